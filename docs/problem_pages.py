@@ -10,9 +10,10 @@ import inspect
 import json
 from pathlib import Path
 
+from equation_mathml import choices, shown
+
 from clgeom.commands.dp_solve import toml
 from clgeom.dp.analysis.dependences import Near, Row, Split
-from clgeom.dp.language.mathml import choices, shown
 from clgeom.dp.patterns import PATTERNS
 from clgeom.dp.problems import CATALOGUE, VARIANTS
 

@@ -232,16 +232,3 @@ def test_every_page_links_to_the_repository_where_its_address_is_known(tmp_path,
 def test_pictures_have_words(site):
     alts = [alt for found in site.values() for alt in found.alts]
     assert len(alts) > 15 and all(alts)
-
-
-def test_pages_of_problems():
-    """Each has the equation, a picture, the example with its answer, and the specification."""
-    pages = runpy.run_path(str(DOCS / "problem_pages.py"))["pages"]()
-    index = pages.pop("index")
-    assert set(pages) == {problem.function for problem in dp.problems.CATALOGUE + dp.problems.VARIANTS}
-    for name, text in pages.items():
-        assert (
-            f"<{name}>" in index and text.count("<math ") == 1 + ("choice that" in text) and text.count("<svg ") == 1
-        ), name
-        assert "\n   # " in text and f"``clgeom dp solve {name} spec.toml``" in text, name
-        assert 'stroke-width="3"' in text, name

@@ -1,22 +1,15 @@
 """``clgeom dp list`` and ``clgeom dp solve``: every problem of the catalogue, and one line for every mistake."""
 
 import json
-import re
-import xml.dom.minidom as minidom
 
 import numpy as np
 import pytest
 from command_line import done, here, refused
 
-from clgeom import dp
 from clgeom.commands.dp_solve import facts_of, toml
-from clgeom.dp.language.mathml import mathml, shown
-from clgeom.dp.problems import CATALOGUE, VARIANTS
 from clgeom.dp.problems.catalogue import SOLVED, problem_of
 
 __all__ = ["here"]
-
-PROBLEMS = CATALOGUE + VARIANTS
 
 
 def write(name, text):
@@ -139,36 +132,3 @@ def test_values_in_toml():
 
     value = [[1, -2.5], [float("inf"), 1e300], ['a "quoted" \\ text', True]]
     assert tomllib.loads(f"x = {toml(value)}")["x"] == value
-
-
-@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.function)
-def test_equations_as_mathematics(problem):
-    text = mathml(problem.equation)
-    words = minidom.parseString(text).documentElement
-    assert words.tagName == "math" and text.startswith('<math display="block">')
-    assert problem.about.endswith(".") and problem.cells
-    assert problem_of(problem.name) is problem
-
-
-def test_mathematics_of_other_equations():
-    text = mathml(dp.Equation("i == 0 ? 1 : 2 * (M(i - 1, j) - (j - 1)) - 3", pattern="RUD"))
-    assert text.count("<mtr>") == 2
-    assert "<mn>2</mn><mo>·</mo><mrow><mo>(</mo>" in text  # brackets only where they are needed
-
-    def extremes(M, i, j):
-        return dp.minimum(dp.minimum(i, j), dp.maximum(i, dp.maximum(j, 3)))
-
-    text = mathml(dp.Equation(extremes, pattern="RUD"))  # minima of minima are one, those of maxima are not
-    assert re.sub("<[^>]*>", "", text) == "Mi,j=min(i,j,max(i,j,3))"
-
-    def sums(M, i, j):
-        inner = lambda k: M[k, j] + dp.sum_over("l", 0, k, lambda q: q)  # noqa: E731
-        return dp.where(i == 0, 0, dp.min_over("k", 0, i, inner))
-
-    def bits(M, i, j):
-        return dp.where(~(i > 0), 0, abs(M[i - 1, j]) // 3 % 2 + (-(j >> 1) ^ 5))
-
-    for cell in (sums, bits):
-        minidom.parseString(mathml(dp.Equation(cell, pattern="RUD")))
-    loop = dp.Equation("int r = 0; for (int k = 0; k < i; ++k) r += M(k, j) < 2; return r;", pattern="RUD")
-    assert mathml(loop) is None and shown(loop).startswith("<pre>int r = 0; for (int k = 0; k &lt; i")

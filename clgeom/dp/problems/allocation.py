@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from clgeom.arguments import whole_number, wrong
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import maximum, minimum, where
 from clgeom.dp.problems import arrays
-from clgeom.dp.problems.over import least, most
+from clgeom.dp.problems.recurrence import least, most, recurrence
 from clgeom.dp.problems.tables import fill
+from clgeom.dp.table.table import Table
 from clgeom.errors import InvalidInput
 from clgeom.intake.typing import ArrayLike, DeviceLike, IntLike, NDArray
 
@@ -47,23 +48,13 @@ class Allocation:
 # Allotment: an amount for each user -----------------------------------------------------------------------------
 
 
-def _allotment(M, i, j, c, upto, n):
-    def give(x):
-        return M[i + 1, j - x] + c[i, x]
-
-    last, (value, amount) = i == n - 1, least(0, minimum(j, upto) + 1, give)
+def _allotment(M: Any, i: Any, j: Any, c: Any, upto: Any, n: Any) -> Any:
+    """Row i: users from i on, none in the last; column j: units left. Choice: units for user i, at most `upto`."""
+    last, (value, amount) = i == n - 1, least(0, minimum(j, upto) + 1, lambda x: M[i + 1, j - x] + c[i, x])
     return where(last, where(j == 0, 0.0, INF), value), where(last, -1, amount)
 
 
-#: Row i: users from i on, none in the last; column j: units left. Choice: units for user i, at most `upto`.
-ALLOTMENT = Equation(
-    _allotment,
-    dtype="float64",
-    parameters={"c": "float64[,]", "upto": "int32"},
-    pattern="RDU",
-    decisions="index",
-    name="allotment",
-)
+ALLOTMENT = recurrence(_allotment, "RDU", "float64", {"c": "float64[,]", "upto": "int32"})
 
 
 @keeps_subnormals
@@ -105,7 +96,9 @@ def allotment(costs: ArrayLike, total: IntLike, *, device: DeviceLike = None) ->
     return follow_choices(table, table.corner, (0, total), users, lambda i, j, x: (i + 1, j - x))
 
 
-def follow_choices(table, value, cell, steps, move) -> Allocation:
+def follow_choices(
+    table: Table, value: Any, cell: tuple[int, int], steps: int, move: Callable[[int, int, int], tuple[int, int]]
+) -> Allocation:
     """The choices from a cell on, with the value that they lead to."""
     value = value.item() if isinstance(value, np.generic) else value
     if value in (INF, -INF):
@@ -120,23 +113,14 @@ def follow_choices(table, value, cell, steps, move) -> Allocation:
 # Reliability: how many of each part -----------------------------------------------------------------------------
 
 
-def _reliability(M, i, j, c, r):
-    def take(x):
-        return M[i - 1, j - x * c[i - 1]] * r[i - 1, x]
-
-    value, count = most(1, j // c[i - 1] + 1, take)  # -inf where not even one fits
+def _reliability(M: Any, i: Any, j: Any, c: Any, r: Any) -> Any:
+    """Row i: the first i kinds of parts; column j: the budget. Choice: parts of kind i. r: chance that 1 of x works."""
+    # the value is -inf where not even one fits
+    value, count = most(1, j // c[i - 1] + 1, lambda x: M[i - 1, j - x * c[i - 1]] * r[i - 1, x])
     return where(i == 0, 1.0, value), where(i == 0, -1, count)
 
 
-#: Row i: the first i kinds of parts; column j: the budget. Choice: how many of kind i. r: chance that one of x works.
-RELIABILITY = Equation(
-    _reliability,
-    dtype="float64",
-    parameters={"c": "int32[]", "r": "float64[,]"},
-    pattern="RUD",
-    decisions="index",
-    name="reliability",
-)
+RELIABILITY = recurrence(_reliability, "RUD", "float64", {"c": "int32[]", "r": "float64[,]"})
 
 
 @keeps_subnormals
@@ -193,23 +177,17 @@ def reliability(costs: ArrayLike, rates: ArrayLike, budget: IntLike, *, device: 
 # Assignment: a column for each row ------------------------------------------------------------------------------
 
 
-def _assignment(M, i, j, c, bit, n):
-    def give(x):  # bit[x] is 2 to the x: column x is free if that is in j
+def _assignment(M: Any, i: Any, j: Any, c: Any, bit: Any, n: Any) -> Any:
+    """Row i: tasks from i on; column j: the set of machines that are free. Choice: the machine of task i."""
+
+    def give(x: Any) -> Any:  # bit[x] is 2 to the x: column x is free if that is in j
         return where(j // bit[x] % 2 == 1, M[i + 1, j - bit[x]] + c[i, x], INF)
 
     last, (value, machine) = i == n - 1, least(0, n - 1, give)
     return where(last, 0.0, value), where(last, -1, machine)
 
 
-#: Row i: tasks from i on; column j: the set of machines that are free. Choice: the machine of task i.
-ASSIGNMENT = Equation(
-    _assignment,
-    dtype="float64",
-    parameters={"c": "float64[,]", "bit": "int32[]"},
-    pattern="RDU",
-    decisions="index",
-    name="assignment",
-)
+ASSIGNMENT = recurrence(_assignment, "RDU", "float64", {"c": "float64[,]", "bit": "int32[]"})
 MOST_TASKS = 20
 
 
@@ -254,17 +232,15 @@ def assignment(costs: ArrayLike, *, device: DeviceLike = None) -> Allocation:
 # Cuts: covers and curves ----------------------------------------------------------------------------------------
 
 
-def _cuts(M, i, j, c):
-    def cut(x):
-        return M[i - 1, x] + c[x, j]
-
-    value, begin = least(0, j, cut)
+def _cuts(M: Any, i: Any, j: Any, c: Any) -> Any:
+    """Row i: i parts; column j: the first j things. Choice: where the last part begins. c[x, j]: the cost of the part
+    from x to j - 1.
+    """
+    value, begin = least(0, j, lambda x: M[i - 1, x] + c[x, j])
     return where(i == 0, where(j == 0, 0.0, INF), value), where(i == 0, -1, begin)
 
 
-#: Row i: i parts; column j: the first j things. Choice: where the last part begins. c[x, j]: the cost of the part
-#: from x to j - 1.
-CUTS = Equation(_cuts, dtype="float64", parameters={"c": "float64[,]"}, pattern="RUD", decisions="index", name="cuts")
+CUTS = recurrence(_cuts, "RUD", "float64", {"c": "float64[,]"})
 
 
 @keeps_subnormals
@@ -303,28 +279,19 @@ def covering(sizes: ArrayLike, kinds: IntLike, *, device: DeviceLike = None) -> 
     kinds = whole_number(kinds, "kinds", caller="covering", least=1, most=n)
     costs = np.zeros((n + 1, n + 1))
     costs[:, 1:] = np.maximum(np.arange(1, n + 1) - np.arange(n + 1)[:, None], 0) * sizes
-    found = _parts(costs, kinds, device)
-    return Allocation(found.value, np.append(found.choice[1:], n) - 1)
+    value, begins = _parts(costs, kinds, device)
+    return Allocation(value, np.array([*begins[1:], n]) - 1)
 
 
-def _cover_as_knapsack(M, i, j, size, n):
-    def use(x):
-        return M[i + 1, j - x] + x * size[maximum(j - 1, 0)]
-
-    last, (value, count) = i == n - 1, least(0, j + 1, use)
+def _covering_as_knapsack(M: Any, i: Any, j: Any, size: Any, n: Any) -> Any:
+    """Row i: kinds of covers from i on; column j: the things without one, the j smallest. Choice: how many of the
+    largest of these take the next kind, which is as large as they need.
+    """
+    last, (value, count) = i == n - 1, least(0, j + 1, lambda x: M[i + 1, j - x] + x * size[maximum(j - 1, 0)])
     return where(last, where(j == 0, 0.0, INF), value), where(last, -1, count)
 
 
-#: Row i: kinds of covers from i on; column j: the things without one, the j smallest. Choice: how many of the largest
-#: of these take the next kind, which is as large as they need.
-COVERS = Equation(
-    _cover_as_knapsack,
-    dtype="float64",
-    parameters={"size": "float64[]"},
-    pattern="RDU",
-    decisions="index",
-    name="covering_as_knapsack",
-)
+COVERS = recurrence(_covering_as_knapsack, "RDU", "float64", {"size": "float64[]"})
 
 
 @keeps_subnormals
@@ -404,10 +371,11 @@ def curve_fitting(x: ArrayLike, y: ArrayLike, segments: IntLike, *, device: Devi
     if (np.diff(x) < 0).any():
         raise wrong("x", caller, "in ascending order", "others")
     segments = whole_number(segments, "segments", caller=caller, least=1, most=n)
-    return _parts(_fit_errors(x, y), segments, device)
+    value, choice = _parts(_fit_errors(x, y), segments, device)
+    return Allocation(value, np.array(choice, np.int64))
 
 
-def _fit_errors(x, y):
+def _fit_errors(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
     """Squared error of the best line through points a .. b - 1, for all a and b; centred, so that little cancels."""
     n = len(x)
     errors = np.zeros((n + 1, n + 1))
@@ -421,35 +389,29 @@ def _fit_errors(x, y):
     return errors
 
 
-def _parts(costs, parts, device) -> Allocation:
+def _parts(costs: NDArray[np.float64], parts: int, device: DeviceLike) -> tuple[float, list[int]]:
     n = len(costs) - 1
     table = fill(CUTS, (parts + 1, n + 1), c=costs, keep="decisions", device=device)
     choice, j = [], n
     for i in range(parts, 0, -1):
         j = int(table.decisions.cell(i, j))
         choice.append(j)
-    return Allocation(float(table.corner), np.array(choice[::-1], np.int64))
+    return float(table.corner), choice[::-1]
 
 
 # Integer programming: an amount of each product -----------------------------------------------------------------
 
 
-@lru_cache
-def integer_program_equation(dtype="int64") -> Equation:
-    """Row i: products from i on; column j: what is left of all resources, as one number in mixed radix.
-
-    upto[i, j]: how much of product i that allows; step[i]: what one takes of j. Choice: how much of product i.
+def _integer_program(M: Any, i: Any, j: Any, p: Any, upto: Any, step: Any, n: Any) -> Any:
+    """Row i: products from i on; column j: what is left of all resources, as one number in mixed radix. upto[i, j]: how
+    much of product i that allows; step[i]: what one takes of j. Choice: how much of product i.
     """
+    last, (value, amount) = i == n - 1, most(0, upto[i, j] + 1, lambda x: M[i + 1, j - x * step[i]] + p[i] * x)
+    return where(last, 0, value), where(last, -1, amount)
 
-    def best(M, i, j, p, upto, step, n):
-        def make(x):
-            return M[i + 1, j - x * step[i]] + p[i] * x
 
-        last, (value, amount) = i == n - 1, most(0, upto[i, j] + 1, make)
-        return where(last, 0, value), where(last, -1, amount)
-
-    types = {"p": f"{dtype}[]", "upto": "int32[,]", "step": "int32[]"}
-    return Equation(best, dtype=dtype, parameters=types, pattern="RDU", decisions="index", name="integer_program")
+_AMOUNTS = {"p": "int64[]", "upto": "int32[,]", "step": "int32[]"}
+INTEGER_PROGRAM = recurrence(_integer_program, "RDU", "int64", _AMOUNTS)
 
 
 @keeps_subnormals
@@ -513,5 +475,5 @@ def integer_program(profits: ArrayLike, rows: ArrayLike, limits: ArrayLike, *, d
     arrays.sum_type(int(upto.max()) * sum(abs(int(p)) for p in profits), "profits", caller=caller)
     step = np.minimum((rows * strides[:, None]).sum(axis=0), columns)  # what never fits is never taken
     given = {"p": profits, "upto": upto, "step": step.astype(np.int32)}
-    table = fill(integer_program_equation(), (n + 1, columns), **given, keep="decisions", device=device)
+    table = fill(INTEGER_PROGRAM, (n + 1, columns), **given, keep="decisions", device=device)
     return follow_choices(table, table.corner, (0, columns - 1), n, lambda i, j, x: (i + 1, j - x * int(step[i])))

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from clgeom.arguments import every, wrong
 from clgeom.errors import InvalidInput
 from clgeom.intake.interop.objects import values_of
+from clgeom.intake.typing import NDArray
 
 INT32, INT64 = np.iinfo(np.int32).max, np.iinfo(np.int64).max
 
 
-def several(value) -> bool:
+def several(value: Any) -> bool:
     """Whether this is a collection: not a number, not a 0-d array, not text."""
     return np.iterable(value) and hasattr(value, "__len__") and not isinstance(value, (str, bytes))
 
 
-def numbers(values, name, *, caller, ndim=1, size=None, least=None, infinite=False, empty=True) -> np.ndarray:
+def numbers(
+    values: Any,
+    name: str,
+    *,
+    caller: str,
+    ndim: int = 1,
+    size: tuple[Any, str] | None = None,
+    least: int | None = None,
+    infinite: bool = False,
+    empty: bool = True,
+) -> NDArray[Any]:
     """Numbers as int64 or float64, of so many dimensions.
 
     `size` is the number of elements, or the shape, and what it has to equal in words: (3, "as many as 'weights'").
@@ -55,7 +68,7 @@ def numbers(values, name, *, caller, ndim=1, size=None, least=None, infinite=Fal
     return array
 
 
-def whole_numbers(values, name, *, caller, **options) -> np.ndarray:
+def whole_numbers(values: Any, name: str, *, caller: str, **options: Any) -> NDArray[np.int64]:
     """Whole numbers as int64; floats are taken if they are whole."""
     array = numbers(values, name, caller=caller, **options)
     if array.dtype.kind == "f":
@@ -65,7 +78,9 @@ def whole_numbers(values, name, *, caller, **options) -> np.ndarray:
     return array
 
 
-def square_table(values, name, *, caller, infinite=True, least=1, most=None) -> np.ndarray:
+def square_table(
+    values: Any, name: str, *, caller: str, infinite: bool = True, least: int = 1, most: int | None = None
+) -> NDArray[np.float64]:
     """A square table of numbers as float64, of so many rows."""
     table = numbers(values, name, caller=caller, ndim=2, infinite=infinite, empty=False).astype(float)
     n = len(table)
@@ -75,7 +90,7 @@ def square_table(values, name, *, caller, infinite=True, least=1, most=None) -> 
     return table
 
 
-def sum_type(bound, name, *, caller) -> str:
+def sum_type(bound: int, name: str, *, caller: str) -> str:
     """The narrowest of int32 and int64 for sums up to this bound; `InvalidInput` beyond 64 bits."""
     if bound > INT64:
         raise InvalidInput(f"The '{name}' parameter of {caller} is too large: the sums may not fit 64 bits.")

@@ -7,15 +7,16 @@ Research: Applications and Algorithms", 18.5.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from clgeom.arguments import number, whole_number
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import minimum, where
 from clgeom.dp.problems import arrays
 from clgeom.dp.problems.allocation import Allocation, follow_choices
-from clgeom.dp.problems.over import least, most
+from clgeom.dp.problems.recurrence import least, most, recurrence
 from clgeom.dp.problems.tables import fill
 from clgeom.dp.problems.ways import replacement
 from clgeom.intake.typing import ArrayLike, DeviceLike, FloatLike, IntLike
@@ -24,23 +25,22 @@ from clgeom.intake.typing import ArrayLike, DeviceLike, FloatLike, IntLike
 MOST_YEARS = 1 << 12
 
 
-def _rejects(M, i, j, setup, unit, miss, largest, penalty, n):
-    def make(x):
-        return miss[x] * M[i + 1, j] + (where(x > 0, setup, 0.0) + unit * x)
-
-    last, (value, count) = i == n - 1, least(0, largest + 1, make)
+def _reject_allowances(
+    M: Any, i: Any, j: Any, setup: Any, unit: Any, miss: Any, largest: Any, penalty: Any, n: Any
+) -> Any:
+    """Row i: runs from i on, none in the last; one column. Choice: pieces to make in run i. miss[x]: the chance that
+    none of x pieces is good.
+    """
+    last = i == n - 1
+    value, count = least(0, largest + 1, lambda x: miss[x] * M[i + 1, j] + (where(x > 0, setup, 0.0) + unit * x))
     return where(last, penalty, value), where(last, -1, count)
 
 
-#: Row i: runs from i on, none in the last; one column. Choice: pieces to make in run i. miss[x]: the chance that none
-#: of x pieces is good.
-REJECTS = Equation(
-    _rejects,
-    dtype="float64",
-    pattern="RDU",
-    decisions="index",
-    name="reject_allowances",
-    parameters={"setup": "float64", "unit": "float64", "miss": "float64[]", "largest": "int32", "penalty": "float64"},
+REJECTS = recurrence(
+    _reject_allowances,
+    "RDU",
+    "float64",
+    {"setup": "float64", "unit": "float64", "miss": "float64[]", "largest": "int32", "penalty": "float64"},
 )
 
 
@@ -102,23 +102,13 @@ def reject_allowances(
     return follow_choices(table, table.corner, (0, 0), runs, lambda i, j, x: (i + 1, j))
 
 
-def _projects(M, i, j, r, upto, n):
-    def put(x):
-        return M[i + 1, j - x] + r[i, x]
-
-    last, (value, amount) = i == n - 1, most(0, minimum(j, upto) + 1, put)
+def _project_investment(M: Any, i: Any, j: Any, r: Any, upto: Any, n: Any) -> Any:
+    """Row i: projects from i on, none in the last; column j: the money left. Choice: how much goes to project i."""
+    last, (value, amount) = i == n - 1, most(0, minimum(j, upto) + 1, lambda x: M[i + 1, j - x] + r[i, x])
     return where(last, 0.0, value), where(last, -1, amount)
 
 
-#: Row i: projects from i on, none in the last; column j: the money left. Choice: how much of it to put in project i.
-PROJECTS = Equation(
-    _projects,
-    dtype="float64",
-    pattern="RDU",
-    decisions="index",
-    name="project_investment",
-    parameters={"r": "float64[,]", "upto": "int32"},
-)
+PROJECTS = recurrence(_project_investment, "RDU", "float64", {"r": "float64[,]", "upto": "int32"}, decisions="index")
 
 
 @keeps_subnormals

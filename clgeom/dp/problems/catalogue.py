@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
-import doctest
 import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from types import SimpleNamespace
 from typing import Any
 
+from clgeom.dp.problems.examples import EXAMPLES
 from clgeom.errors import InvalidInput, short
 
 
@@ -23,36 +22,34 @@ class Problem:
         As in the table; the problems are those of Lew and Mauch, "Dynamic Programming: A Computational Tool" (2007).
     pattern : str
         The pattern that the table gives it; the order of its planes where it has three indices.
-    function : str or None
-        What solves it in `clgeom.dp.problems`.
-    home : str or None
+    function : str
+        The name of the function of `clgeom.dp.problems` that solves it.
+    home : str
         Where its equation is, as "module.NAME".
     """
 
     name: str
     pattern: str
-    function: str | None = None
-    home: str | None = None
+    function: str
+    home: str
 
     @property
-    def equation(self):
-        """Its functional equation."""
-        if self.home is None:
-            return None
+    def equation(self) -> Any:
+        """Its functional equation: an `Equation`, or a `CubeEquation` for three indices."""
         module, name = self.home.split(".")
         found = getattr(import_module(f"clgeom.dp.problems.{module}"), name)
         return found() if name.islower() else found
 
     @property
-    def solver(self):
+    def solver(self) -> Callable[..., Any]:
         """The function that solves it."""
-        return getattr(import_module("clgeom.dp.problems"), self.function)
+        return getattr(import_module("clgeom.dp.problems"), self.function)  # type: ignore[no-any-return]
 
     @property
     def keys(self) -> dict[str, bool]:
         """The parameters of an instance, by name, and whether they must be given."""
-        found = inspect.signature(self.solver).parameters.values()
-        return {p.name: p.default is p.empty for p in found if p.name != "device"}
+        parameters = inspect.signature(self.solver).parameters.values()
+        return {p.name: p.default is p.empty for p in parameters if p.name != "device"}
 
     @property
     def about(self) -> str:
@@ -61,35 +58,13 @@ class Problem:
 
     @property
     def cells(self) -> str:
-        """What rows, columns and choices of its table are, from the comment or documentation of its equation."""
-        module, name = self.home.split(".")
-        home = import_module(f"clgeom.dp.problems.{module}")
-        if name.islower():
-            lines = inspect.cleandoc(getattr(home, name).__doc__ or "").splitlines()
-        else:  # the comment before it, or before the lines that it stands with
-            paragraph = inspect.getsource(home).split(f"\n{name} = ")[0].rpartition("\n\n")[2]
-            lines = [line.removeprefix("#:") for line in paragraph.splitlines() if line.startswith("#:")]
-        words = " ".join(" ".join(lines).split()).removeprefix("The functional equation")
-        words = words.removeprefix("s").removeprefix(":").strip()
-        return words[:1].upper() + words[1:]
+        """What rows, columns and choices of its table are: the documentation of its recurrence."""
+        return " ".join((self.equation.__doc__ or "").split())
 
     @property
     def example(self) -> dict[str, Any]:
-        """The parameters in the example that the documentation of its function has."""
-        given: dict[str, Any] = {}
-
-        def called(*args, **options):
-            given.update(inspect.signature(self.solver).bind(*args, **options).arguments)
-            raise StopIteration
-
-        names = {"problems": SimpleNamespace(**{self.function: called}), self.function: called}
-        for example in doctest.DocTestParser().get_examples(self.solver.__doc__ or ""):
-            if not isinstance(ast.parse(example.source).body[0], (ast.Import, ast.ImportFrom)):
-                try:
-                    exec(example.source, names)
-                except StopIteration:
-                    break
-        return given
+        """The parameters of a small instance, which the documentation of its function has as well."""
+        return dict(EXAMPLES[self.function])
 
 
 def problem_of(name: str) -> Problem:
@@ -123,7 +98,7 @@ CATALOGUE = (
     Problem("Deadline Scheduling", "RDU", "deadline_scheduling", "schedules.DEADLINES"),
     Problem("Discounted Profits", "RDU", "discounted_profits", "plans.DISCOUNTED"),
     Problem("Fibonacci Recurrence", "CLR", "fibonacci", "ways.FIBONACCI"),
-    Problem("Integer Linear Programming", "RDU", "integer_program", "allocation.integer_program_equation"),
+    Problem("Integer Linear Programming", "RDU", "integer_program", "allocation.INTEGER_PROGRAM"),
     Problem("Inventory", "RDU", "inventory", "schedules.INVENTORY"),
     Problem("Optimal Investment", "RDU", "investment", "plans.INVESTMENT"),
     Problem("Investment: Winning in Las Vegas", "RDU", "las_vegas", "schedules.LAS_VEGAS"),

@@ -13,67 +13,52 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import where
 from clgeom.dp.problems import arrays
-from clgeom.dp.problems.over import least
+from clgeom.dp.problems.recurrence import least, recurrence
 from clgeom.dp.problems.tables import fill
+from clgeom.dp.table.table import Table
 from clgeom.errors import InvalidInput
 from clgeom.intake.typing import ArrayLike, DeviceLike, NDArray
 
 
-def _matrix_chain(M, i, j, d):
-    def split(k):
-        return M[i, k] + M[k + 1, j] + d[i] * d[k + 1] * d[j + 1]
-
-    best, at = least(i, j, split)
+def _matrix_chain(M: Any, i: Any, j: Any, d: Any) -> Any:
+    """Cell (i, j) is the fewest multiplications for the matrices i to j. Choice: the last matrix of the left factor."""
+    best, at = least(i, j, lambda k: M[i, k] + M[k + 1, j] + d[i] * d[k + 1] * d[j + 1])
     return where(j <= i, 0, best), where(j <= i, -1, at)
 
 
-@lru_cache
-def matrix_chain_equation(dtype="int64") -> Equation:
-    """The functional equation: cell (i, j) is the fewest multiplications for the matrices i to j.
-
-    Choice: the last matrix of the left factor.
+def _alphabetic_tree(M: Any, i: Any, j: Any, s: Any) -> Any:
+    """Cell (i, j) is the least cost of the leaves i to j; s[k] is the weight of the first k. Choice: the last leaf of
+    the left child.
     """
-    types = {"d": f"{dtype}[]"}
-    return Equation(
-        _matrix_chain, dtype=dtype, parameters=types, pattern="SONE", decisions="index", name="matrix_chain"
-    )
-
-
-def _split_tree(M, i, j, s):
-    """Cell (i, j): the leaves i to j; s are sums of weights."""
-
-    def split(k):
-        return M[i, k] + M[k + 1, j]
-
-    best, at = least(i, j, split)
+    best, at = least(i, j, lambda k: M[i, k] + M[k + 1, j])
     return where(j <= i, 0, best + (s[j + 1] - s[i])), where(j <= i, -1, at)
 
 
-def _search_tree(M, i, j, p, q):
-    """Cell (i, j): the keys i to j - 1, and the gaps around them; p and q are sums of weights."""
-
-    def split(k):
-        return M[i, k] + M[k + 1, j]
-
-    best, at = least(i, j, split)
+def _search_tree(M: Any, i: Any, j: Any, p: Any, q: Any) -> Any:
+    """Cell (i, j) is the least cost of the keys i to j - 1 and the gaps around them; p and q are sums of their weights
+    from the left. Choice: the root.
+    """
+    best, at = least(i, j, lambda k: M[i, k] + M[k + 1, j])
     weight = (p[j] - p[i]) + (q[j + 1] - q[i])
     return where(j < i, 0, where(j == i, q[i + 1] - q[i], best + weight)), where(j <= i, -1, at)
 
 
 @lru_cache
-def alphabetic_tree_equation(dtype="int64") -> Equation:
-    """The functional equation of `alphabetic_tree`; ``s[k]`` is the weight of the first k leaves."""
-    types = {"s": f"{dtype}[]"}
-    return Equation(
-        _split_tree, dtype=dtype, parameters=types, pattern="SONE", decisions="index", name="alphabetic_tree"
-    )
+def matrix_chain_equation(dtype: str = "int64") -> Equation:
+    """The equation of `matrix_chain`, for cells of a type."""
+    return recurrence(_matrix_chain, "SONE", dtype, {"d": f"{dtype}[]"})
 
 
 @lru_cache
-def search_tree_equation(dtype="int64") -> Equation:
-    """The functional equation of `search_tree`; p and q are sums of weights from the left."""
-    types = {"p": f"{dtype}[]", "q": f"{dtype}[]"}
-    return Equation(_search_tree, dtype=dtype, parameters=types, pattern="SONE", decisions="index", name="search_tree")
+def alphabetic_tree_equation(dtype: str = "int64") -> Equation:
+    """The equation of `alphabetic_tree`, for cells of a type."""
+    return recurrence(_alphabetic_tree, "SONE", dtype, {"s": f"{dtype}[]"})
+
+
+@lru_cache
+def search_tree_equation(dtype: str = "int64") -> Equation:
+    """The equation of `search_tree`, for cells of a type."""
+    return recurrence(_search_tree, "SONE", dtype, {"p": f"{dtype}[]", "q": f"{dtype}[]"})
 
 
 @keeps_subnormals
@@ -102,7 +87,7 @@ class MatrixChain:
     @property
     def parenthesisation(self) -> str:
         """The product with all brackets, as "((A0 A1) A2)"."""
-        return _written(_asked_for(self.splits, "order"), lambda k: f"A{k}", "({} {})")
+        return _written(_asked_for(self.splits, "order"))
 
     @property
     def tree(self) -> Any:
@@ -136,8 +121,9 @@ class AlphabeticTree:
     @property
     def codes(self) -> tuple[str, ...]:
         """A binary code for each leaf, in alphabetic order: "0" is left."""
-        codes = [""] * (len(_asked_for(self.splits, "tree")) + 1)
-        for first, middle, last in self.splits.tolist():
+        splits = _asked_for(self.splits, "tree")
+        codes = [""] * (len(splits) + 1)
+        for first, middle, last in splits.tolist():
             for k in range(first, last + 1):
                 codes[k] += "01"[k > middle]
         return tuple(codes)
@@ -303,7 +289,7 @@ def search_tree(
     return SearchTree(table.corner.item(), table.recover(PARENTS, 4 * n + 6)[:n].astype(np.int64))
 
 
-def _sum_type(weights, depth, *, caller, name):
+def _sum_type(weights: NDArray[Any], depth: int, *, caller: str, name: str) -> str:
     """int64 for whole numbers whose weighted sums fit, else float64."""
     if weights.dtype.kind == "f":
         return "float64"
@@ -355,29 +341,30 @@ return m - 1;
 """
 
 
-def _splits(table, n) -> np.ndarray:
+def _splits(table: Table, n: int) -> NDArray[np.int64]:
     """The splits that SPLITS finds; its stack never holds more parts than there are things."""
-    return table.recover(SPLITS, 3 * (n - 1) + 2 * n + 2).astype(np.int64).reshape(-1, 3)
+    splits = table.recover(SPLITS, 3 * (n - 1) + 2 * n + 2)
+    return splits.astype(np.int64).reshape(-1, 3)
 
 
-def _asked_for(splits, name):
+def _asked_for(splits: NDArray[Any] | None, name: str) -> NDArray[Any]:
     if splits is None:
         raise InvalidInput(f"This was solved with {name}=False: only its value is known.")
     return splits
 
 
-def _nested(splits):
+def _nested(splits: NDArray[Any]) -> Any:
     """Splits as nested pairs of numbers."""
-    parts = {}
+    parts: dict[tuple[int, int], Any] = {}
     for first, middle, last in splits[::-1].tolist():
         parts[first, last] = parts.pop((first, middle), first), parts.pop((middle + 1, last), middle + 1)
     return next(iter(parts.values()), 0)
 
 
-def _written(splits, leaf, pair) -> str:
-    """Splits as text; without recursion, for chains may be long and trees deep."""
-    parts = {}
+def _written(splits: NDArray[Any]) -> str:
+    """The product with all brackets; without recursion, for chains may be long and trees deep."""
+    parts: dict[tuple[int, int], str] = {}
     for first, middle, last in splits[::-1].tolist():
-        left = parts.pop((first, middle), None) or leaf(first)
-        parts[first, last] = pair.format(left, parts.pop((middle + 1, last), None) or leaf(last))
-    return next(iter(parts.values()), leaf(0))
+        left, right = parts.pop((first, middle), f"A{first}"), parts.pop((middle + 1, last), f"A{last}")
+        parts[first, last] = f"({left} {right})"
+    return next(iter(parts.values()), "A0")

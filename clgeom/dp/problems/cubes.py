@@ -15,6 +15,7 @@ from clgeom.dp.cubes.equation import CubeEquation
 from clgeom.dp.cubes.fills import fill_cube
 from clgeom.dp.language.functions import maximum, minimum, where
 from clgeom.dp.problems import arrays
+from clgeom.dp.problems.recurrence import equation_of
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.intake.letters import Codes, codes_of, symbols_at
 from clgeom.intake.typing import ArrayLike, DeviceLike, NDArray
@@ -23,27 +24,25 @@ from clgeom.intake.typing import ArrayLike, DeviceLike, NDArray
 fill = functools.partial(fill_cube, check=False)
 
 
-def _of_three(M, i, j, k, a, b, c):
+def _lcs_of_three(M: Any, i: Any, j: Any, k: Any, a: Any, b: Any, c: Any) -> Any:
+    """Indices i, j and k: the symbols of each sequence so far."""
     same = (a[i - 1] == b[j - 1]) & (b[j - 1] == c[k - 1])
     shorter = maximum(M[i - 1, j, k], M[i, j - 1, k], M[i, j, k - 1])
     first = (i == 0) | (j == 0) | (k == 0)
     return where(first, 0, where(same, M[i - 1, j - 1, k - 1] + 1, shorter))
 
 
-def _through(M, k, i, j, w):
+def _all_pairs_shortest_paths(M: Any, k: Any, i: Any, j: Any, w: Any) -> Any:
+    """Plane i: the shortest paths from row j to column k through nodes below i."""
     longer = M[k - 1, i, k - 1] + M[k - 1, k - 1, j]
     return where(k == 0, where(i == j, minimum(w[i, j], 0), w[i, j]), minimum(M[k - 1, i, j], longer))
 
 
-#: Indices i, j and k: the symbols of each sequence so far.
-LCS_OF_THREE = CubeEquation(
-    _of_three, parameters={"a": "int32[]", "b": "int32[]", "c": "int32[]"}, pattern="IJK", name="lcs_of_three"
+LCS_OF_THREE = equation_of(
+    CubeEquation, _lcs_of_three, "IJK", "int32", {"a": "int32[]", "b": "int32[]", "c": "int32[]"}
 )
 
-#: Plane i: the shortest paths from row j to column k through nodes below i.
-ALL_PAIRS = CubeEquation(
-    _through, dtype="float64", parameters={"w": "float64[,]"}, pattern="I", name="all_pairs_shortest_paths"
-)
+ALL_PAIRS = equation_of(CubeEquation, _all_pairs_shortest_paths, "I", "float64", {"w": "float64[,]"})
 
 
 @keeps_subnormals
@@ -116,8 +115,8 @@ def lcs_of_three(
         codes = [x.astype(object) for x in codes]
     numbers = np.unique(np.concatenate(codes), return_inverse=True)[1].astype(np.int32)
     parts = np.split(numbers, np.cumsum([len(x) for x in codes])[:-1])
-    shape = tuple(len(x) + 1 for x in codes)
-    given = dict(zip("abc", parts))
+    shape = len(codes[0]) + 1, len(codes[1]) + 1, len(codes[2]) + 1
+    given: dict[str, Any] = dict(zip("abc", parts))
     if not boolean(subsequence, "subsequence", caller=caller):
         return CommonOfThree(int(fill(LCS_OF_THREE, shape, keep="corner", device=device, **given).corner))
     try:

@@ -5,26 +5,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from clgeom.arguments import instance, wrong
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import maximum, minimum, where, which_max, which_min
+from clgeom.dp.problems.recurrence import recurrence
 from clgeom.errors import InvalidInput, short
 
 Letters = TypeVar("Letters", str, bytes)
 
 
-def _lcs(M, i, j, a, b):
+def _lcs(M: Any, i: Any, j: Any, a: Any, b: Any) -> Any:
+    """Rows are the symbols of the first sequence, columns those of the second, after an empty one each. Choices: 0
+    match, 1 change, 2 delete (up), 3 insert (left).
+    """
     same, inside = a[i - 1] == b[j - 1], (i > 0) & (j > 0)
     up, left = M[i - 1, j], M[i, j - 1]
     value = where(inside, where(same, M[i - 1, j - 1] + 1, maximum(up, left)), 0)
     return value, where(inside, where(same, 0, which_max(up, left) + 2), 0)
 
 
-def _edit(M, i, j, a, b):
+def _edit_distance(M: Any, i: Any, j: Any, a: Any, b: Any) -> Any:
+    """Rows are the symbols of the first sequence, columns those of the second, after an empty one each. Choices: 0
+    match, 1 change, 2 delete (up), 3 insert (left).
+    """
     inside = (i > 0) & (j > 0)
     ways = M[i - 1, j - 1] + (a[i - 1] != b[j - 1]), M[i - 1, j] + 1, M[i, j - 1] + 1
     value = where(inside, minimum(*ways), i + j)
@@ -33,10 +40,8 @@ def _edit(M, i, j, a, b):
 
 
 _TYPES = {"a": "int32[]", "b": "int32[]"}
-#: The functional equations: rows are the symbols of the first sequence, columns those of the second, after an empty
-#: one each. Choices: 0 match, 1 change, 2 delete (up), 3 insert (left).
-LCS = Equation(_lcs, parameters=_TYPES, pattern="NOSE", decisions=4, name="lcs")
-EDIT_DISTANCE = Equation(_edit, parameters=_TYPES, pattern="NOSE", decisions=4, name="edit_distance")
+LCS = recurrence(_lcs, "NOSE", "int32", _TYPES)
+EDIT_DISTANCE = recurrence(_edit_distance, "NOSE", "int32", _TYPES)
 
 
 #: The offset of the next cell for each choice.
@@ -95,13 +100,13 @@ class Edits:
             raise InvalidInput("The method aligned of Edits needs operations=True of edit_distance.")
         if not (isinstance(gap, str) and len(gap) == 1 and gap.isascii()):
             raise wrong("gap", "aligned", "one ASCII character", short(gap))
-        rows = tuple(_with_gaps(self.operations, *row, gap) for row in ((a, "a", "insert"), (b, "b", "delete")))
+        rows = _with_gaps(self.operations, a, "a", "insert", gap), _with_gaps(self.operations, b, "b", "delete", gap)
         if type(rows[0]) is not type(rows[1]):
             raise wrong("b", "aligned", f"of the type of 'a', {type(a).__name__}", type(b).__name__)
         return rows
 
 
-def _with_gaps(operations, sequence, name, absent, gap):
+def _with_gaps(operations: Sequence[str], sequence: Letters, name: str, absent: str, gap: str) -> Letters:
     """A sequence with a gap at each operation that takes none of its symbols."""
     instance(sequence, (str, bytes), "text or bytes", name, caller="aligned")
     own = len(operations) - operations.count(absent)

@@ -14,38 +14,35 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import maximum, where, which_max
 from clgeom.dp.problems import arrays, knapsack_batches
-from clgeom.dp.problems.over import most
+from clgeom.dp.problems.recurrence import most, recurrence
 from clgeom.dp.problems.tables import fill
 from clgeom.intake.typing import ArrayLike, DeviceLike, IntLike, NDArray
 
 
+def _knapsack(M: Any, i: Any, j: Any, w: Any, v: Any) -> Any:
+    """Row i for the first i items, column j for capacity j. Choice 1: item i is taken."""
+    fits = (i > 0) & (w[i - 1] <= j)
+    without, taken = M[i - 1, j], M[i - 1, j - w[i - 1]] + v[i - 1]
+    value = where(i == 0, 0, where(w[i - 1] <= j, maximum(without, taken), without))
+    return value, where(fits, which_max(without, taken), 0)
+
+
+def _integer_knapsack(M: Any, i: Any, j: Any, w: Any, v: Any) -> Any:
+    """Row i for the first i items, column j for capacity j. Choice: how often item i is taken."""
+    value, count = most(0, j // w[i - 1] + 1, lambda x: M[i - 1, j - x * w[i - 1]] + x * v[i - 1])
+    return where(i == 0, 0, value), where(i == 0, 0, count)
+
+
 @lru_cache
-def knapsack_equation(dtype="int32") -> Equation:
-    """The functional equation: row i for the first i items, column j for capacity j. Choice 1: item i is taken."""
-
-    def best(M, i, j, w, v):
-        fits = (i > 0) & (w[i - 1] <= j)
-        without, taken = M[i - 1, j], M[i - 1, j - w[i - 1]] + v[i - 1]
-        value = where(i == 0, 0, where(w[i - 1] <= j, maximum(without, taken), without))
-        return value, where(fits, which_max(without, taken), 0)
-
-    types = {"w": "int32[]", "v": f"{dtype}[]"}
-    return Equation(best, dtype=dtype, parameters=types, pattern="RUD", name="knapsack")
+def knapsack_equation(dtype: str = "int32") -> Equation:
+    """The equation of `knapsack`, for values of a type."""
+    return recurrence(_knapsack, "RUD", dtype, {"w": "int32[]", "v": f"{dtype}[]"})
 
 
 @lru_cache
-def integer_knapsack_equation(dtype="int32") -> Equation:
-    """As `knapsack_equation`, with any number of each item. The choice is that number."""
-
-    def best(M, i, j, w, v):
-        def some(x):
-            return M[i - 1, j - x * w[i - 1]] + x * v[i - 1]
-
-        value, count = most(0, j // w[i - 1] + 1, some)
-        return where(i == 0, 0, value), where(i == 0, 0, count)
-
-    types = {"w": "int32[]", "v": f"{dtype}[]"}
-    return Equation(best, dtype=dtype, parameters=types, pattern="RUD", decisions="index", name="integer_knapsack")
+def integer_knapsack_equation(dtype: str = "int32") -> Equation:
+    """The equation of `integer_knapsack`, for values of a type."""
+    return recurrence(_integer_knapsack, "RUD", dtype, {"w": "int32[]", "v": f"{dtype}[]"})
 
 
 #: The traceback from the last cell, on the device, 100,000 items a launch: the items taken; how many of each item; the
@@ -63,7 +60,6 @@ state[1] = n - 1 - i;
 state[2] = m - 1 - j;
 return i > 0 ? -1 : taken;
 """
-TAKEN_STATE = (0, 0, 0)
 COUNTS = """
 int i = n - 1 - state[0], j = m - 1 - state[1];
 const int stop = max(i - 100000, 0);
@@ -125,9 +121,7 @@ def knapsack(
     values: ArrayLike, weights: ArrayLike, capacity: ArrayLike, *, items: bool = True, device: DeviceLike = None
 ) -> Any: ...
 @keeps_subnormals
-def knapsack(
-    values: ArrayLike, weights: ArrayLike, capacity: ArrayLike, *, items: bool = True, device: DeviceLike = None
-) -> Any:
+def knapsack(values: Any, weights: Any, capacity: Any, *, items: bool = True, device: DeviceLike = None) -> Any:
     """Choose the items of largest total value whose weights do not exceed the capacity, each at most once.
 
     Parameters
@@ -164,19 +158,7 @@ def knapsack(
     >>> [found.value for found in knapsack([25, 24, 15], [18, 15, 10], [22, 25])]
     [25, 39]
     """
-    items = boolean(items, "items", caller="knapsack")
-    if knapsack_batches.is_batch(values, weights, capacity):
-        return _many(values, weights, capacity, knapsack_equation, items, device, caller="knapsack")
-    values, weights, capacity, dtype = _arguments(values, weights, capacity, caller="knapsack")
-    if not len(values):
-        return Knapsack(0, np.empty(0, np.int64), 0) if items else Knapsack(0)
-    equation, shape = knapsack_equation(dtype), (len(values) + 1, capacity + 1)
-    given = {"w": np.minimum(weights, capacity + 1).astype(np.int32), "v": values.astype(dtype)}
-    if not items:
-        return Knapsack(_plain(fill(equation, shape, **given, keep="corner", device=device).corner))
-    table = fill(equation, shape, **given, keep="decisions", device=device)
-    taken = table.recover(TAKEN, len(values), state=TAKEN_STATE)[::-1].astype(np.int64)
-    return Knapsack(_plain(table.corner), taken, int(weights[taken].sum()))
+    return _solve("knapsack", values, weights, capacity, items, device)
 
 
 @overload
@@ -197,9 +179,7 @@ def integer_knapsack(
     values: ArrayLike, weights: ArrayLike, capacity: ArrayLike, *, items: bool = True, device: DeviceLike = None
 ) -> Any: ...
 @keeps_subnormals
-def integer_knapsack(
-    values: ArrayLike, weights: ArrayLike, capacity: ArrayLike, *, items: bool = True, device: DeviceLike = None
-) -> Any:
+def integer_knapsack(values: Any, weights: Any, capacity: Any, *, items: bool = True, device: DeviceLike = None) -> Any:
     """Choose the items of largest total value whose weights do not exceed the capacity, each any number of times.
 
     See `knapsack`; weights are at least 1. Of several best choices it finds that with the fewest of the last item, then
@@ -228,43 +208,45 @@ def integer_knapsack(
     >>> integer_knapsack([25, 24, 15], [18, 15, 10], 22)
     Knapsack(value=30, weight=20)
     """
-    caller = "integer_knapsack"
-    items = boolean(items, "items", caller=caller)
+    return _solve("integer_knapsack", values, weights, capacity, items, device)
+
+
+def _solve(
+    caller: str, values: Any, weights: Any, capacity: Any, items: bool, device: DeviceLike
+) -> Knapsack | list[Knapsack]:
+    """The solution of one knapsack or of several, for the public function of this name."""
+    items, repeats = boolean(items, "items", caller=caller), caller == "integer_knapsack"
+    equation_of = integer_knapsack_equation if repeats else knapsack_equation
+    check = partial(_checked, caller=caller, repeats=repeats)
     if knapsack_batches.is_batch(values, weights, capacity):
-        options = {"caller": caller, "least": 1, "many": True}
-        return _many(values, weights, capacity, integer_knapsack_equation, items, device, **options)
-    values, weights, capacity, dtype = _arguments(values, weights, capacity, caller=caller, least=1, many=True)
-    if not len(values):
+        solved = knapsack_batches.solve(
+            values, weights, capacity, equation_of, check, items=items, caller=caller, device=device
+        )
+        return [Knapsack(*one) for one in solved]
+    v, w, room, dtype = check(values, weights, capacity)
+    if not len(v):
         return Knapsack(0, np.empty(0, np.int64), 0) if items else Knapsack(0)
-    equation, shape = integer_knapsack_equation(dtype), (len(values) + 1, capacity + 1)
-    given = {"w": np.minimum(weights, capacity + 1).astype(np.int32), "v": values.astype(dtype)}
+    equation, shape = equation_of(dtype), (len(v) + 1, room + 1)
+    given = {"w": np.minimum(w, room + 1).astype(np.int32), "v": v.astype(dtype)}
     if not items:
-        return Knapsack(_plain(fill(equation, shape, **given, keep="corner", device=device).corner))
+        return Knapsack(fill(equation, shape, **given, keep="corner", device=device).corner.item())
     table = fill(equation, shape, **given, keep="decisions", device=device)
-    counts = table.recover(COUNTS, len(values), state=[0, 0])[::-1].astype(np.int64)
-    return Knapsack(_plain(table.corner), np.repeat(np.arange(len(values)), counts), int(counts @ weights))
+    source, state = (COUNTS, (0, 0)) if repeats else (TAKEN, (0, 0, 0))
+    found = table.recover(source, len(v), state=state)[::-1].astype(np.int64)
+    taken = np.repeat(np.arange(len(v)), found) if repeats else found
+    return Knapsack(table.corner.item(), taken, int(w[taken].sum()))
 
 
-def _many(values, weights, capacity, equation_of, items, device, *, caller, **options):
-    """A `Knapsack` for each of several."""
-    check = partial(_arguments, caller=caller, **options)
-    solved = knapsack_batches.solve(
-        values, weights, capacity, equation_of, check, items=items, caller=caller, device=device
+def _checked(
+    values: ArrayLike, weights: ArrayLike, capacity: IntLike, *, caller: str, repeats: bool
+) -> tuple[NDArray[Any], NDArray[np.int64], int, str]:
+    """Values, weights and capacity of a knapsack, and the type of its cells."""
+    v = arrays.numbers(values, "values", caller=caller, least=0)
+    w = arrays.whole_numbers(
+        weights, "weights", caller=caller, least=int(repeats), size=(len(v), "as many numbers as 'values'")
     )
-    return [Knapsack(*one) for one in solved]
-
-
-def _arguments(values, weights, capacity, *, caller, least=0, many=False):
-    values = arrays.numbers(values, "values", caller=caller, least=0)
-    weights = arrays.whole_numbers(
-        weights, "weights", caller=caller, least=least, size=(len(values), "as many numbers as 'values'")
-    )
-    capacity = whole_number(capacity, "capacity", caller=caller, most=arrays.INT32 - 1)
-    if values.dtype.kind == "f":
-        return values, weights, capacity, "float64"
-    bound = sum(map(int, values)) * (max(capacity, 1) if many else 1)
-    return values, weights, capacity, arrays.sum_type(bound, "values", caller=caller)
-
-
-def _plain(value):
-    return value.item() if isinstance(value, np.generic) else value
+    room = whole_number(capacity, "capacity", caller=caller, most=arrays.INT32 - 1)
+    if v.dtype.kind == "f":
+        return v, w, room, "float64"
+    bound = sum(map(int, v)) * (max(room, 1) if repeats else 1)
+    return v, w, room, arrays.sum_type(bound, "values", caller=caller)

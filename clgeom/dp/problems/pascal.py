@@ -14,19 +14,21 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import where
 from clgeom.dp.problems import arrays
+from clgeom.dp.problems.recurrence import recurrence
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
 from clgeom.intake.typing import DeviceLike, DTypeLike, IntLike, NDArray
 
 
+def _binomial(M: Any, i: Any, j: Any) -> Any:
+    """Cell (i, j) is C(i, j)."""
+    return where((j == 0) | (i == j), 1, where(j < i, M[i - 1, j - 1] + M[i - 1, j], 0))
+
+
 @lru_cache
-def binomial_equation(dtype="int64") -> Equation:
-    """The functional equation: cell (i, j) is C(i, j)."""
-
-    def pascal(M, i, j):
-        return where((j == 0) | (i == j), 1, where(j < i, M[i - 1, j - 1] + M[i - 1, j], 0))
-
-    return Equation(pascal, dtype=dtype, pattern="RUD", name="binomial")
+def binomial_equation(dtype: str = "int64") -> Equation:
+    """The equation of `binomial`, for cells of a type."""
+    return recurrence(_binomial, "RUD", dtype)
 
 
 @keeps_subnormals
@@ -132,6 +134,6 @@ def pascal_triangle(rows: IntLike, *, dtype: DTypeLike = "int64", device: Device
     return fill(binomial_equation(dtype), (rows, rows), device=device).numpy()
 
 
-def _type(dtype, *, caller) -> str:
+def _type(dtype: DTypeLike, *, caller: str) -> str:
     """The name of a type, if coefficients have it."""
     return number_type(dtype, (np.dtype(np.int32), np.dtype(np.int64)), "dtype", caller=caller).name

@@ -6,16 +6,16 @@ The study's table has only the names and patterns of these problems; the equatio
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from clgeom.arguments import number, whole_number, wrong
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import maximum, minimum, where
 from clgeom.dp.problems import arrays
 from clgeom.dp.problems.allocation import Allocation, follow_choices
-from clgeom.dp.problems.over import least, most
+from clgeom.dp.problems.recurrence import least, most, recurrence
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput, short
 from clgeom.intake.typing import ArrayLike, DeviceLike, FloatLike, IntLike
@@ -28,22 +28,14 @@ MOST_CELLS = 1 << 26
 # Years: a stock that grows, money that is invested, what is made -------------------------------------------------
 
 
-def _discounted(M, i, j, p, grown, discount, n):
-    def take(x):
-        return p[j, x] + discount * M[i + 1, grown[j - x]]
-
-    last, (value, taken) = i == n - 1, most(0, j + 1, take)
+def _discounted_profits(M: Any, i: Any, j: Any, p: Any, grown: Any, discount: Any, n: Any) -> Any:
+    """Row i: years from i on, none in the last; column j: the stock. Choice: how much of it to take in year i."""
+    last, (value, taken) = i == n - 1, most(0, j + 1, lambda x: p[j, x] + discount * M[i + 1, grown[j - x]])
     return where(last, 0.0, value), where(last, -1, taken)
 
 
-#: Row i: years from i on, none in the last; column j: the stock. Choice: how much of it to take in year i.
-DISCOUNTED = Equation(
-    _discounted,
-    dtype="float64",
-    pattern="RDU",
-    decisions="index",
-    name="discounted_profits",
-    parameters={"p": "float64[,]", "grown": "int32[]", "discount": "float64"},
+DISCOUNTED = recurrence(
+    _discounted_profits, "RDU", "float64", {"p": "float64[,]", "grown": "int32[]", "discount": "float64"}
 )
 
 
@@ -106,22 +98,14 @@ def discounted_profits(
     return follow_choices(table, table.last[stock], (0, stock), years, lambda i, j, x: (i + 1, int(growth[j - x])))
 
 
-def _investment(M, i, j, back, offered, n, m):
-    def put(x):
-        return M[i + 1, minimum(j - x + back[i, x], m - 1)]
-
-    last, (value, amount) = i == n - 1, most(0, minimum(j, offered) + 1, put)
+def _investment(M: Any, i: Any, j: Any, back: Any, offered: Any, n: Any, m: Any) -> Any:
+    """Row i: years from i on; column j: the money. Choice: how much of it to put in the offer of year i."""
+    last = i == n - 1
+    value, amount = most(0, minimum(j, offered) + 1, lambda x: M[i + 1, minimum(j - x + back[i, x], m - 1)])
     return where(last, j, value), where(last, -1, amount)
 
 
-#: Row i: years from i on; column j: the money. Choice: how much of it to put in the offer of year i.
-INVESTMENT = Equation(
-    _investment,
-    parameters={"back": "int32[,]", "offered": "int32"},
-    pattern="RDU",
-    decisions="index",
-    name="investment",
-)
+INVESTMENT = recurrence(_investment, "RDU", "int32", {"back": "int32[,]", "offered": "int32"})
 
 
 @keeps_subnormals
@@ -171,8 +155,10 @@ def investment(returns: ArrayLike, money: IntLike, *, device: DeviceLike = None)
     )
 
 
-def _production(M, i, j, c, demand, holding, capacity, n, m):
-    def make(x):
+def _production(M: Any, i: Any, j: Any, c: Any, demand: Any, holding: Any, capacity: Any, n: Any, m: Any) -> Any:
+    """Row i: months from i on, none in the last; column j: the stock. Choice: how much to make in month i."""
+
+    def make(x: Any) -> Any:
         left = j + x - demand[i]
         return M[i + 1, left] + (c[i, x] + holding[i] * left)
 
@@ -181,14 +167,8 @@ def _production(M, i, j, c, demand, holding, capacity, n, m):
     return where(last, 0.0, value), where(last, -1, made)
 
 
-#: Row i: months from i on, none in the last; column j: the stock. Choice: how much to make in month i.
-PRODUCTION = Equation(
-    _production,
-    dtype="float64",
-    pattern="RDU",
-    decisions="index",
-    name="production",
-    parameters={"c": "float64[,]", "demand": "int32[]", "holding": "float64[]", "capacity": "int32"},
+PRODUCTION = recurrence(
+    _production, "RDU", "float64", {"c": "float64[,]", "demand": "int32[]", "holding": "float64[]", "capacity": "int32"}
 )
 
 
@@ -258,24 +238,20 @@ def production(
 # Customers ------------------------------------------------------------------------------------------------------
 
 
-def _distribution(M, i, j, a, b, demand, served, other, n, m):
-    def send(x):
-        return M[i + 1, j - x] + (a[i, x] + b[i, demand[i] - x])
-
-    last, (value, amount) = i == n - 1, least(0, minimum(j, demand[i]) + 1, send)
+def _distribution(M: Any, i: Any, j: Any, a: Any, b: Any, demand: Any, served: Any, other: Any, n: Any, m: Any) -> Any:
+    """Row i: customers from i on; column j: pieces left in the first warehouse. Choice: pieces for customer i."""
+    last = i == n - 1
+    value, amount = least(0, minimum(j, demand[i]) + 1, lambda x: M[i + 1, j - x] + (a[i, x] + b[i, demand[i] - x]))
     # all that the first warehouse has not sent came from the other one
     fits = served - (m - 1 - j) <= other
     return where(last, where(fits, 0.0, INF), value), where(last, -1, amount)
 
 
-#: Row i: customers from i on; column j: pieces left in the first warehouse. Choice: pieces of them for customer i.
-DISTRIBUTION = Equation(
+DISTRIBUTION = recurrence(
     _distribution,
-    dtype="float64",
-    pattern="RDU",
-    decisions="index",
-    name="distribution",
-    parameters={"a": "float64[,]", "b": "float64[,]", "demand": "int32[]", "served": "int32", "other": "int32"},
+    "RDU",
+    "float64",
+    {"a": "float64[,]", "b": "float64[,]", "demand": "int32[]", "served": "int32", "other": "int32"},
 )
 
 
@@ -342,10 +318,13 @@ def distribution(
     return follow_choices(table, table.corner, (0, here), n, lambda i, j, x: (i + 1, j - x))
 
 
-def _transportation(M, i, j, c, place, refill, upto, width, n):
+def _transportation(M: Any, i: Any, j: Any, c: Any, place: Any, refill: Any, upto: Any, width: Any, n: Any) -> Any:
+    """Row i: pairs of a factory and a customer from i on; column j: what each customer still wants and what the factory
+    still has, as one number in mixed radix. Choice: how much goes from the factory to the customer.
+    """
     supply, wanted = j % width, j // place[i] % (upto[i] + 1)
 
-    def ship(x):
+    def ship(x: Any) -> Any:
         left = j - x * (place[i] + 1)
         # after the last customer of a factory the next one has all that it makes
         return M[i + 1, where(refill[i] < 0, left, left - left % width + refill[i])] + c[i] * x
@@ -354,15 +333,11 @@ def _transportation(M, i, j, c, place, refill, upto, width, n):
     return where(last, where(j < width, 0.0, INF), value), where(last, -1, amount)
 
 
-#: Row i: pairs of a factory and a customer from i on; column j: what each customer still wants and what the factory
-#: still has, as one number in mixed radix. Choice: how much goes from the factory to the customer.
-TRANSPORTATION = Equation(
+TRANSPORTATION = recurrence(
     _transportation,
-    dtype="float64",
-    pattern="RDU",
-    decisions="index",
-    name="transportation",
-    parameters={"c": "float64[]", "place": "int32[]", "refill": "int32[]", "upto": "int32[]", "width": "int32"},
+    "RDU",
+    "float64",
+    {"c": "float64[]", "place": "int32[]", "refill": "int32[]", "upto": "int32[]", "width": "int32"},
 )
 
 
@@ -434,7 +409,7 @@ def transportation(
     table = fill(TRANSPORTATION, (steps + 1, cells), **given, keep="decisions", device=device)
     start = cells - width + int(supplies[0])
 
-    def move(i, j, x):
+    def move(i: int, j: int, x: int) -> tuple[int, int]:
         left = j - x * (int(place[i % columns]) + 1)
         new = refill.flat[i]
         return i + 1, left if new < 0 else left - left % width + int(new)

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from clgeom.arguments import number, whole_number, wrong
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import maximum, minimum, where, which_max
 from clgeom.dp.problems import arrays
 from clgeom.dp.problems.allocation import Allocation, follow_choices
-from clgeom.dp.problems.over import least, most
+from clgeom.dp.problems.recurrence import least, most, recurrence
 from clgeom.dp.problems.tables import fill
 from clgeom.intake.typing import ArrayLike, DeviceLike, FloatLike, IntLike, NDArray
 
 INF = float("inf")
 
 
-def _inventory(M, i, j, demand, setup, unit, holding, capacity, n, m):
-    def make(x):
+def _inventory(
+    M: Any, i: Any, j: Any, demand: Any, setup: Any, unit: Any, holding: Any, capacity: Any, n: Any, m: Any
+) -> Any:
+    """Row i: months from i on, none in the last; column j: the stock. Choice: how much to make in month i."""
+
+    def make(x: Any) -> Any:
         left = j + x - demand[i]
         return M[i + 1, left] + (where(x > 0, setup, 0.0) + unit * x + holding * left)
 
@@ -30,14 +34,11 @@ def _inventory(M, i, j, demand, setup, unit, holding, capacity, n, m):
     return where(last, where(j == 0, 0.0, INF), value), where(last, -1, made)
 
 
-#: Row i: months from i on, none in the last; column j: the stock. Choice: how much to make in month i.
-INVENTORY = Equation(
+INVENTORY = recurrence(
     _inventory,
-    dtype="float64",
-    pattern="RDU",
-    decisions="index",
-    name="inventory",
-    parameters={"demand": "int32[]", "setup": "float64", "unit": "float64", "holding": "float64", "capacity": "int32"},
+    "RDU",
+    "float64",
+    {"demand": "int32[]", "setup": "float64", "unit": "float64", "holding": "float64", "capacity": "int32"},
 )
 
 
@@ -97,22 +98,15 @@ def inventory(
     return follow_choices(table, value, (0, 0), len(demands), lambda i, j, x: (i + 1, j + x - int(demands[i])))
 
 
-def _deadlines(M, i, j, p, d, n):
+def _deadline_scheduling(M: Any, i: Any, j: Any, p: Any, d: Any, n: Any) -> Any:
+    """Row i: jobs from i on, by deadline; column j: jobs taken before. Choice 1: job i is taken."""
     last = i == n - 1
     leave, take = M[i + 1, j], M[i + 1, j + 1] + p[i]
     value = where(last, 0.0, where(j < d[i], maximum(leave, take), leave))
     return value, where(last, 0, where(j < d[i], which_max(leave, take), 0))
 
 
-#: Row i: jobs from i on, by deadline; column j: jobs taken before. Choice 1: job i is taken.
-DEADLINES = Equation(
-    _deadlines,
-    dtype="float64",
-    parameters={"p": "float64[]", "d": "int32[]"},
-    pattern="RDU",
-    decisions=2,
-    name="deadline_scheduling",
-)
+DEADLINES = recurrence(_deadline_scheduling, "RDU", "float64", {"p": "float64[]", "d": "int32[]"})
 
 
 @keeps_subnormals
@@ -155,26 +149,17 @@ def deadline_scheduling(profits: ArrayLike, deadlines: ArrayLike, *, device: Dev
     d = np.minimum(deadlines[order], n).astype(np.int32)
     table = fill(DEADLINES, (n + 1, n + 2), p=profits[order], d=d, keep="decisions", device=device)
     found = follow_choices(table, table.last[0], (0, 0), n, lambda i, j, x: (i + 1, j + x))
-    return Allocation(found.value, order[found.choice.astype(bool)])
+    return Allocation(found.value, None if found.choice is None else order[found.choice.astype(bool)])
 
 
-def _las_vegas(M, i, j, p, n, m):
-    def bet(x):
-        return p * M[i + 1, minimum(j + x, m - 1)] + (1.0 - p) * M[i + 1, j - x]
-
-    last, (value, best) = i == n - 1, most(0, j + 1, bet)
+def _las_vegas(M: Any, i: Any, j: Any, p: Any, n: Any, m: Any) -> Any:
+    """Row i: after i plays; column j: chips, the last column for the goal and more. Choice: the bet."""
+    last = i == n - 1
+    value, best = most(0, j + 1, lambda x: p * M[i + 1, minimum(j + x, m - 1)] + (1.0 - p) * M[i + 1, j - x])
     return where(last, where(j == m - 1, 1.0, 0.0), value), where(last, -1, best)
 
 
-#: Row i: after i plays; column j: chips, the last column for the goal and more. Choice: the bet.
-LAS_VEGAS = Equation(
-    _las_vegas,
-    dtype="float64",
-    parameters={"p": "float64"},
-    pattern="RDU",
-    decisions="index",
-    name="las_vegas",
-)
+LAS_VEGAS = recurrence(_las_vegas, "RDU", "float64", {"p": "float64"})
 
 
 @keeps_subnormals

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from clgeom.arguments import wrong
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import maximum, where
 from clgeom.dp.problems import arrays
 from clgeom.dp.problems.allocation import Allocation, follow_choices
-from clgeom.dp.problems.over import least
+from clgeom.dp.problems.recurrence import least, recurrence
 from clgeom.dp.problems.tables import fill
 from clgeom.intake.typing import ArrayLike, DeviceLike
 
@@ -19,8 +20,14 @@ MOST_THINGS = 20
 MOST_NODES = 16
 
 
-def _process(M, i, j, time, weight, due, bit, total, free, n):
-    def run(x):  # process x ends when all that are not free, and it, have run
+def _process_scheduling(
+    M: Any, i: Any, j: Any, time: Any, weight: Any, due: Any, bit: Any, total: Any, free: Any, n: Any
+) -> Any:
+    """Row i: places in the order from i on; column j: the set of processes that have not run. Choice: the next one.
+    free[j] is the time that these take together, bit[x] is 2 to the x.
+    """
+
+    def run(x: Any) -> Any:  # process x ends when all that are not free, and it, have run
         late = maximum(total - free[j] + time[x] - due[x], 0.0)
         return where(j // bit[x] % 2 == 1, M[i + 1, j - bit[x]] + weight[x] * late, INF)
 
@@ -28,15 +35,11 @@ def _process(M, i, j, time, weight, due, bit, total, free, n):
     return where(last, 0.0, value), where(last, -1, process)
 
 
-#: Row i: places in the order from i on; column j: the set of processes that have not run. Choice: the next one.
-#: free[j] is the time that these take together, bit[x] is 2 to the x.
-PROCESSES = Equation(
-    _process,
-    dtype="float64",
-    pattern="RDU",
-    decisions="index",
-    name="process_scheduling",
-    parameters={
+PROCESSES = recurrence(
+    _process_scheduling,
+    "RDU",
+    "float64",
+    {
         "time": "float64[]",
         "weight": "float64[]",
         "due": "float64[]",
@@ -106,8 +109,10 @@ def process_scheduling(
     return follow_choices(table, table.corner, (0, (1 << n) - 1), n, lambda i, j, x: (i + 1, j - (1 << x)))
 
 
-def _tree(M, i, j, near, bit, nodes, m):
-    def join(x):
+def _spanning_tree(M: Any, i: Any, j: Any, near: Any, bit: Any, nodes: Any, m: Any) -> Any:
+    """One row; column j: the nodes in the tree. Choice: the next one, x; near[j, x]: the shortest edge to it."""
+
+    def join(x: Any) -> Any:
         b = bit[x]
         outside = (j // maximum(b, 1) % 2 == 0) & (b > 0)
         return where(outside, M[i, j + b] + near[j, x], INF)
@@ -116,15 +121,7 @@ def _tree(M, i, j, near, bit, nodes, m):
     return where(last, 0.0, value), where(last, -1, node)
 
 
-#: One row; column j: the nodes in the tree. Choice: the next one, x; near[j, x]: the shortest edge to it.
-SPANNING_TREE = Equation(
-    _tree,
-    dtype="float64",
-    pattern="CRL",
-    decisions="index",
-    name="spanning_tree",
-    parameters={"near": "float64[,]", "bit": "int32[]", "nodes": "int32"},
-)
+SPANNING_TREE = recurrence(_spanning_tree, "CRL", "float64", {"near": "float64[,]", "bit": "int32[]", "nodes": "int32"})
 
 
 @keeps_subnormals
@@ -171,7 +168,8 @@ def spanning_tree(lengths: ArrayLike, *, device: DeviceLike = None) -> Allocatio
     value = float(table[0, 1])
     if value == INF:
         return Allocation(value)
-    edges, tree = [], 1
+    edges: list[tuple[int, int]] = []
+    tree = 1
     while len(edges) < n - 1:
         new = int(table.decisions.cell(0, tree))
         inside = [a for a in range(n) if tree >> a & 1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -11,10 +12,11 @@ from clgeom.arguments import whole_number, wrong
 from clgeom.core.device import as_session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.equation import Equation
-from clgeom.dp.language.functions import argmax_over, argmin_over, max_over, maximum, min_over, where, which_max
+from clgeom.dp.language.functions import maximum, where, which_max
 from clgeom.dp.problems import arrays
 from clgeom.dp.problems.allocation import Allocation
 from clgeom.dp.problems.edits import Edits, Letters
+from clgeom.dp.problems.recurrence import least, most, recurrence
 from clgeom.dp.problems.tables import fill, traceback
 from clgeom.intake.letters import codes_of, in_one_type
 from clgeom.intake.typing import ArrayLike, DeviceLike, IntLike, NDArray
@@ -32,38 +34,39 @@ MOVES = {
 }
 
 
+def _gapped_alignment(
+    M: Any, i: Any, j: Any, a: Any, b: Any, match: Any, mismatch: Any, opening: Any, extension: Any, far: Any
+) -> Any:
+    """The best score of an alignment by its last column, in three fields. A run of gaps in two sequences has its
+    deletions first, which is no restriction, since the order of columns in it does not matter.
+    """
+    start, edge, first = (i == 0) & (j == 0), (i == 0) | (j == 0), opening + extension
+    pair = M.pair[i - 1, j - 1], M.delete[i - 1, j - 1], M.insert[i - 1, j - 1]
+    delete = M.pair[i - 1, j] - first, M.delete[i - 1, j] - extension
+    insert = M.pair[i, j - 1] - first, M.insert[i, j - 1] - extension, M.delete[i, j - 1] - first
+    paired = maximum(*pair) + where(a[i - 1] == b[j - 1], match, mismatch)
+    value = {
+        "pair": where(start, 0, where(edge, far, maximum(paired, far))),
+        "delete": where(i == 0, far, maximum(*delete, far)),
+        "insert": where(j == 0, far, maximum(*insert, far)),
+    }
+    choice = {
+        "pair": where(edge, 0, which_max(*pair)),
+        "delete": where(i == 0, 0, which_max(*delete)),
+        "insert": where(j == 0, 0, which_max(*insert)),
+    }
+    return value, choice
+
+
+_LETTERS_AND_SCORES = {"a": "int32[]", "b": "int32[]"}
+_LETTERS_AND_SCORES |= dict.fromkeys(("match", "mismatch", "opening", "extension", "far"), "int32")
+
+
 @lru_cache
-def gaps_equation(dtype="int32") -> Equation:
-    """The functional equation: the best score of an alignment by its last column, in three fields. A run of gaps in two
-    sequences has its deletions first, which is no restriction, since the order of columns in it does not matter."""
-
-    def best(M, i, j, a, b, match, mismatch, opening, extension, far):
-        start, edge, first = (i == 0) & (j == 0), (i == 0) | (j == 0), opening + extension
-        pair = M.pair[i - 1, j - 1], M.delete[i - 1, j - 1], M.insert[i - 1, j - 1]
-        delete = M.pair[i - 1, j] - first, M.delete[i - 1, j] - extension
-        insert = M.pair[i, j - 1] - first, M.insert[i, j - 1] - extension, M.delete[i, j - 1] - first
-        met = maximum(*pair) + where(a[i - 1] == b[j - 1], match, mismatch)
-        value = {
-            "pair": where(start, 0, where(edge, far, maximum(met, far))),
-            "delete": where(i == 0, far, maximum(*delete, far)),
-            "insert": where(j == 0, far, maximum(*insert, far)),
-        }
-        choice = {
-            "pair": where(edge, 0, which_max(*pair)),
-            "delete": where(i == 0, 0, which_max(*delete)),
-            "insert": where(j == 0, 0, which_max(*insert)),
-        }
-        return value, choice
-
-    scores = dict.fromkeys(("match", "mismatch", "opening", "extension", "far"), "int32")
-    return Equation(
-        best,
-        dtype=dict.fromkeys(MOVES, dtype),
-        overflow="wrap",
-        parameters={"a": "int32[]", "b": "int32[]", **scores},
-        pattern="NOSE",
-        name="gapped_alignment",
-    )
+def gaps_equation(dtype: str = "int32") -> Equation:
+    """The equation of `gapped_alignment`, for scores of a type."""
+    types = dict.fromkeys(MOVES, dtype)
+    return recurrence(_gapped_alignment, "NOSE", types, _LETTERS_AND_SCORES, overflow="wrap")
 
 
 @keeps_subnormals
@@ -173,7 +176,7 @@ def gapped_alignment(
     dtype = next((name for name in ("int16", "int32") if 3 * bound < np.iinfo(name).max), None)
     if dtype is None:
         raise wrong("match", caller, "so small that scores of these sequences stay within int32", match)
-    given = {"match": match, "mismatch": mismatch, "opening": opening, "extension": extension, "far": -2 * bound}
+    scores: dict[str, Any] = {"match": match, "mismatch": mismatch, "opening": opening, "extension": extension}
     session = as_session(device)
     way = traceback(
         gaps_equation(dtype),
@@ -184,7 +187,8 @@ def gapped_alignment(
         a=a,
         b=b,
         device=session,
-        **given,
+        far=-2 * bound,
+        **scores,
     )
     operations = [
         name if name != "pair" else "match" if a[i - 1] == b[j - 1] else "change"
@@ -197,28 +201,17 @@ def gapped_alignment(
 # Hidden Markov models: Viterbi (1967) -------------------------------------------------------------------------------
 
 
-def _viterbi(M, i, j, start, transitions, emissions, observed, m):
-    def before(k):
-        return M[i - 1, k] + transitions[k, j]
-
-    seen = emissions[j, observed[i]]
-    value = where(i == 0, start[j] + seen, max_over("k", 0, m, before) + seen)
-    return value, where(i == 0, -1, argmax_over("k", 0, m, before))
+def _viterbi(M: Any, i: Any, j: Any, start: Any, transitions: Any, emissions: Any, observed: Any, m: Any) -> Any:
+    """Row i: the first i + 1 observations; column j: the state at the last of them. Choice: the state before it."""
+    seen, (value, before) = emissions[j, observed[i]], most(0, m, lambda k: M[i - 1, k] + transitions[k, j])
+    return where(i == 0, start[j] + seen, value + seen), where(i == 0, -1, before)
 
 
-#: Row i: the first i + 1 observations; column j: the state at the last of them. Choice: the state before it.
-VITERBI = Equation(
+VITERBI = recurrence(
     _viterbi,
-    dtype="float64",
-    parameters={
-        "start": "float64[]",
-        "transitions": "float64[,]",
-        "emissions": "float64[,]",
-        "observed": "int32[]",
-    },
-    pattern="RUD",
-    decisions="index",
-    name="viterbi",
+    "RUD",
+    "float64",
+    {"start": "float64[]", "transitions": "float64[,]", "emissions": "float64[,]", "observed": "int32[]"},
 )
 STATES_BACK = """
 for (int i = n - 1; i > 0; --i)
@@ -316,13 +309,14 @@ def viterbi(
     return StatePath(value, table.recover(source, len(observed)).astype(np.int64))
 
 
-def _logarithms(values, name, caller, **options) -> np.ndarray:
+def _logarithms(values: ArrayLike, name: str, caller: str, **options: Any) -> NDArray[np.float64]:
     """Logarithms of probabilities."""
     array = arrays.numbers(values, name, caller=caller, least=0, empty=False, **options)
     if array.max() > 1:
         raise wrong(name, caller, "probabilities, at most 1", f"{array.max()}")
     with np.errstate(divide="ignore"):
-        return np.log(array.astype(np.float64))
+        logarithms: NDArray[np.float64] = np.log(array.astype(np.float64))
+    return logarithms
 
 
 # Change in coins ----------------------------------------------------------------------------------------------------
@@ -331,25 +325,18 @@ def _logarithms(values, name, caller, **options) -> np.ndarray:
 NEVER = 1 << 30
 
 
-def _change(M, i, j, coins, count):
-    def coin(k):
-        return where(coins[k] <= j, minimum_of(M[i, j - coins[k]] + 1), NEVER)
+def _coin_change(M: Any, i: Any, j: Any, coins: Any, count: Any) -> Any:
+    """One row; column j: the amount. Choice: the last coin."""
 
-    def minimum_of(value):
-        return where(value < NEVER, value, NEVER)
+    def coin(k: Any) -> Any:
+        value = M[i, j - coins[k]] + 1
+        return where(coins[k] <= j, where(value < NEVER, value, NEVER), NEVER)
 
-    best = min_over("k", 0, count, coin)
-    return where(j == 0, 0, best), where(j == 0, -1, argmin_over("k", 0, count, coin))
+    value, last = least(0, count, coin)
+    return where(j == 0, 0, value), where(j == 0, -1, last)
 
 
-#: One row; column j: the amount. Choice: the last coin.
-CHANGE = Equation(
-    _change,
-    parameters={"coins": "int32[]", "count": "int32"},
-    pattern="CLR",
-    decisions="index",
-    name="coin_change",
-)
+CHANGE = recurrence(_coin_change, "CLR", "int32", {"coins": "int32[]", "count": "int32"})
 COINS_BACK = """
 int taken = state[0], j = m - 1 - state[1];
 const int stop = min(taken + 100000, out_size);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import max_over, maximum, min_over, minimum, where
 from clgeom.dp.problems import arrays
 from clgeom.dp.problems.allocation import Allocation, follow_choices
-from clgeom.dp.problems.over import least
+from clgeom.dp.problems.recurrence import least, recurrence
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput, short
 from clgeom.intake.typing import ArrayLike, DeviceLike, IntLike, NDArray
@@ -24,31 +25,25 @@ INF = float("inf")
 # Layers of towns ------------------------------------------------------------------------------------------------
 
 
-def _stagecoach(M, i, j, c, n, m):
-    def go(x):
-        return M[i + 1, x] + c[i * m + j, x]
-
-    last, (value, town) = i == n - 1, least(0, m, go)
+def _stagecoach(M: Any, i: Any, j: Any, c: Any, n: Any, m: Any) -> Any:
+    """Row i: layer i; column j: a town of it. Choice: the next town. c[i * m + j, x]: the leg from town j of layer i to
+    town x of the next.
+    """
+    last, (value, town) = i == n - 1, least(0, m, lambda x: M[i + 1, x] + c[i * m + j, x])
     return where(last, 0.0, value), where(last, -1, town)
 
 
-def _bottleneck(M, i, j, c, n, m):
-    def go(x):
-        return maximum(M[i + 1, x], c[i * m + j, x])
-
-    last, (value, town) = i == n - 1, least(0, m, go)
+def _bottleneck(M: Any, i: Any, j: Any, c: Any, n: Any, m: Any) -> Any:
+    """Row i: layer i; column j: a town of it. Choice: the next town. c[i * m + j, x]: the leg from town j of layer i to
+    town x of the next.
+    """
+    last, (value, town) = i == n - 1, least(0, m, lambda x: maximum(M[i + 1, x], c[i * m + j, x]))
     return where(last, -INF, value), where(last, -1, town)
 
 
 _LEGS = {"c": "float64[,]"}
-#: Row i: layer i; column j: a town of it. Choice: the next town. c[i * m + j, x]: the leg from town j of layer i to
-#: town x of the next.
-STAGECOACH = Equation(
-    _stagecoach, dtype="float64", parameters=_LEGS, pattern="RDU", decisions="index", name="stagecoach"
-)
-BOTTLENECK = Equation(
-    _bottleneck, dtype="float64", parameters=_LEGS, pattern="RDU", decisions="index", name="bottleneck"
-)
+STAGECOACH = recurrence(_stagecoach, "RDU", "float64", _LEGS)
+BOTTLENECK = recurrence(_bottleneck, "RDU", "float64", _LEGS)
 
 
 @keeps_subnormals
@@ -114,7 +109,7 @@ def bottleneck(legs: Sequence[ArrayLike], *, device: DeviceLike = None) -> Alloc
     return _through_layers(BOTTLENECK, legs, "bottleneck", device)
 
 
-def _through_layers(equation, legs, caller, device):
+def _through_layers(equation: Equation, legs: Any, caller: str, device: DeviceLike) -> Allocation:
     if isinstance(legs, (str, bytes)) or not np.iterable(legs):
         raise wrong("legs", caller, "a sequence of tables", short(legs))
     legs = [
@@ -186,7 +181,7 @@ def assembly_line(
     for name, value in (("entry", entry), ("leave", leave)):
         value = np.zeros(lines) if value is None else value
         ends.append(arrays.numbers(value, name, caller=caller, size=(lines, f"{lines} numbers, one for each line")))
-    transfers = np.asarray(transfers, float).reshape(lines, 0) if n == 1 and np.size(transfers) == 0 else transfers
+    transfers = np.empty((lines, 0)) if n == 1 and np.size(np.asarray(transfers)) == 0 else transfers
     transfers = arrays.numbers(
         transfers, "transfers", caller=caller, ndim=2, size=((lines, n - 1), f"a table of {lines} x {n - 1} numbers")
     )
@@ -198,29 +193,19 @@ def assembly_line(
     legs.append((stations[:, -1] + ends[1])[:, None])
     legs[0] = legs[0] + np.asarray(ends[0], float)[:, None]
     found = _through_layers(STAGECOACH, legs, caller, device)
-    return Allocation(found.value, found.choice[:-1])
+    return Allocation(found.value, None if found.choice is None else found.choice[:-1])
 
 
 # Graphs and recurrences ------------------------------------------------------------------------------------------
 
 
-def _replacement(M, i, j, c, m):
-    def step(x):
-        return M[i, x] + c[j, x]
-
-    last, (value, time) = j == m - 1, least(j + 1, m, step)
+def _replacement(M: Any, i: Any, j: Any, c: Any, m: Any) -> Any:
+    """One row; column j: from time j to the end. Choice: when to replace next."""
+    last, (value, time) = j == m - 1, least(j + 1, m, lambda x: M[i, x] + c[j, x])
     return where(last, 0.0, value), where(last, -1, time)
 
 
-#: One row; column j: from time j to the end. Choice: when to replace next.
-REPLACEMENT = Equation(
-    _replacement,
-    dtype="float64",
-    parameters={"c": "float64[,]"},
-    pattern="CRL",
-    decisions="index",
-    name="replacement",
-)
+REPLACEMENT = recurrence(_replacement, "CRL", "float64", {"c": "float64[,]"})
 
 
 @keeps_subnormals
@@ -265,22 +250,13 @@ def replacement(costs: ArrayLike, *, device: DeviceLike = None) -> Allocation:
     return Allocation(value, np.array(times[1:], np.int64))
 
 
-def _shortest(M, i, j, c, source, n):
-    def edge(x):
-        return M[x, j - 1] + c[x, i]
-
+def _shortest_paths(M: Any, i: Any, j: Any, c: Any, source: Any, n: Any) -> Any:
+    """Row i: a node; column j: by j edges at most."""
     start = where(i == source, 0.0, INF)
-    return where(j == 0, start, minimum(M[i, j - 1], min_over("x", 0, n, edge)))
+    return where(j == 0, start, minimum(M[i, j - 1], min_over("x", 0, n, lambda x: M[x, j - 1] + c[x, i])))
 
 
-#: Row i: a node; column j: by j edges at most.
-SHORTEST_PATHS = Equation(
-    _shortest,
-    dtype="float64",
-    parameters={"c": "float64[,]", "source": "int32"},
-    pattern="CLR",
-    name="shortest_paths",
-)
+SHORTEST_PATHS = recurrence(_shortest_paths, "CLR", "float64", {"c": "float64[,]", "source": "int32"})
 
 
 @keeps_subnormals
@@ -354,18 +330,18 @@ def shortest_paths(lengths: ArrayLike, source: IntLike = 0, *, device: DeviceLik
     return Paths(last[:, -1].copy(), before)
 
 
-def _fibonacci(M, i, j):
+def _fibonacci(M: Any, i: Any, j: Any) -> Any:
+    """One row; column j: the number j of Fibonacci."""
     return where(j < 2, j, M[i, j - 1] + M[i, j - 2])
 
 
-def _nim(M, i, j, upto):
+def _nim(M: Any, i: Any, j: Any, upto: Any) -> Any:
+    """One row; column j: whether the player who moves first with j things can take the last one."""
     return where(j == 0, 0, max_over("x", 1, minimum(j, upto) + 1, lambda x: 1 - M[i, j - x]))
 
 
-#: One row; column j: the number j of Fibonacci.
-FIBONACCI = Equation(_fibonacci, dtype="int64", pattern="CLR", name="fibonacci")
-#: One row; column j: whether the player who moves first with j things can take the last one.
-NIM = Equation(_nim, parameters={"upto": "int32"}, pattern="CLR", name="nim")
+FIBONACCI = recurrence(_fibonacci, "CLR", "int64")
+NIM = recurrence(_nim, "CLR", "int32", {"upto": "int32"})
 
 
 @keeps_subnormals
