@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from clgeom.intake.typing import NDArray
 from clgeom.markup import BLUE, QUIET, RED
-from clgeom.optional import require_matplotlib
+from clgeom.plotting.figures import new_axes
 
 
-def plot_path(x, y, changed, *, lengths, title="", ax=None):
+def plot_path(
+    x: NDArray[Any],
+    y: NDArray[Any],
+    changed: NDArray[np.bool_],
+    *,
+    lengths: tuple[int, int],
+    title: str = "",
+    ax: Any = None,
+) -> Any:
     """Draw a path, with a dot at each column of different letters. Returns the axes.
 
     Parameters
@@ -19,11 +30,7 @@ def plot_path(x, y, changed, *, lengths, title="", ax=None):
     lengths : (int, int)
         Of both sequences.
     """
-    require_matplotlib()
-    import matplotlib.pyplot as plt
-
-    if ax is None:
-        _, ax = plt.subplots()
+    ax = new_axes(ax)
     ax.plot(x, y, color=BLUE, linewidth=1.5)
     at = np.flatnonzero(changed)
     ax.plot((x[at] + x[at + 1]) / 2, (y[at] + y[at + 1]) / 2, ".", color=RED, markersize=3, label="different letters")

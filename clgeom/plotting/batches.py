@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from clgeom.core.messages import counted
-from clgeom.io.atomic import check_output
 from clgeom.plotting.figures import (
-    FORMATS,
     LINE,
     SERIES,
     draw_points,
@@ -21,9 +19,8 @@ from clgeom.plotting.figures import (
     frame,
     legend_below,
     new_axes,
-    new_figure,
     plain,
-    save,
+    saved_figure,
 )
 
 
@@ -70,25 +67,24 @@ def plot_hulls(
     rings = [corners[begin:end] for begin, end in zip(offsets, offsets[1:])]
     named = labels is not None and len(rings) <= len(SERIES)
     colours = [SERIES[i] if named else LINE for i in range(len(rings))]
-    style = {"linewidths": 1.4 if len(rings) <= 100 else 0.8 if len(rings) <= 10_000 else 0.2, "zorder": 4}
+    width = 1.4 if len(rings) <= 100 else 0.8 if len(rings) <= 10_000 else 0.2
     faces = [to_rgba(colour, 0.07) for colour in colours]
-    ax.add_collection(PolyCollection(rings, facecolors=faces, edgecolors=colours, **style), autolim=False)
+    hulls = PolyCollection(rings, facecolors=faces, edgecolors=colours, linewidths=width, zorder=4)
+    ax.add_collection(hulls, autolim=False)
     spots = [i for i, ring in enumerate(rings) if len(ring) == 1]  # hulls of one place
     ax.scatter(*corners[offsets[spots]].T, s=14, c=[colours[i] for i in spots], linewidths=0, zorder=4)
     dress(ax, counted(len(rings), "convex hull", "convex hulls") if title is None else title, axes)
-    if named and rings:
+    if labels is not None and named and rings:
         for label, colour in zip(labels, colours):
             ax.plot([], [], color=colour, linewidth=1.6, label=plain(label))
         legend_below(ax)
     return ax
 
 
-def save_hulls_plot(corners, offsets, path, **options) -> None:
+def save_hulls_plot(corners: Any, offsets: Any, path: Any, **options: Any) -> None:
     """Draw the hulls of groups into a new figure and write it to a .png, .svg or .pdf file, whole or not at all.
 
     The parameters of `plot_hulls`.
     """
-    check_output(path, FORMATS)
-    figure = new_figure(figure_size(drawable(corners)))
-    plot_hulls(corners, offsets, figure.add_subplot(), **options)
-    save(figure, path)
+    with saved_figure(path, figure_size(drawable(corners))) as figure:
+        plot_hulls(corners, offsets, figure.add_subplot(), **options)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
 
+from clgeom.core.messages import counted
+from clgeom.intake.typing import NDArray
 from clgeom.markup import INK
 from clgeom.plotting.figures import (
     LEVEL_LINES,
@@ -13,14 +18,23 @@ from clgeom.plotting.figures import (
     fill_rings,
     legend_below,
     new_axes,
-    new_figure,
-    save,
+    saved_figure,
 )
 
 VALUES, CELLS, SUPERFLUOUS = "YlGnBu_r", "#bcd3e3", "#f3c7c2"
 
 
-def plot_coverage(outlines, ax=None, *, values=None, transform=None, unit="", title=None, axes=None, sites=()):
+def plot_coverage(
+    outlines: Mapping[str, Sequence[Any]],
+    ax: Any = None,
+    *,
+    values: Any = None,
+    transform: Sequence[float] | None = None,
+    unit: str = "",
+    title: str | None = None,
+    axes: tuple[str, str] | None = None,
+    sites: Sequence[tuple[float, float]] = (),
+) -> Any:
     """Draw outlines of covered cells, and their raster if it is given, into Matplotlib axes.
 
     Parameters
@@ -47,17 +61,22 @@ def plot_coverage(outlines, ax=None, *, values=None, transform=None, unit="", ti
     matplotlib.axes.Axes
     """
     ax = new_axes(ax, 7)
+    from matplotlib.patheffects import withStroke
+
     if values is not None:
         _draw_raster(ax, values, transform, unit)
     colours = {label: LEVEL_LINES[k % len(LEVEL_LINES)] for k, label in enumerate(outlines)}
-    for label, shapes in reversed(outlines.items()):  # the first level on top
+    for label, shapes in reversed(list(outlines.items())):  # the first level on top
         for rings in (polygon for shape in shapes for polygon in shape):
             rings = [np.asarray(ring, np.float64) for ring in rings]
             if values is None:
                 fill_rings(ax, rings, colours[label], alpha=0.12)
             for number, ring in enumerate(rings):  # holes have thinner lines
                 width = 0.5 if number else 1.2
-                casing = None if values is None else _casing(width)
+                # white edges make a line visible on every colour of a raster
+                casing = (
+                    [withStroke(linewidth=width + 0.8, foreground="white", alpha=0.6)] if values is not None else None
+                )
                 ax.plot(*ring.T, color=colours[label], linewidth=width, zorder=4, path_effects=casing)
     for label, colour in colours.items():
         ax.plot([], [], color=colour, linewidth=1.6, label=label)
@@ -66,26 +85,33 @@ def plot_coverage(outlines, ax=None, *, values=None, transform=None, unit="", ti
         ax.plot(*np.transpose(sites), "^", color=INK, markeredgecolor="white", markersize=8, zorder=6, label=name)
     ax.set_aspect("equal")
     ax.ticklabel_format(useOffset=False, style="plain")
-    count = sum(map(len, outlines.values()))
     if axes is None:
         axes = ("column", "row") if values is not None and transform is None else ("x", "y")
-    dress(ax, f"{count:,} coverage region{'s' * (count != 1)}" if title is None else title, axes)
+    count = counted(sum(map(len, outlines.values())), "coverage region", "coverage regions")
+    dress(ax, count if title is None else title, axes)
     if outlines or len(sites):
         legend_below(ax)
     return ax
 
 
-def save_coverage_plot(outlines, path, **options) -> None:
+def save_coverage_plot(outlines: Mapping[str, Sequence[Any]], path: Any, **options: Any) -> None:
     """Draw outlines into a new figure and write it to a .png, .svg or .pdf file, whole or not at all.
 
     The parameters of `plot_coverage`.
     """
-    figure = new_figure((8, 7))
-    plot_coverage(outlines, figure.add_subplot(), **options)
-    save(figure, path)
+    with saved_figure(path, (8, 7)) as figure:
+        plot_coverage(outlines, figure.add_subplot(), **options)
 
 
-def save_comparison_plot(values, mask, panels, path, *, unit="", title="") -> None:
+def save_comparison_plot(
+    values: Any,
+    mask: NDArray[np.bool_],
+    panels: Sequence[tuple[str, Sequence[Any]]],
+    path: Any,
+    *,
+    unit: str = "",
+    title: str = "",
+) -> None:
     """Draw a map with its covered cells beside panels of shapes over these cells, into a .png, .svg or .pdf file.
 
     Parameters
@@ -100,34 +126,43 @@ def save_comparison_plot(values, mask, panels, path, *, unit="", title="") -> No
     unit, title : str
         Unit and title of the map.
     """
-    figure = new_figure((13, 8.8))
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
+    with saved_figure(path, (13, 8.8)) as figure:
+        from matplotlib.colors import ListedColormap
+        from matplotlib.lines import Line2D
+        from matplotlib.patches import Patch
 
-    axes = figure.subplots(2, 3).ravel()
-    image = axes[0].imshow(np.ma.masked_invalid(values), cmap=VALUES)
-    colour_bar(axes[0], image, _quantity(unit), 1)
-    axes[0].contour(mask, levels=[0.5], colors=LINE, linewidths=0.6)
-    dress(axes[0], title, ("column", "row"))
-    axes[0].grid(False)
-    extent = (0, mask.shape[1], mask.shape[0], 0)
-    for ax, (name, polygons) in zip(axes[1:], panels):
-        for rings in polygons:
-            rings = [np.asarray(ring, np.float64) for ring in rings]
-            fill_rings(ax, rings, SUPERFLUOUS)
-            for ring in rings:
-                ax.plot(*ring.T, color=LINE, linewidth=0.8, zorder=4)
-        ax.imshow(np.where(mask, 1.0, np.nan), cmap=_one_colour(CELLS), extent=extent, zorder=3)
-        ax.set(xlim=extent[:2], ylim=extent[2:], aspect="equal")
-        dress(ax, name, ("column", "row"))
-    covered, added = (Patch(facecolor=colour) for colour in (CELLS, SUPERFLUOUS))
-    edge = Line2D([], [], color=LINE, linewidth=1)
-    words = ("covered cells", "what the shape adds", "boundary")
-    figure.legend([covered, added, edge], words, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
-    save(figure, path)
+        axes = figure.subplots(2, 3).ravel()
+        image = axes[0].imshow(np.ma.masked_invalid(values), cmap=VALUES)
+        colour_bar(axes[0], image, _quantity(unit), 1)
+        axes[0].contour(mask, levels=[0.5], colors=LINE, linewidths=0.6)
+        dress(axes[0], title, ("column", "row"))
+        axes[0].grid(False)
+        extent = (0, mask.shape[1], mask.shape[0], 0)
+        for ax, (name, polygons) in zip(axes[1:], panels):
+            for rings in polygons:
+                rings = [np.asarray(ring, np.float64) for ring in rings]
+                fill_rings(ax, rings, SUPERFLUOUS)
+                for ring in rings:
+                    ax.plot(*ring.T, color=LINE, linewidth=0.8, zorder=4)
+            ax.imshow(np.where(mask, 1.0, np.nan), cmap=ListedColormap([CELLS]), extent=extent, zorder=3)
+            ax.set(xlim=extent[:2], ylim=extent[2:], aspect="equal")
+            dress(ax, name, ("column", "row"))
+        covered, added = (Patch(facecolor=colour) for colour in (CELLS, SUPERFLUOUS))
+        edge = Line2D([], [], color=LINE, linewidth=1)
+        words = ("covered cells", "what the shape adds", "boundary")
+        figure.legend([covered, added, edge], words, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
 
 
-def plot_fixes(nodes, estimates, ax=None, *, values=None, transform=None, title="", axes=("x", "y")):
+def plot_fixes(
+    nodes: NDArray[np.float64],
+    estimates: NDArray[np.float64],
+    ax: Any = None,
+    *,
+    values: Any = None,
+    transform: Sequence[float] | None = None,
+    title: str = "",
+    axes: tuple[str, str] = ("x", "y"),
+) -> Any:
     """Draw true and estimated positions, with a line from each to its estimate, into Matplotlib axes.
 
     Parameters
@@ -156,7 +191,7 @@ def plot_fixes(nodes, estimates, ax=None, *, values=None, transform=None, title=
     return ax
 
 
-def _draw_raster(ax, values, transform, unit):
+def _draw_raster(ax: Any, values: Any, transform: Sequence[float] | None, unit: str) -> None:
     """Draw a raster as an image at the position that its transform gives."""
     from matplotlib.transforms import Affine2D
 
@@ -172,21 +207,8 @@ def _draw_raster(ax, values, transform, unit):
     colour_bar(ax, image, _quantity(unit), 1)
 
 
-def _quantity(unit):
+def _quantity(unit: str) -> str:
     """The name of the values of a raster."""
     if not unit:
         return "value"
     return f"received power ({unit})" if unit == "dBm" else f"value ({unit})"
-
-
-def _casing(width):
-    """White edges of a line, which make it visible on every colour of a raster."""
-    from matplotlib.patheffects import Normal, Stroke
-
-    return [Stroke(linewidth=width + 0.8, foreground="white", alpha=0.6), Normal()]
-
-
-def _one_colour(colour):
-    from matplotlib.colors import ListedColormap
-
-    return ListedColormap([colour])

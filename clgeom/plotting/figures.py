@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.intake.typing import NDArray
 from clgeom.io.atomic import check_output, replacing
 from clgeom.markup import AMBER, BLUE, DARK_BLUE, DARK_RED, INK, PURPLE, QUIET, RED
 from clgeom.optional import require_matplotlib
@@ -27,7 +32,10 @@ LEVEL_LINES = (DARK_RED, AMBER, PURPLE, INK, BLUE, QUIET)
 SERIES = (RED, BLUE, AMBER, PURPLE, "#3a7d44", INK, "#b08968", QUIET, DARK_RED, DARK_BLUE)
 
 
-def new_axes(ax=None, height=6):
+Points = NDArray[np.float64]
+
+
+def new_axes(ax: Any = None, height: float = 6) -> Any:
     """Return `ax`, or new pyplot axes if it is None."""
     require_matplotlib()
     if ax is not None:
@@ -37,7 +45,7 @@ def new_axes(ax=None, height=6):
     return plt.subplots(figsize=(8, height), layout="constrained")[1]
 
 
-def new_figure(size):
+def new_figure(size: tuple[float, float]) -> Any:
     """Return a figure that shares no state with the caller's pyplot and needs no window system."""
     require_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -48,41 +56,66 @@ def new_figure(size):
     return figure
 
 
-def save(figure, path) -> None:
-    """Write a figure to a .png, .svg or .pdf file, whole or not at all."""
+@contextmanager
+def saved_figure(path: Any, size: tuple[float, float]) -> Iterator[Any]:
+    """A new figure, which the end of the block writes to a .png, .svg or .pdf file, whole or not at all."""
     check_output(path, FORMATS)
+    figure = new_figure(size)
+    yield figure
+    save(figure, path)
+
+
+def save(figure: Any, path: Any, dpi: int = 150) -> None:
+    """Write a figure to a file, whole or not at all."""
     with replacing(path) as file:
-        figure.savefig(file, format=Path(path).suffix[1:].lower(), dpi=150)
+        figure.savefig(file, format=Path(path).suffix[1:].lower(), dpi=dpi)
 
 
-def figure_size(corners):
+def save_animation(frames: Iterator[Any], path: Any, *, seconds: float, last_seconds: float, dpi: int) -> None:
+    """Write a .gif file, whole or not at all: a figure, as an iterator draws it, for each frame.
+
+    Matplotlib's writers need the name of a file, and show all frames equally long.
+    """
+    from PIL import Image
+
+    images = []
+    for figure in frames:
+        image = io.BytesIO()
+        figure.savefig(image, format="png", dpi=dpi)
+        images.append(Image.open(image).convert("RGB"))
+    times = [round(1000 * seconds)] * (len(images) - 1) + [round(1000 * last_seconds)]
+    with replacing(path) as file:
+        images[0].save(file, "GIF", save_all=True, append_images=images[1:], duration=times, loop=0)
+
+
+def figure_size(corners: Points) -> tuple[float, float]:
     """Return width and height in inches that suit the extent of some corners."""
     width, height = np.ptp(corners, axis=0) if len(corners) else (1, 1)
     ratio = height / width if np.isfinite(width) and np.isfinite(height) and width and height else 0.75
     return (9.6, max(9.6 * ratio * 0.85 + 1.2, 3.4)) if ratio < 0.7 else (7.2, min(7.2 * ratio + 0.8, 8.4))
 
 
-def finite(points):
+def finite(points: Any) -> Any:
     """Return the points whose coordinates are finite."""
-    points = np.ma.getdata(points) if isinstance(points, np.ma.MaskedArray) else np.asarray(points)
+    points = np.ma.getdata(points)
     return points[np.isfinite(points).all(axis=1)]
 
 
-def require_few(items, most: int, what: str, names: str) -> None:
+def require_few(items: Sequence[Any] | NDArray[Any], most: int, what: str, names: str) -> None:
     """Raise `InvalidInput` for more items than a picture shows."""
     if len(items) > most:
         raise InvalidInput(f"A picture of {what} shows at most {most:,} {names}. Got {len(items):,} instead.")
 
 
-def drawable(points):
+def drawable(points: Any) -> Points:
     """Return points as float64; refuse those whose differences overflow in Matplotlib."""
-    points = np.asarray(points, np.float64).reshape(-1, 2)
-    if len(points) and max(abs(points.min()), abs(points.max())) > 1e300:
+    drawn: Points = np.asarray(points, np.float64).reshape(-1, 2)
+    if len(drawn) and max(abs(drawn.min()), abs(drawn.max())) > 1e300:
         raise InvalidInput("Coordinates beyond 1e300 cannot be drawn; scale them first.")
-    return points
+    return drawn
 
 
-def frame(ax, corners, side):
+def frame(ax: Any, corners: Points, side: float) -> tuple[Points, Points]:
     """Set the limits of axes round corners with a margin: left and right this share `side` of the extent.
 
     The scales of both axes are equal, but for slender shapes.
@@ -101,7 +134,7 @@ def frame(ax, corners, side):
     return low, high
 
 
-def draw_points(ax, points, low, high):
+def draw_points(ax: Any, points: Points, low: Points, high: Points) -> None:
     """Draw few points as dots, many as an image of their density."""
     width, height = high - low
     if len(points) < MANY or not (width > 0 and height > 0):
@@ -114,36 +147,34 @@ def draw_points(ax, points, low, high):
     longest = 700
     sides = (width, height) if ax.get_aspect() != "auto" else (1, 1)
     bins = [max(int(longest * side / max(sides)), 1) for side in sides]
-    counts = np.histogram2d(*points[:: -(-len(points) // ENOUGH)].T, bins=bins, range=np.column_stack([low, high]))[0].T
+    x, y = points[:: -(-len(points) // ENOUGH)].T
+    counts = np.histogram2d(x, y, bins=bins, range=[(low[0], high[0]), (low[1], high[1])])[0].T
     shades = LinearSegmentedColormap.from_list("clgeom", ["#d5dee6", "#8fa6b8", "#3f5a70"])
     norm, extent = LogNorm(1, max(counts.max(), 2)), (low[0], high[0], low[1], high[1])
     place = {"origin": "lower", "extent": extent, "aspect": ax.get_aspect(), "interpolation": "nearest"}
     ax.imshow(np.ma.masked_equal(counts, 0), cmap=shades, norm=norm, zorder=1, **place)
 
 
-def plain(text) -> str:
+def plain(text: object) -> str:
     """Text of a file as Matplotlib shows it letter by letter: two "$" would begin and end a formula."""
     return str(text).replace("$", r"\$")
 
 
-def axis_names(columns, crs=None) -> tuple[str, str]:
+def axis_names(columns: Sequence[Any] | None, crs: Any = None) -> tuple[str, str]:
     """Return the names of the axes for columns of these names, with units for coordinates of a known system."""
     from clgeom.geo.geodesy import axes_of_crs
     from clgeom.geo.lonlat import named_lonlat
     from clgeom.intake.interop.columns import KNOWN_PAIRS
 
-    names = None
-    if columns is not None:
-        names = tuple(plain(f"{name}".strip()) or letter for name, letter in zip(columns, "xy"))
-    if names is not None and named_lonlat(*columns):
-        x, y = (f"{name} (degrees)" for name in names)
-        return x, y
-    if crs is not None and (names is None or tuple(map(str.lower, names)) in KNOWN_PAIRS):
+    x, y = (plain(f"{name}".strip()) or letter for name, letter in zip(columns or "xy", "xy"))
+    if columns is not None and named_lonlat(*columns):
+        return f"{x} (degrees)", f"{y} (degrees)"
+    if crs is not None and (columns is None or (x.lower(), y.lower()) in KNOWN_PAIRS):
         return axes_of_crs(crs)
-    return names or ("x", "y")
+    return x, y
 
 
-def colour_bar(ax, image, label, shrink):
+def colour_bar(ax: Any, image: Any, label: str, shrink: float) -> None:
     """Draw the scale of an image beside axes, in the style of their ticks; `shrink` is its share of their height."""
     bar = ax.figure.colorbar(image, cax=ax.inset_axes((1.03, (1 - shrink) / 2, 0.045, shrink)))
     bar.set_label(label, fontsize=9, color=INK)
@@ -151,7 +182,7 @@ def colour_bar(ax, image, label, shrink):
     bar.outline.set_visible(False)
 
 
-def legend_below(ax, handles=None, columns=4):
+def legend_below(ax: Any, handles: Sequence[Any] | None = None, columns: int = 4) -> None:
     """Put the legend of axes below them and their name, where it hides no data."""
     from matplotlib.transforms import ScaledTranslation
 
@@ -160,7 +191,7 @@ def legend_below(ax, handles=None, columns=4):
     ax.legend(handles=handles, fontsize=8, labelcolor=INK, ncols=columns, frameon=False, **style)
 
 
-def dress(ax, title, axes=("x", "y")):
+def dress(ax: Any, title: str, axes: tuple[str, str] = ("x", "y")) -> None:
     """Give axes the title, names, ticks, grid and spines of all figures. Names that axes have are kept."""
     ax.set_title(title, loc="left", fontsize=11, color=INK)
     ax.set_xlabel(ax.get_xlabel() or axes[0], fontsize=9, color=INK)
@@ -173,7 +204,7 @@ def dress(ax, title, axes=("x", "y")):
         spine.set_color("#b8c4ce")
 
 
-def fill_rings(ax, rings, colour, **style):
+def fill_rings(ax: Any, rings: Sequence[Points], colour: str, **style: Any) -> None:
     """Fill the first of some closed rings without the others, its holes."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path as Outline

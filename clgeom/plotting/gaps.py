@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from clgeom.plotting.figures import LINE, QUIET, dress, new_figure, save
+from collections.abc import Sequence
+from typing import Any
+
+from clgeom.markup import QUIET
+from clgeom.plotting.figures import LINE, dress, saved_figure
 
 
-def save_gaps_plot(names, passes, seconds, path, *, title="") -> None:
+def save_gaps_plot(
+    names: Sequence[str], passes: Sequence[float], seconds: Sequence[float], path: Any, *, title: str = ""
+) -> None:
     """Draw passes and time of each gap into a .png, .svg or .pdf file, whole or not at all.
 
     Parameters
@@ -17,14 +23,13 @@ def save_gaps_plot(names, passes, seconds, path, *, title="") -> None:
     path : path-like
     title : str
     """
-    figure = new_figure((8, 5))
-    above, below = figure.subplots(2, sharex=True)
-    places = range(len(names))
-    above.bar(places, passes, color=QUIET)
-    below.bar(places, [1e3 * time for time in seconds], color=LINE)
-    below.set_xticks(places, names, rotation=60, ha="right", fontsize=8)
-    dress(above, title, ("", "passes"))
-    dress(below, "", ("gap", "time (ms)"))
-    for axes in (above, below):
-        axes.grid(False, axis="x")
-    save(figure, path)
+    with saved_figure(path, (8, 5)) as figure:
+        above, below = figure.subplots(2, sharex=True)
+        places = range(len(names))
+        above.bar(places, passes, color=QUIET)
+        below.bar(places, [1e3 * time for time in seconds], color=LINE)
+        below.set_xticks(places, names, rotation=60, ha="right", fontsize=8)
+        dress(above, title, ("", "passes"))
+        dress(below, "", ("gap", "time (ms)"))
+        for axes in (above, below):
+            axes.grid(False, axis="x")

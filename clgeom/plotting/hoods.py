@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
-import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from clgeom.io.atomic import check_output, replacing
+from clgeom.core.messages import counted
+from clgeom.io.atomic import check_output
 from clgeom.optional import require_matplotlib
-from clgeom.plotting.figures import draw_points, drawable, dress, figure_size, frame, new_axes, new_figure, require_few
+from clgeom.plotting.figures import (
+    Points,
+    draw_points,
+    drawable,
+    dress,
+    figure_size,
+    frame,
+    new_axes,
+    new_figure,
+    require_few,
+    save,
+    save_animation,
+)
 
 TRACE_FORMATS = (".gif", ".png")
 #: Most points of a trace; more would show only lines.
 TRACEABLE = 200_000
 #: Colours of neighbouring hoods, in turn.
 UPPER_HOODS, LOWER_HOODS = ("#d1495b", "#8c2f39"), ("#2e86ab", "#1b4965")
+#: The upper and the lower hoods of a stage: indices of points.
+Stage = tuple[Sequence[Any], Sequence[Any]]
 
 
-def plot_hoods(points, upper, lower=(), ax=None, *, title=None):
+def plot_hoods(
+    points: Any, upper: Sequence[Any], lower: Sequence[Any] = (), ax: Any = None, *, title: str | None = None
+) -> Any:
     """Draw one stage of a trace: points, and the hood of every block of them.
 
     Parameters
@@ -39,22 +57,16 @@ def plot_hoods(points, upper, lower=(), ax=None, *, title=None):
     from matplotlib.collections import LineCollection
 
     points = drawable(points)
-    low, high = frame(ax, points, side=0.06)
-    draw_points(ax, points, low, high)
-    corners = 0
+    draw_points(ax, points, *frame(ax, points, side=0.06))
     for hoods, colours in ((lower, LOWER_HOODS), (upper, UPPER_HOODS)):
         lines = [points[hood] for hood in hoods]
-        corners += sum(map(len, lines))
         width = 0.9 if len(lines) > 64 else 1.3
-        ax.add_collection(
-            LineCollection(lines, colors=colours, linewidths=width, zorder=3, capstyle="round", joinstyle="round")
-        )
+        style: dict[str, Any] = {"linewidths": width, "zorder": 3, "capstyle": "round", "joinstyle": "round"}
+        ax.add_collection(LineCollection(lines, colors=colours, **style))
         if 0 < sum(map(len, lines)) <= 400:
-            dots = np.concatenate(lines)
-            ax.scatter(*dots.T, s=9, color=colours[1], linewidths=0, zorder=4)
+            ax.scatter(*np.concatenate(lines).T, s=9, color=colours[1], linewidths=0, zorder=4)
+    dress(ax, _counts((upper, lower)) if title is None else title)
     blocks = max(len(upper), len(lower))
-    hoods = "hood" if len(upper) + len(lower) == 1 else "hoods"
-    dress(ax, f"{len(upper) + len(lower):,} {hoods}, {corners:,} corners" if title is None else title)
     if 1 < blocks <= 128 and len(points):
         size = 1 << (-(-len(points) // blocks) - 1).bit_length()
         for first in points[size::size, 0]:
@@ -62,7 +74,7 @@ def plot_hoods(points, upper, lower=(), ax=None, *, title=None):
     return ax
 
 
-def save_trace(points, path, upper, lower=()) -> None:
+def save_trace(points: Any, path: Any, upper: Sequence[Any], lower: Sequence[Any] = ()) -> None:
     """Draw the stages of a merge into a .gif file as an animation, or into a .png file as panels.
 
     Parameters
@@ -79,51 +91,46 @@ def save_trace(points, path, upper, lower=()) -> None:
     points = drawable(points)
     stages = list(zip(upper, lower)) if lower else [(hoods, ()) for hoods in upper]
     stages = stages or [((), ())]
-    draw = _save_animation if Path(path).suffix.lower() == ".gif" else _save_panels
-    with tempfile.TemporaryDirectory() as folder:  # Matplotlib writes animations to a named file
-        drawn = Path(folder) / f"trace{Path(path).suffix.lower()}"
-        draw(points, stages, drawn)
-        with replacing(path) as file:
-            file.write(drawn.read_bytes())
+    if Path(path).suffix.lower() == ".gif":
+        save_animation(_frames(points, stages), path, seconds=1, last_seconds=4, dpi=80)
+    else:
+        save(_panels(points, stages), path, dpi=110)
 
 
-def check_traceable(points) -> None:
+def check_traceable(points: Any) -> None:
     """Raise `InvalidInput` for more points than `save_trace` draws."""
     require_few(points, TRACEABLE, "a trace", "points")
 
 
-def _stage_title(stage, hoods):
+def _counts(hoods: Stage) -> str:
     corners = sum(len(hood) for side in hoods for hood in side)
-    count = sum(len(side) for side in hoods)
+    return f"{counted(sum(map(len, hoods)), 'hood', 'hoods')}, {corners:,} corners"
+
+
+def _stage_title(stage: int, hoods: Stage) -> str:
     block = "single points" if stage == 0 else f"blocks of {1 << stage:,}"
-    if stage and max(len(side) for side in hoods) == 1:
+    if stage and max(map(len, hoods)) == 1:
         block = "one block"
-    return f"Stage {stage}: {block}, {count:,} {'hood' if count == 1 else 'hoods'}, {corners:,} corners"
+    return f"Stage {stage}: {block}, {_counts(hoods)}"
 
 
-def _save_animation(points, stages, path):
-    """Write a frame for each stage; the last one is shown for longer."""
-    from matplotlib.animation import PillowWriter
-
+def _frames(points: Points, stages: Sequence[Stage]) -> Iterator[Any]:
+    """A figure with one stage after the other."""
     figure = new_figure(figure_size(points))
-    writer = PillowWriter(fps=1)
-    with writer.saving(figure, path, dpi=80):
-        for stage, hoods in enumerate(stages):
-            figure.clear()
-            plot_hoods(points, *hoods, figure.add_subplot(), title=_stage_title(stage, hoods))
-            for _ in range(4 if stage == len(stages) - 1 else 1):
-                writer.grab_frame()
+    for number, hoods in enumerate(stages):
+        figure.clear()
+        plot_hoods(points, *hoods, figure.add_subplot(), title=_stage_title(number, hoods))
+        yield figure
 
 
-def _save_panels(points, stages, path):
-    """Write the last six stages; earlier ones show little but vertical lines."""
-    chosen = range(max(len(stages) - 6, 0), len(stages))
-    columns = min(len(chosen), 3)
-    rows = -(-len(chosen) // columns)
+def _panels(points: Points, stages: Sequence[Stage]) -> Any:
+    """The last six stages; earlier ones show little but vertical lines."""
+    shown = range(max(len(stages) - 6, 0), len(stages))
+    columns = min(len(shown), 3)
+    rows = -(-len(shown) // columns)
     width, height = figure_size(points)
-    scale = 5.2 / width
-    figure = new_figure((5.2 * columns, height * scale * rows))
-    for k, stage in enumerate(chosen):
-        ax = figure.add_subplot(rows, columns, k + 1)
-        plot_hoods(points, *stages[stage], ax, title=_stage_title(stage, stages[stage]))
-    figure.savefig(path, dpi=110)
+    figure = new_figure((5.2 * columns, height * 5.2 / width * rows))
+    for k, number in enumerate(shown, 1):
+        ax = figure.add_subplot(rows, columns, k)
+        plot_hoods(points, *stages[number], ax, title=_stage_title(number, stages[number]))
+    return figure

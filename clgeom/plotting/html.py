@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
+from typing import Any
 
 from clgeom.errors import InvalidInput
 from clgeom.io.atomic import check_output, replacing
@@ -42,7 +43,7 @@ class Step:
     words: str
     picture: str
     legend: Sequence[tuple[str, str]] = ()
-    table: tuple = ()
+    table: tuple[Any, ...] = ()
 
     def parts(self) -> dict[str, str]:
         """The parts of the step by name, for the script; picture, legend and table are HTML."""
@@ -80,7 +81,7 @@ def page_text(steps: Sequence[Step], *, title: str, words: str = "") -> str:
     return filled(template(TEMPLATE), values)
 
 
-def script_data(value) -> str:
+def script_data(value: Any) -> str:
     """A value as JSON within a script of a page."""
     # "<" could end the script
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
@@ -96,7 +97,7 @@ def template(name: str) -> str:
     return files("clgeom.plotting").joinpath(name).read_text(encoding="utf-8")
 
 
-def save_page(path, steps: Sequence[Step], *, title: str, words: str = "") -> None:
+def save_page(path: Any, steps: Sequence[Step], *, title: str, words: str = "") -> None:
     """Write the page of some steps to an .html file, whole or not at all. The parameters of `page_text`."""
     check_output(path, PAGE_FORMATS)
     text = page_text(steps, title=title, words=words)
@@ -104,7 +105,7 @@ def save_page(path, steps: Sequence[Step], *, title: str, words: str = "") -> No
         file.write(text.encode())
 
 
-def _table(headings, rows):
+def _table(headings: Sequence[Any], rows: Sequence[Sequence[Any]]) -> str:
     head = "".join(f"<th>{escape(str(heading))}</th>" for heading in headings)
     body = "".join("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 
 from clgeom.core.messages import counted
-from clgeom.io.atomic import check_output
+from clgeom.markup import INK, QUIET
 from clgeom.plotting.figures import (
     CORNER,
     FILL,
-    FORMATS,
-    INK,
     LINE,
-    QUIET,
+    Points,
     draw_points,
     drawable,
     dress,
@@ -23,8 +21,7 @@ from clgeom.plotting.figures import (
     finite,
     frame,
     new_axes,
-    new_figure,
-    save,
+    saved_figure,
 )
 
 
@@ -82,51 +79,42 @@ def plot_hull(
     return ax
 
 
-def save_hull_plot(corners, path, **options) -> None:
+def save_hull_plot(corners: Any, path: Any, **options: Any) -> None:
     """Draw a hull into a new figure and write it to a .png, .svg or .pdf file, whole or not at all.
 
     The parameters of `plot_hull`.
     """
-    check_output(path, FORMATS)
-    figure = new_figure(figure_size(drawable(corners)))
-    plot_hull(corners, figure.add_subplot(), **options)
-    save(figure, path)
+    with saved_figure(path, figure_size(drawable(corners))) as figure:
+        plot_hull(corners, figure.add_subplot(), **options)
 
 
-def _label(ax, corners, labels, low, high):
+def _label(ax: Any, corners: Points, labels: Sequence[Any], low: Points, high: Points) -> None:
     """Draw a text at each vertex, outside the hull; texts at the sides are spread so that they do not overlap."""
-    middle, half = (low + high) / 2, np.maximum((high - low) / 2, np.finfo(float).tiny)
-    towards = (corners - middle) / half
-    line_height = 0.036 * (high - low).max()
-    for right in (False, True):
-        side = np.flatnonzero((np.abs(towards[:, 0]) > 0.8) & ((towards[:, 0] > 0) == right))
+    extent = (high - low).max()
+    x, y = ((corners - (low + high) / 2) / np.maximum((high - low) / 2, np.finfo(float).tiny)).T
+    style: dict[str, Any] = {"fontsize": 7.5, "color": INK, "zorder": 5}
+    for sign, turned, edge in ((-1, "right", low[0]), (1, "left", high[0])):
+        side = np.flatnonzero(sign * x > 0.8)
         side = side[np.argsort(corners[side, 1], kind="stable")]
-        x = high[0] if right else low[0]
-        x += (0.02 if right else -0.02) * (high - low).max()
         line = {"arrowstyle": "-", "color": QUIET, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3}
-        style = {
-            "ha": "left" if right else "right",
-            "va": "center",
-            "arrowprops": {**line, "relpos": (0 if right else 1, 0.5)},
-        }
-        for i, y in zip(side, _spread(corners[side, 1], line_height)):
-            ax.annotate(labels[i], corners[i], xytext=(x, y), fontsize=7.5, color=INK, zorder=5, **style)
-    near = 0.14 * (high - low).max()
+        line["relpos"] = (1 if sign < 0 else 0, 0.5)
+        for i, height in zip(side, _spread(corners[side, 1], 0.036 * extent)):
+            place = (edge + sign * 0.02 * extent, height)
+            ax.annotate(labels[int(i)], corners[i], xytext=place, ha=turned, va="center", arrowprops=line, **style)
     for above in (False, True):
-        edge = np.flatnonzero((np.abs(towards[:, 0]) <= 0.8) & ((towards[:, 1] > 0) == above))
+        edge = np.flatnonzero((np.abs(x) <= 0.8) & ((y > 0) == above))
         edge = edge[np.argsort(corners[edge, 0], kind="stable")]
         gaps = np.concatenate([[np.inf], np.diff(corners[edge, 0]), [np.inf]])
-        style = {"textcoords": "offset points", "va": "bottom" if above else "top", "fontsize": 7.5}
         for i, before, after in zip(edge, gaps, gaps[1:]):
-            towards_free = "center" if min(before, after) > near else "right" if after < before else "left"
-            offset = (0, 6 if above else -6)
-            ax.annotate(labels[i], corners[i], xytext=offset, ha=towards_free, color=INK, zorder=5, **style)
+            turned = "center" if min(before, after) > 0.14 * extent else "right" if after < before else "left"
+            place, va = ((0, 6), "bottom") if above else ((0, -6), "top")
+            ax.annotate(labels[int(i)], corners[i], xytext=place, textcoords="offset points", ha=turned, va=va, **style)
 
 
-def _spread(places, gap):
+def _spread(places: Points, gap: float) -> list[float]:
     """Return ascending positions, moved a little so that neighbours are at least `gap` apart."""
-    groups = []  # runs of labels that touch: (centre, count)
-    for place in places:
+    groups: list[tuple[float, int]] = []  # runs of labels that touch: (centre, count)
+    for place in places.tolist():
         groups.append((place, 1))
         while len(groups) > 1 and groups[-1][0] - groups[-2][0] < gap * (groups[-1][1] + groups[-2][1]) / 2:
             (b, m), (a, n) = groups.pop(), groups.pop()

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 import numpy as np
 
+from clgeom.core.messages import counted
 from clgeom.errors import InvalidInput
+from clgeom.intake.typing import NDArray
 from clgeom.io.atomic import check_output, replacing
 from clgeom.optional import require_matplotlib
 from clgeom.plotting.coverage import VALUES
@@ -44,8 +47,8 @@ class MapPart:
     """
 
     level: str
-    polygons: Sequence
-    attributes: dict
+    polygons: Sequence[Sequence[Any]]
+    attributes: Mapping[str, str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,18 +76,18 @@ class MapFrame:
         Positions of transmitters.
     """
 
-    bounds: tuple
+    bounds: tuple[float, float, float, float]
     cell: float = 1.0
-    axes: tuple = (("x", "", ""), ("y", "", ""))
+    axes: tuple[tuple[str, str, str], ...] = (("x", "", ""), ("y", "", ""))
     downwards: bool = False
     stretch: float = 1.0
     metres: float | None = None
-    lonlat: tuple | None = None
-    sites: Sequence = field(default=())
+    lonlat: tuple[Any, Any, int] | None = None
+    sites: Sequence[tuple[float, float]] = ()
 
 
 def map_text(
-    parts: Sequence[MapPart], frame: MapFrame, *, title: str, words: str = "", image: dict | None = None
+    parts: Sequence[MapPart], frame: MapFrame, *, title: str, words: str = "", image: dict[str, Any] | None = None
 ) -> str:
     """A map page as text.
 
@@ -105,7 +108,7 @@ def map_text(
     step = frame.cell / STEPS
     if not np.isfinite(high - low).all() or (high - low).max() / step > MOST_STEPS:
         raise InvalidInput("Coordinates beyond 2**42 cells cannot be shown in a map page; scale them first.")
-    data = {
+    data: dict[str, Any] = {
         "origin": low.tolist(),
         "bounds": list(map(float, frame.bounds)),
         "step": step,
@@ -121,7 +124,7 @@ def map_text(
             {
                 "label": label,
                 "colour": LEVEL_LINES[k % len(LEVEL_LINES)],
-                "words": _counted(sum(part.level == label for part in parts)),
+                "words": counted(sum(part.level == label for part in parts), "part", "parts"),
             }
             for k, label in enumerate(labels)
         ],
@@ -142,7 +145,7 @@ def map_text(
     return filled(template(TEMPLATE), {"title": escape(title), "words": escape(words), "data": script_data(data)})
 
 
-def save_map(path, parts: Sequence[MapPart], frame: MapFrame, **options) -> None:
+def save_map(path: Any, parts: Sequence[MapPart], frame: MapFrame, **options: Any) -> None:
     """Write a map page to an .html file, whole or not at all. The parameters of `map_text`."""
     check_output(path, PAGE_FORMATS)
     text = map_text(parts, frame, **options)
@@ -150,7 +153,7 @@ def save_map(path, parts: Sequence[MapPart], frame: MapFrame, **options) -> None
         file.write(text.encode())
 
 
-def image_of(values, transform, *, label, unit) -> dict | None:
+def image_of(values: Any, transform: Sequence[float], *, label: str, unit: str) -> dict[str, Any] | None:
     """A raster as an image for `map_text`; None if it has no finite value. Needs Matplotlib.
 
     Parameters
@@ -170,10 +173,8 @@ def image_of(values, transform, *, label, unit) -> dict | None:
     if not known.any():
         return None
     low, high = values[known].min(), values[known].max()
-    with np.errstate(over="ignore", invalid="ignore"):
-        share = (
-            np.nan_to_num((values - low) / (high - low), nan=0.0, posinf=0.0) if high > low else np.zeros_like(values)
-        )
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        share = np.nan_to_num((values - low) / (high - low), nan=0.0, posinf=0.0)
     numbers = np.where(known, 1 + np.round(share * (SHADES - 1)), 0).astype(np.uint8)
     colours = np.round(255 * colormaps[VALUES](np.linspace(0, 1, SHADES))[:, :3]).astype(np.uint8)
     picture = Image.fromarray(numbers, "P")
@@ -190,14 +191,14 @@ def image_of(values, transform, *, label, unit) -> dict | None:
     }
 
 
-def thinned(shape, transform):
+def thinned(shape: tuple[int, int], transform: Sequence[float]) -> tuple[int, tuple[float, ...]]:
     """A step k so that every k-th row and column are at most `LONGEST`, and the transform of these cells."""
     k = -(-max(shape) // LONGEST)
     a, b, c, d, e, f = transform
     return k, (a * k, b * k, c, d * k, e * k, f)
 
 
-def _code(ring, origin, step, *, hole):
+def _code(ring: Any, origin: NDArray[np.float64], step: float, *, hole: bool) -> Any:
     """A ring as whole numbers: the first vertex in steps from the origin, then differences; not closed.
 
     Outer rings are counter-clockwise and holes clockwise, so that polygons that overlap can be filled together.
@@ -210,7 +211,3 @@ def _code(ring, origin, step, *, hole):
     if ((x * np.roll(y, -1) - np.roll(x, -1) * y).sum() < 0) != hole:
         places = places[::-1]
     return np.diff(places, axis=0, prepend=0).ravel().tolist()
-
-
-def _counted(count):
-    return f"{count:,} part{'s' * (count != 1)}"

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
 
+from clgeom.intake.typing import NDArray
 from clgeom.markup import AMBER, BLUE, DARK_BLUE, DARK_RED, INK, QUIET, RED
-from clgeom.plotting.figures import drawable, require_few
+from clgeom.plotting.figures import Points, drawable, require_few
 from clgeom.plotting.scenes import FAINT_TEXT, TEXT, Look, Scene, count_of, limits_of
 
 #: Most points of scenes of the phases; more are too close to tell apart.
@@ -35,7 +39,7 @@ MERGED_CORNER = Look("", INK, "circle", 3)
 DROPPED = Look("corners that are dropped", DARK_RED, "cross", 5, 2)
 
 
-def merge_scenes(points, stages, merges, *, side="upper") -> list[Scene]:
+def merge_scenes(points: Any, stages: Sequence[Any], merges: Sequence[Any], *, side: str = "upper") -> list[Scene]:
     """Scenes of a trace: for each stage the hoods, then each of the six phases, for all pairs at once.
 
     Parameters
@@ -47,36 +51,39 @@ def merge_scenes(points, stages, merges, *, side="upper") -> list[Scene]:
     side : {"upper", "lower"}
     """
     check_drawable(points)
-    points = drawable(points)
-    made = _Trace(points, side)
-    scenes = [made.opening(len(stages) - 1)]
-    for stage, found in enumerate(merges):
-        scenes += made.stage(stage, len(merges), [merge for merge in found if merge.p >= 0], stages[stage], found)
+    trace = _Trace(drawable(points), side)
+    scenes = [trace.opening(len(stages) - 1)]
+    for number, stage in enumerate(merges):
+        scenes += trace.stage(number, len(merges), stage, len(stages[number]))
     if stages:
-        scenes.append(made.ending(stages[-1][0], len(merges)))
+        scenes.append(trace.ending(stages[-1][0], len(merges)))
     return scenes
 
 
-def check_drawable(points) -> None:
+def check_drawable(points: Any) -> None:
     """Raise `InvalidInput` for more points than `merge_scenes` draws."""
     require_few(points, MOST_POINTS, "merges", "points")
 
 
 class _Trace:
-    """The data that all scenes of a trace share."""
+    """The data that all scenes of a trace share, and the merges of the stage that is drawn."""
 
-    def __init__(self, points, side):
+    def __init__(self, points: Points, side: str):
         self.points, self.side = points, side
         x0, x1, y0, y1 = limits_of(points)
         self.limits = x0, x1, y0, y1 + 0.06 * (y1 - y0)  # room for P and Q
         #: Texts stand outside of a hood.
         self.shift = (0, -11) if side == "upper" else (0, 20)
+        self.number, self.section = 0, ""
+        #: Merges of two hoods, and the last hood if it has no neighbour.
+        self.merges: list[Any] = []
+        self.alone: list[Any] = []
 
-    def scene(self, section, title, words, **more):
-        scene = Scene(section, title, words, self.limits, ("x", "y"), **more)
+    def scene(self, section: str, title: str, words: str, **options: Any) -> Scene:
+        scene = Scene(section, title, words, self.limits, ("x", "y"), **options)
         return scene.dots(self.points, POINT)
 
-    def opening(self, stages):
+    def opening(self, stages: int) -> Scene:
         n = len(self.points)
         words = (
             f"{count_of(n, 'point')} in lexicographic order. Each is a hood by itself. In {count_of(stages, 'stage')} "
@@ -84,62 +91,63 @@ class _Trace:
         )
         return self.scene("Start", count_of(n, "point"), words)
 
-    def ending(self, hood, stages):
+    def ending(self, hood: Any, stages: int) -> Scene:
         all_points, few = count_of(len(self.points), "point"), "is its corner" if len(hood) == 1 else "are its corners"
         words = f"After {count_of(stages, 'stage')} one hood is left: {len(hood):,} of {all_points} {few}."
         corners = self.points[hood]
-        scene = self.scene("End", f"The {self.side} hood", words).lines([corners], MERGED).dots(corners, MERGED_CORNER)
-        return scene
+        scene = self.scene("End", f"The {self.side} hood", words)
+        return scene.lines([corners], MERGED).dots(corners, MERGED_CORNER)
 
-    def stage(self, number, stages, merges, hoods, all_merges):
+    def stage(self, number: int, stages: int, merges: Sequence[Any], hoods: int) -> list[Scene]:
         """The scenes of a stage: its hoods, and the six phases of the merges of two hoods."""
-        self.merges, self.number, self.alone = merges, number, [m for m in all_merges if m.p < 0]
-        self.section, size = f"Stage {number + 1} of {stages}", 1 << number
-        last = number == stages - 1
-        pairs = count_of(len(merges), "pair")
+        self.number, self.section, size = number, f"Stage {number + 1} of {stages}", 1 << number
+        self.merges, self.alone = [m for m in merges if m.p >= 0], [m for m in merges if m.p < 0]
         blocks = "single points" if number == 0 else f"blocks of {size} points"
         rest = " The last block has no neighbour and stays as it is." if self.alone else ""
-        if not merges:
-            return [self._hoods("Hoods of blocks", f"The hoods of {blocks} have nothing to merge.{rest}", size)]
-        d2, d1 = merges[0].left_step, merges[0].right_step
-        opening = (
-            f"The hoods of {len(hoods)} {blocks} make {pairs} P, Q.{rest} A pair has d = "
+        if not self.merges:
+            return [self._hoods("Hoods of blocks", f"The hoods of {blocks} have nothing to merge.{rest}")]
+        d2, d1 = self.merges[0].left_step, self.merges[0].right_step
+        words = (
+            f"The hoods of {hoods} {blocks} make {count_of(len(self.merges), 'pair')} P, Q.{rest} A pair has d = "
             f"{count_of(size, 'work-item')}: samples of P are d2 = {d2} corners apart, samples of Q d1 = {d1}."
         )
-        return [
-            self._hoods("Hoods of blocks", opening, size),
-            self._brackets(still=last),
-            self._touches(still=last),
-            self._first(still=last),
-            self._candidates(still=last),
-            self._common(still=last),
-            self._merged(still=last),
+        scenes = [
+            self._hoods("Hoods of blocks", words),
+            self._brackets(),
+            self._touches(),
+            self._first(),
+            self._candidates(),
+            self._common(),
+            self._merged(),
         ]
+        for scene in scenes[1:]:
+            scene.still = number == stages - 1
+        return scenes
 
-    def _hoods(self, title, words, size=None, **more):
+    def _hoods(self, title: str, words: str, phase: int = 0) -> Scene:
         """The scene of all P and Q, to which the phases add."""
-        scene = self.scene(self.section, title, words, table=self._table(title), **more)
-        size = size or 1 << self.number
+        title = f"Phase {phase}, {title}" if phase else title
+        scene = self.scene(self.section, title, words, table=self._table(phase))
+        size, (_, _, bottom, top) = 1 << self.number, self.limits
         firsts = np.arange(size, len(self.points), size)
         if len(firsts) <= 128:
             x = (self.points[firsts - 1, 0] + self.points[firsts, 0]) / 2
-            scene.lines([[(at, self.limits[2]), (at, self.limits[3])] for at in x], BLOCK)
+            scene.lines([[(at, bottom), (at, top)] for at in x], BLOCK)
         left, right = [self.points[m.left] for m in self.merges], [self.points[m.right] for m in self.merges]
-        left += [self.points[m.left] for m in self.alone]
-        scene.lines(left, LEFT).lines(right, RIGHT)
-        scene.dots(np.concatenate(left or [self.points[:0]]), LEFT_CORNER)
-        scene.dots(np.concatenate(right or [self.points[:0]]), RIGHT_CORNER)
+        alone = [self.points[m.left] for m in self.alone]
+        scene.lines(left + alone, LEFT).lines(right, RIGHT)
+        scene.dots(np.concatenate([self.points[:0], *left, *alone]), LEFT_CORNER)
+        scene.dots(np.concatenate([self.points[:0], *right]), RIGHT_CORNER)
         if len(self.merges) <= 4:
-            for hoods, name in ((left[: len(self.merges)], "P"), (right, "Q")):
-                top = self.limits[3] - 0.03 * (self.limits[3] - self.limits[2])
-                middles = [((hood[0, 0] + hood[-1, 0]) / 2, top) for hood in hoods]
+            for hoods, name in ((left, "P"), (right, "Q")):
+                middles = [((hood[0, 0] + hood[-1, 0]) / 2, top - 0.03 * (top - bottom)) for hood in hoods]
                 scene.texts(middles, [name] * len(hoods), FAINT_TEXT, shift=(0, 8))
         return scene
 
-    def _corners(self, merge, hood, numbers):
+    def _corners(self, merge: Any, hood: str, numbers: Any) -> Any:
         return self.points[getattr(merge, hood)[numbers]]
 
-    def _numbered(self, scene, hood, numbers_of):
+    def _numbered(self, scene: Scene, hood: str, numbers_of: Callable[[Any], NDArray[Any]]) -> Scene:
         """Write the numbers of some corners of each P or Q beside them, where there is room."""
         if len(self.merges) <= NUMBERED:
             for merge in self.merges:
@@ -147,111 +155,103 @@ class _Trace:
                 scene.texts(self._corners(merge, hood, numbers), numbers, TEXT, shift=self.shift)
         return scene
 
-    def _all(self, hood, numbers_of):
+    def _all(self, hood: str, numbers_of: Callable[[Any], NDArray[Any]]) -> Points:
         """The points of some corners of every P or Q."""
         return np.concatenate([self._corners(merge, hood, numbers_of(merge)) for merge in self.merges])
 
-    def _brackets(self, **more):
-        merge = self.merges[0]
+    def _fans(self, from_numbers: Callable[[Any], NDArray[Any]], brackets: str, step: str) -> list[Points]:
+        """For some corners of each P, the polygon from the corner to its bracket on Q."""
+        fans = []
+        for m in self.merges:
+            for i, j in zip(from_numbers(m), getattr(m, brackets).tolist()):
+                ends = np.arange(j, min(j + getattr(m, step), len(m.right) - 1) + 1)
+                fans.append(np.vstack([self._corners(m, "left", [i]), self._corners(m, "right", ends)]))
+        return fans
+
+    def _brackets(self) -> Scene:
         tested = sum(len(m.brackets) for m in self.merges)
         words = (
             f"{count_of(tested, 'sample')} of P: each looks for two neighbouring samples of Q, its tangent touching Q "
-            f"at the first or behind it, but before the second. They are {count_of(merge.right_step, 'corner')} apart."
+            "at the first or behind it, but before the second. They are "
+            f"{count_of(self.merges[0].right_step, 'corner')} apart."
         )
-        scene = self._hoods("Phase 1, brackets of the samples", words, **more)
-        fans = []
-        for m in self.merges:
-            for i, j in zip(range(0, len(m.left), m.left_step), m.brackets.tolist()):
-                ends = self._corners(m, "right", np.arange(j, min(j + m.right_step, len(m.right) - 1) + 1))
-                fans.append(np.vstack([self._corners(m, "left", [i]), ends]))
-        scene.areas(fans, BRACKET)
+        scene = self._hoods("brackets of the samples", words, phase=1)
+        scene.areas(self._fans(_samples_of_p, "brackets", "right_step"), BRACKET)
         scene.dots(self._all("left", _samples_of_p), LEFT_SAMPLE)
         scene.dots(self._all("right", _samples_of_q), RIGHT_SAMPLE)
         return self._numbered(self._numbered(scene, "left", _samples_of_p), "right", _samples_of_q)
 
-    def _touches(self, **more):
+    def _touches(self) -> Scene:
         words = (
             "In its bracket every sample of P finds the corner of Q that its tangent touches: both neighbours of that "
             "corner are on the inner side of the line."
         )
-        scene = self._hoods("Phase 2, tangents of the samples", words, **more)
-        tangents = [
-            np.stack([self._corners(m, "left", i), self._corners(m, "right", j)])
-            for m in self.merges
-            for i, j in zip(_samples_of_p(m), m.touches)
-        ]
-        scene.lines(tangents, TANGENT)
-        scene.dots(self._all("left", _samples_of_p), LEFT_SAMPLE)
-        scene.dots(self._all("right", lambda m: m.touches), TOUCH)
+        scene = self._hoods("tangents of the samples", words, phase=2)
+        samples, touched = self._all("left", _samples_of_p), self._all("right", lambda m: m.touches)
+        scene.lines(np.stack([samples, touched], axis=1), TANGENT)
+        scene.dots(samples, LEFT_SAMPLE).dots(touched, TOUCH)
         scene = self._numbered(scene, "left", _samples_of_p)
         return self._numbered(scene, "right", lambda m: np.unique(m.touches))
 
-    def _first(self, **more):
-        step = self.merges[0].left_step
+    def _first(self) -> Scene:
         words = (
             "Seen from the corner of Q that its tangent touches, a sample of P is left of the common tangent's corner "
-            f"p, at it, or right of it. So two neighbouring samples bracket p: {count_of(step, 'corner')} at most."
+            "p, at it, or right of it. So two neighbouring samples bracket p: "
+            f"{count_of(self.merges[0].left_step, 'corner')} at most."
         )
-        scene = self._hoods("Phase 3, the bracket of p", words, **more)
-        scene.lines([_thick(self._corners(m, "left", _candidates(m))) for m in self.merges], SPAN)
+        scene = self._hoods("the bracket of p", words, phase=3)
+        spans = [self._corners(m, "left", _candidates(m)) for m in self.merges]
+        # a line of length 0, whose round ends show it as a dot, for a single corner
+        scene.lines([line if len(line) > 1 else np.vstack([line, line]) for line in spans], SPAN)
         scene.dots(self._all("left", _samples_of_p), LEFT_SAMPLE)
         return self._numbered(scene, "left", _samples_of_p)
 
-    def _candidates(self, **more):
+    def _candidates(self) -> Scene:
         step, count = self.merges[0].left_step, sum(len(m.candidates) for m in self.merges)
         words = (
             f"{count_of(count, 'corner')} of P in these brackets, the candidates for p, each find a bracket on "
             f"Q, {count_of(step, 'corner')} long, as the samples did in phase 1."
         )
-        scene = self._hoods("Phase 4, brackets of the candidates", words, **more)
-        fans = []
-        for m in self.merges:
-            for i, j in zip(_candidates(m), m.candidates.tolist()):
-                ends = self._corners(m, "right", np.arange(j, min(j + m.left_step, len(m.right) - 1) + 1))
-                fans.append(np.vstack([self._corners(m, "left", [i]), ends]))
-        scene.areas(fans, BRACKET)
+        scene = self._hoods("brackets of the candidates", words, phase=4)
+        scene.areas(self._fans(_candidates, "candidates", "left_step"), BRACKET)
         scene.dots(self._all("left", _candidates), CANDIDATE)
         return self._numbered(scene, "left", _candidates)
 
-    def _common(self, **more):
+    def _common(self) -> Scene:
         m = self.merges[0]
         where = f": from corner {m.p} of P to corner {m.q} of Q" if len(self.merges) == 1 else " of each pair of hoods"
         words = (
             "Every candidate is tried with every corner of Q in its bracket. For exactly one pair of corners the line "
             f"is tangent to both hoods. It is the common tangent{where}."
         )
-        scene = self._hoods("Phase 5, the common tangent", words, **more)
-        tried, found, ends = [], [], []
+        scene = self._hoods("the common tangent", words, phase=5)
+        tried: list[Points] = []
         for m in self.merges:
             for i, j in zip(_candidates(m), m.candidates.tolist()):
                 start = self._corners(m, "left", i)
                 stops = self._corners(m, "right", np.arange(j, min(j + m.left_step, len(m.right))))
                 tried += [np.stack([start, stop]) for stop in stops]
-            found.append(np.stack([self._corners(m, "left", m.p), self._corners(m, "right", m.q)]))
-            ends += [*found[-1]]
-        scene.lines(tried, PAIR).lines(found, COMMON).dots(ends, COMMON_END)
+        common = np.array([(self._corners(m, "left", m.p), self._corners(m, "right", m.q)) for m in self.merges])
+        scene.lines(tried, PAIR).lines(common, COMMON).dots(common, COMMON_END)
         scene = self._numbered(scene, "left", lambda m: np.array([m.p]))
         return self._numbered(scene, "right", lambda m: np.array([m.q]))
 
-    def _merged(self, **more):
-        dropped = sum(len(m.left) + len(m.right) - len(m.merged) for m in self.merges)
+    def _merged(self) -> Scene:
+        dropped = [np.r_[m.left[m.p + 1 :], m.right[: m.q]] for m in self.merges]
         words = (
             "The new hood has the corners of P up to p and those of Q from q on. They are copied side by side; "
-            f"{count_of(dropped, 'corner is', 'corners are')} dropped."
+            f"{count_of(sum(map(len, dropped)), 'corner is', 'corners are')} dropped."
         )
-        scene = self._hoods("Phase 6, the new hoods", words, **more)
-        scene.lines([self.points[m.merged] for m in self.merges], MERGED)
-        scene.dots(np.concatenate([self.points[m.merged] for m in self.merges]), MERGED_CORNER)
-        gone = [np.r_[m.left[m.p + 1 :], m.right[: m.q]] for m in self.merges]
-        return scene.dots(self.points[np.concatenate(gone)], DROPPED)
+        scene = self._hoods("the new hoods", words, phase=6)
+        merged = [self.points[m.merged] for m in self.merges]
+        scene.lines(merged, MERGED).dots(np.concatenate(merged), MERGED_CORNER)
+        return scene.dots(self.points[np.concatenate(dropped)], DROPPED)
 
-    def _table(self, title):
-        """A table of the values that the kernels have written so far, if there are few pairs."""
-        phase = int(title.split(",")[0].split()[1]) if title.startswith("Phase") else 0
+    def _table(self, phase: int) -> tuple[Any, ...]:
+        """A table of the values that the kernels have written up to a phase, if there are few pairs."""
         if not self.merges or len(self.merges) > LISTED:
             return ()
-        columns = (
-            (0, "pair", None),
+        columns: tuple[tuple[int, str, Callable[[Any], Any]], ...] = (
             (0, "corners of P", lambda m: len(m.left)),
             (0, "of Q", lambda m: len(m.right)),
             (1, "1: brackets on Q", lambda m: m.brackets),
@@ -262,30 +262,25 @@ class _Trace:
             (5, "q", lambda m: m.q),
             (6, "6: corners of the new hood", lambda m: len(m.merged)),
         )
-        shown = [column for column in columns if column[0] <= phase]
-        rows = [[k if value is None else _listed(value(m)) for _, _, value in shown] for k, m in enumerate(self.merges)]
-        return [name for _, name, _ in shown], rows
+        shown = [(name, value) for written, name, value in columns if written <= phase]
+        rows = [[k, *(_listed(value(m)) for _, value in shown)] for k, m in enumerate(self.merges)]
+        return ["pair", *(name for name, _ in shown)], rows
 
 
-def _samples_of_p(merge):
+def _samples_of_p(merge: Any) -> NDArray[Any]:
     return np.arange(0, len(merge.left), merge.left_step)
 
 
-def _samples_of_q(merge):
+def _samples_of_q(merge: Any) -> NDArray[Any]:
     return np.arange(0, len(merge.right), merge.right_step)
 
 
-def _candidates(merge):
+def _candidates(merge: Any) -> Any:
     return merge.first + np.arange(len(merge.candidates))
 
 
-def _thick(line):
-    """A line through corners. A single corner becomes a line of length 0, which round ends show as a dot."""
-    return line if len(line) > 1 else np.vstack([line, line])
-
-
-def _listed(value):
+def _listed(value: Any) -> Any:
+    """A number, or the first of many as text."""
     if not isinstance(value, np.ndarray):
         return value
-    shown = " ".join(map(str, value[:12].tolist()))
-    return shown + (" …" if len(value) > 12 else "")
+    return " ".join(map(str, value[:12].tolist())) + (" …" if len(value) > 12 else "")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
+from clgeom.intake.typing import NDArray
 from clgeom.markup import AMBER, DARK_BLUE, INK, QUIET
 from clgeom.plotting.figures import require_few
 from clgeom.plotting.scenes import Look, Scene, count_of
@@ -24,10 +28,10 @@ NUMBER = Look("", INK, size=9)
 NOTE = Look("", INK, size=12)
 #: Heights of the two rows of bars: the array before a pass above, after it below. Lines between them show the moves.
 ABOVE, BELOW, HIGHEST = 1.75, 0.0, 1.0
-WAYS = (ABOVE - 0.18, BELOW + HIGHEST + 0.1)
+FROM, TO = ABOVE - 0.18, BELOW + HIGHEST + 0.1
 
 
-def pass_scenes(stages, gaps) -> list[Scene]:
+def pass_scenes(stages: Sequence[Any], gaps: Sequence[Sequence[int]]) -> list[Scene]:
     """Scenes of a Shellsort.
 
     Parameters
@@ -39,84 +43,86 @@ def pass_scenes(stages, gaps) -> list[Scene]:
     """
     stages = [np.asarray(keys) for keys in stages]
     check_drawable(stages[0])
-    made = _Passes(stages)
-    scenes = [made.array("Start", count_of(len(stages[0]), "key"), "The keys as they came", stages[0])]
+    sort = _Sort(stages[0])
+    scenes = [sort.array("Start", count_of(len(stages[0]), "key"), "The keys as they came", stages[0])]
     for before, after, gap in zip(stages, stages[1:], gaps):
-        scenes += made.passed(before, after, gap)
-    end = "Sorted" if (np.diff(made.ranks(stages[-1])) >= 0).all() else "Not sorted: a variant that sorts partly"
-    return [*scenes, made.array("End", end, "The keys after the last pass", stages[-1])]
+        scenes += sort.passed(before, after, gap)
+    end = "Sorted" if (np.diff(sort.ranks(stages[-1])) >= 0).all() else "Not sorted: a variant that sorts partly"
+    return [*scenes, sort.array("End", end, "The keys after the last pass", stages[-1])]
 
 
-def check_drawable(keys) -> None:
+def check_drawable(keys: Any) -> None:
     """Raise `InvalidInput` for more keys than `pass_scenes` draws."""
     require_few(keys, MOST_KEYS, "a Shellsort", "keys")
 
 
-class _Passes:
+class _Sort:
     """The data that all scenes of a sort share."""
 
-    def __init__(self, stages):
-        self.values = np.unique(stages[0])
-        self.n = len(stages[0])
+    def __init__(self, keys: NDArray[Any]):
+        self.values, self.n = np.unique(keys), len(keys)
         self.limits = (-0.8, max(self.n, 1) - 0.2, -0.16, ABOVE + HIGHEST + 0.12)
 
-    def ranks(self, keys):
+    def ranks(self, keys: NDArray[Any]) -> NDArray[np.int64]:
         return np.searchsorted(self.values, keys)
 
-    def heights(self, keys):
-        return HIGHEST * (self.ranks(keys) + 1) / max(len(self.values), 1)
+    def scene(self, section: str, title: str, words: str, **options: Any) -> Scene:
+        return Scene(section, title, words, self.limits, ("index in the array", ""), indices=True, **options)
 
-    def scene(self, section, title, words, **more):
-        return Scene(section, title, words, self.limits, ("index in the array", ""), indices=True, **more)
-
-    def array(self, section, title, words, keys):
+    def array(self, section: str, title: str, words: str, keys: NDArray[Any]) -> Scene:
         """The scene of one array."""
-        out = _inversions(self.ranks(keys))
-        words = f"{words}. {count_of(out, 'pair is', 'pairs are')} out of order."
+        pairs = len(_inversions(self.ranks(keys)))
+        words = f"{words}. {count_of(pairs, 'pair is', 'pairs are')} out of order."
         scene = self.scene(section, title, words, still=section == "End")
         scene.limits = (*self.limits[:3], HIGHEST + 0.12)
         self._bars(scene, BELOW, keys, np.arange(self.n), KEY)
         return self._values(scene, BELOW, keys, np.arange(self.n))
 
-    def passed(self, before, after, gaps):
+    def passed(self, before: NDArray[Any], after: NDArray[Any], gaps: Sequence[int]) -> list[Scene]:
         """The scenes of a pass: one of all h-subsequences, then scenes of some of them."""
         section = f"Gap {gaps[0]}" if len(gaps) == 1 else f"Gaps {', '.join(map(str, gaps))}"
-        gap = gaps[-1]
+        gap, places = gaps[-1], np.arange(self.n)
         shortest, longest = self.n // gap, -(-self.n // gap)
         counts = f"{longest}" if shortest == longest else f"{shortest} or {longest}"
-        left, worst = _inversions(self.ranks(after)), _farthest(self.ranks(after))
-        end = (
-            f"After the pass {count_of(left, 'pair is', 'pairs are')} out of order"
-            f"{f', none further apart than {worst}' if left else ''}."
-        )
-        to = self._ways(before, after, gap)
-        moved = int((to != np.arange(self.n)).sum())
+        unsorted = _inversions(self.ranks(after))
+        apart = f", none further apart than {unsorted.max()}" if len(unsorted) else ""
+        to = self._targets(before, after, gap)
+        moved = int((to != places).sum())
         numbers = " Below each bar is the number of its h-subsequence." if 1 < gap and self.n <= MOST_NUMBERS else ""
         words = (
             f"{count_of(gap, 'h-subsequence', 'h-subsequences')} of {counts} keys that are {gap} "
-            f"place{'s' * (gap != 1)} apart.{numbers} "
-            f"{count_of(moved, 'key moves', 'keys move')}. {end}"
+            f"place{'s' * (gap != 1)} apart.{numbers} {count_of(moved, 'key moves', 'keys move')}. "
+            f"After the pass {count_of(len(unsorted), 'pair is', 'pairs are')} out of order{apart}."
         )
         if len(gaps) > 1:
             words = f"One launch sorts with all of these gaps, the last of them {gap}. {words}"
-        everything = np.arange(self.n)
-        scenes = [self._between(section, "The pass", words, before, after, to, everything, gap, still=True)]
+        scenes = [self._between(section, "The pass", words, before, after, to, places, gap, still=True)]
         done = np.zeros(self.n, bool)
         for part in np.array_split(np.arange(gap), min(gap, MOST_PARTS)) if gap > 1 else ():
-            chosen = np.isin(everything % gap, part)
+            chosen = np.isin(places % gap, part)
             which = f"h-subsequence {part[0]}" if len(part) == 1 else f"h-subsequences {part[0]} to {part[-1]}"
-            first = everything[everything % gap == part[0]]
-            places = ", ".join(map(str, first[:6])) + (", .." if len(first) > 6 else "")
-            words = f"The keys of {which} are sorted. Those of h-subsequence {part[0]} are at {places}."
+            first = places[part[0] :: gap]
+            listed = ", ".join(map(str, first[:6])) + (", .." if len(first) > 6 else "")
+            words = f"The keys of {which} are sorted. Those of h-subsequence {part[0]} are at {listed}."
             done |= chosen
             now = np.where(done, after, before)
-            title = f"The {which}"
-            scenes.append(self._between(section, title, words, before, now, to, everything[chosen], gap))
+            scenes.append(self._between(section, f"The {which}", words, before, now, to, places[chosen], gap))
         return scenes
 
-    def _between(self, section, title, words, before, after, to, chosen, gap, **more):
+    def _between(
+        self,
+        section: str,
+        title: str,
+        words: str,
+        before: NDArray[Any],
+        after: NDArray[Any],
+        to: NDArray[np.int64],
+        chosen: NDArray[np.int64],
+        gap: int,
+        **options: Any,
+    ) -> Scene:
         """The scene of the arrays before and after a pass, with a line for the move of each chosen key."""
-        scene = self.scene(section, title, words, **more)
+        scene = self.scene(section, title, words, **options)
         others = np.setdiff1d(np.arange(self.n), chosen)
         for level, keys in ((ABOVE, before), (BELOW, after)):
             self._bars(scene, level, keys, others, WAITING)
@@ -125,48 +131,39 @@ class _Passes:
             if gap > 1 and self.n <= MOST_NUMBERS:
                 scene.texts([(i, level) for i in chosen], chosen % gap, NUMBER, shift=(0, 11))
                 scene.axes = ("index in the array; below each bar the number of its h-subsequence", "")
-        start, end = WAYS
-        ways = [np.array([(i, start), (to[i], end)]) for i in chosen.tolist()]
         moves = to[chosen] != chosen
-        scene.lines([way for way, moved in zip(ways, moves) if not moved], STAYED)
-        scene.lines([way for way, moved in zip(ways, moves) if moved], MOVED)
+        for look, some in ((STAYED, chosen[~moves]), (MOVED, chosen[moves])):
+            scene.lines([np.array([(i, FROM), (to[i], TO)]) for i in some.tolist()], look)
         names = [(self.limits[0], level + HIGHEST / 2) for level in (ABOVE, BELOW)]
         return scene.texts(names, ("before", "after"), NOTE, shift=(-26, 4))
 
-    def _bars(self, scene, level, keys, places, look):
-        heights = self.heights(keys)
-        low, high = np.full(self.n, level), level + heights
-        scene.areas(
-            [
-                np.array([(i - 0.4, low[i]), (i + 0.4, low[i]), (i + 0.4, high[i]), (i - 0.4, high[i])])
-                for i in np.asarray(places).tolist()
-            ],
-            look,
-        )
+    def _tops(self, level: float, keys: NDArray[Any]) -> NDArray[np.float64]:
+        """The upper ends of the bars of all keys."""
+        return level + HIGHEST * (self.ranks(keys) + 1) / max(len(self.values), 1)
 
-    def _values(self, scene, level, keys, places):
+    def _bars(self, scene: Scene, level: float, keys: NDArray[Any], places: NDArray[np.int64], look: Look) -> None:
+        tops = self._tops(level, keys)
+        sides = [(i - 0.4, i + 0.4, tops[i]) for i in places.tolist()]
+        scene.areas([np.array([(a, level), (b, level), (b, top), (a, top)]) for a, b, top in sides], look)
+
+    def _values(self, scene: Scene, level: float, keys: NDArray[Any], places: NDArray[np.int64]) -> Scene:
+        """Write each key above its bar, where there is room."""
         if self.n > MOST_VALUES:
             return scene
-        tops = level + self.heights(keys)
+        tops = self._tops(level, keys)
         return scene.texts([(i, tops[i]) for i in places], [f"{keys[i]:.4g}" for i in places], VALUE, shift=(0, -3))
 
-    def _ways(self, before, after, gap):
+    def _targets(self, before: NDArray[Any], after: NDArray[Any], gap: int) -> NDArray[np.int64]:
         """The index of each key after the pass; equal keys keep their order."""
         to = np.empty(self.n, np.int64)
         for start in range(gap):
             places = np.arange(start, self.n, gap)
-            to[places[np.argsort(self.ranks(before[places]), kind="stable")]] = places[
-                np.argsort(self.ranks(after[places]), kind="stable")
-            ]
+            old, new = (np.argsort(self.ranks(keys[places]), kind="stable") for keys in (before, after))
+            to[places[old]] = places[new]
         return to
 
 
-def _inversions(ranks) -> int:
-    """Number of pairs that are out of order."""
-    return int(np.triu(ranks[:, None] > ranks[None, :], 1).sum())
-
-
-def _farthest(ranks) -> int:
-    """Largest distance of two keys that are out of order."""
+def _inversions(ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The distance of each pair of keys that is out of order."""
     first, second = np.nonzero(np.triu(ranks[:, None] > ranks[None, :], 1))
-    return int((second - first).max(initial=0))
+    return second - first

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from clgeom.core.messages import counted
@@ -16,14 +19,22 @@ from clgeom.plotting.figures import (
     frame,
     legend_below,
     new_axes,
-    new_figure,
-    save,
+    saved_figure,
 )
 
 
 def plot_region(
-    parts, ax=None, *, count=None, vertices=None, points=None, title=None, colour=LINE, label=None, axes=("x", "y")
-):
+    parts: Sequence[Any],
+    ax: Any = None,
+    *,
+    count: int | None = None,
+    vertices: int | None = None,
+    points: Any = None,
+    title: str | None = None,
+    colour: str = LINE,
+    label: str | None = None,
+    axes: tuple[str, str] = ("x", "y"),
+) -> Any:
     """Draw an adaptive region, and its points if they are given, into Matplotlib axes.
 
     Parameters
@@ -68,7 +79,16 @@ def plot_region(
     return ax
 
 
-def save_regions_plot(regions, path, *, counts=None, vertices=None, points=None, labels=None, axes=("x", "y")) -> None:
+def save_regions_plot(
+    regions: Sequence[Sequence[Any]],
+    path: Any,
+    *,
+    counts: Sequence[int] | None = None,
+    vertices: Sequence[int] | None = None,
+    points: Any = None,
+    labels: Sequence[str] | None = None,
+    axes: tuple[str, str] = ("x", "y"),
+) -> None:
     """Draw adaptive regions into a new figure and write it to a .png, .svg or .pdf file, whole or not at all.
 
     Each of several regions has its own colour, and a legend shows their labels.
@@ -88,17 +108,16 @@ def save_regions_plot(regions, path, *, counts=None, vertices=None, points=None,
     """
     parts = [drawable(part) for region in regions for part in region]
     corners = np.concatenate(parts) if parts else np.empty((0, 2))
-    figure = new_figure(figure_size(corners) if parts else (8, 6))
-    ax = figure.add_subplot()
-    if len(regions) == 1:
-        count, corner_count = (None if numbers is None else numbers[0] for numbers in (counts, vertices))
-        plot_region(regions[0], ax, count=count, vertices=corner_count, points=points, axes=axes)
-    else:
-        for k, (region, label) in enumerate(zip(regions, labels)):
+    with saved_figure(path, figure_size(corners) if parts else (8, 6)) as figure:
+        ax = figure.add_subplot()
+        if len(regions) == 1:
+            count, corner_count = (None if numbers is None else numbers[0] for numbers in (counts, vertices))
+            plot_region(regions[0], ax, count=count, vertices=corner_count, points=points, axes=axes)
+            return
+        for k, (region, label) in enumerate(zip(regions, labels or ())):
             plot_region(region, ax, colour=LEVEL_LINES[k % len(LEVEL_LINES)], label=label, axes=axes)
         low, high = frame(ax, corners, side=0.06)
         if points is not None:
             draw_points(ax, drawable(finite(points)), low, high)
         dress(ax, f"{len(regions)} adaptive regions", axes)
         legend_below(ax)
-    save(figure, path)

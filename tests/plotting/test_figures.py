@@ -78,7 +78,7 @@ def test_every_vertex_of_a_hull_has_its_label():
 def saved(monkeypatch, module, function, *arguments, **options):
     """The figure that a function would write."""
     kept = []
-    monkeypatch.setattr(module, "save", lambda figure, path: kept.append(figure))
+    monkeypatch.setattr(figures, "save", lambda figure, path: kept.append(figure))
     getattr(module, function)(*arguments, **options)
     kept[0].canvas.draw()
     return kept[0]
