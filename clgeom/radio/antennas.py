@@ -84,16 +84,21 @@ class Antenna:
 
     def _refuse_unused(self) -> None:
         """Refuse parameters that this kind of pattern does not read."""
-        given = {one.name: (getattr(self, one.name), one.default) for one in fields(self)}
+        values = {one.name: (getattr(self, one.name), one.default) for one in fields(self)}
+
+        def refuse(needs: str, *names: str) -> None:
+            refuse_unused({name: values[name] for name in names}, "Antenna", needs)
+
         if self.horizontal is not None:
-            names = ("horizontal_beamwidth_deg", "vertical_beamwidth_deg", "front_to_back_db", "side_lobe_db")
-            refuse_unused({name: given[name] for name in names}, "Antenna", "a parabolic pattern: there are cuts")
+            refuse(
+                "a parabolic pattern: there are cuts",
+                *("horizontal_beamwidth_deg", "vertical_beamwidth_deg", "front_to_back_db", "side_lobe_db"),
+            )
             return
         if self.horizontal_beamwidth_deg is None:
-            refuse_unused({"front_to_back_db": given["front_to_back_db"]}, "Antenna", "a horizontal_beamwidth_deg")
+            refuse("a horizontal_beamwidth_deg", "front_to_back_db")
         if self.vertical_beamwidth_deg is None:
-            names = ("side_lobe_db", "downtilt_deg")
-            refuse_unused({name: given[name] for name in names}, "Antenna", "a vertical_beamwidth_deg")
+            refuse("a vertical_beamwidth_deg", "side_lobe_db", "downtilt_deg")
 
     def __repr__(self) -> str:
         what = "measured" if self.horizontal is not None else "isotropic" if self.is_isotropic else "parabolic"
@@ -137,14 +142,15 @@ class Antenna:
         azimuth = np.asarray(azimuth_deg, np.float64)
         off = np.abs((azimuth + 180) % 360 - 180)
         up = np.asarray(elevation_deg, np.float64)
-        if self.horizontal is not None:
+        if self.horizontal is not None and self.vertical is not None:
             return _between_cuts(self.horizontal, self.vertical, azimuth, off, -(up + self.downtilt_deg))
-        across = along = np.zeros(np.broadcast_shapes(off.shape, up.shape))
+        across: Any = 0.0
+        along: Any = np.zeros(np.broadcast_shapes(off.shape, up.shape))
         if self.horizontal_beamwidth_deg is not None:
             across = np.minimum(12 * (off / self.horizontal_beamwidth_deg) ** 2, self.front_to_back_db)
         if self.vertical_beamwidth_deg is not None:
             along = np.minimum(12 * ((up + self.downtilt_deg) / self.vertical_beamwidth_deg) ** 2, self.side_lobe_db)
-        both = across + along
+        both: NDArray[np.float64] = across + along
         return both if self.horizontal_beamwidth_deg is None else np.minimum(both, self.front_to_back_db)
 
     def gain(self, azimuth_deg: ArrayLike, elevation_deg: ArrayLike = 0.0) -> NDArray[np.float64]:
@@ -218,26 +224,23 @@ def sector_antenna(
     [0.0, 4.32, 12.0]
     """
     one_of(standard, tuple(STANDARDS), "standard", caller="sector_antenna")
-    width, height, back, lobes, gain = STANDARDS[standard]
-    back = back if front_to_back_db is None else front_to_back_db
-    height = height if vertical_beamwidth_deg is None else vertical_beamwidth_deg
-    if height is None:
-        given = {"side_lobe_db": (side_lobe_db, None), "downtilt_deg": (downtilt_deg, 0)}
-        refuse_unused(given, "sector_antenna", "a vertical_beamwidth_deg")
-    elif side_lobe_db is None:
-        side_lobe_db = lobes or back
-    return Antenna(
-        gain if gain_dbi is None else gain_dbi,
-        width if beamwidth_deg is None else beamwidth_deg,
-        height,
-        back,
-        **({} if side_lobe_db is None else {"side_lobe_db": side_lobe_db}),
-        downtilt_deg=downtilt_deg,
-        name=name,
-    )
+    names = ("horizontal_beamwidth_deg", "vertical_beamwidth_deg", "front_to_back_db", "side_lobe_db", "gain_dbi")
+    values = (beamwidth_deg, vertical_beamwidth_deg, front_to_back_db, side_lobe_db, gain_dbi)
+    pairs = zip(names, values, STANDARDS[standard])
+    options: dict[str, Any] = {name: default if value is None else value for name, value, default in pairs}
+    options["downtilt_deg"] = downtilt_deg
+    if options["vertical_beamwidth_deg"] is None:
+        unused = {"side_lobe_db": (side_lobe_db, None), "downtilt_deg": (downtilt_deg, 0)}
+        refuse_unused(unused, "sector_antenna", "a vertical_beamwidth_deg")
+        del options["side_lobe_db"]
+    elif options["side_lobe_db"] is None:
+        options["side_lobe_db"] = options["front_to_back_db"]
+    return Antenna(**options, name=name)
 
 
-def _between_cuts(horizontal, vertical, azimuth, off, down):
+def _between_cuts(
+    horizontal: NDArray[np.float32], vertical: NDArray[np.float32], azimuth: Any, off: Any, down: Any
+) -> NDArray[np.float64]:
     """The attenuation between the cuts of a measured pattern, weighted by the azimuth.
 
     It is that of the vertical cut in its plane, and that of the horizontal cut where both agree on their common axis.
@@ -248,16 +251,17 @@ def _between_cuts(horizontal, vertical, azimuth, off, down):
     behind = off / 180
     front = (1 - behind) * (_looked_up(vertical, down) - horizontal[0])
     back = behind * (_looked_up(vertical, 180 - down) - horizontal[180])
-    return np.maximum(_looked_up(horizontal, azimuth) + front + back, 0)
+    attenuation: NDArray[np.float64] = np.maximum(_looked_up(horizontal, azimuth) + front + back, 0)
+    return attenuation
 
 
-def _looked_up(cut, degrees):
+def _looked_up(cut: NDArray[np.float32], degrees: Any) -> Any:
     """Values of a cut at angles between whole degrees."""
     at = np.asarray(degrees, np.float64) % 360
     return np.interp(at, np.arange(361), np.append(cut, cut[0]).astype(np.float64))
 
 
-def _cut(values, name) -> np.ndarray:
+def _cut(values: Any, name: str) -> NDArray[np.float32]:
     try:
         with np.errstate(over="ignore"):
             cut = np.array(values, np.float32)

@@ -14,8 +14,8 @@ import numpy as np
 
 from clgeom.arguments import has_shape, has_type, integer, number, one_of, wrong
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.intake.arrays import host_values, is_device_array
-from clgeom.intake.device_arrays import fetched
+from clgeom.intake.arrays import host_values
+from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.interop.rasters import Raster
 from clgeom.intake.typing import AnyArray, ArrayLike, DeviceLike, FloatLike, IntLike, NDArray
 from clgeom.optional import require_shapely
@@ -200,25 +200,29 @@ def locate_by_beacon(
     has_shape(shaped, ("places", "rows", "columns"), "maps", caller=CALLER)
     masks = covered_mask(maps, level, caller=CALLER)
     grid = as_grid(transform, None, masks.shape[1:], caller=CALLER)
-    nodes = host_values(nodes, caller=CALLER, name="nodes")
-    has_type(nodes, "biuf", "numbers", "nodes", caller=CALLER)
-    has_shape(nodes, ("n", 2), "nodes", caller=CALLER)
-    nodes = nodes.astype(np.float64)
-    cells = _cells_of(nodes, grid)
+    positions = host_values(nodes, caller=CALLER, name="nodes")
+    has_type(positions, "biuf", "numbers", "nodes", caller=CALLER)
+    has_shape(positions, ("n", 2), "nodes", caller=CALLER)
+    positions = positions.astype(np.float64)
+    cells = _cells_of(positions, grid)
     known = _heard(heard, masks, cells)
     if most is not None:
         known = _strongest(known, maps, cells, integer(most, "most", caller=CALLER))
     sets, of_node = np.unique(known, axis=0, return_inverse=True)
     if method == "masks":
-        found = _centroids_of_masks(masks, sets, grid)
+        fixes = _centroids_of_masks(masks, sets, grid)
     else:
-        found = _centroids_of_shapes(maps, level, sets, method, segments, transform, device)
-    found[~sets.any(axis=1)] = np.nan
-    centroids = found[of_node.reshape(-1)]
-    return BeaconFix(nodes, centroids[:, :2], known.sum(axis=1), centroids[:, 2], method)
+        count = 1 if method == "hulls" else segments
+        regions = raster_regions(
+            Raster(maps, transform), level, segments=count, parts=method == "regions", device=device
+        )
+        fixes = _centroids_of_shapes(regions, len(masks), sets)
+    fixes[~sets.any(axis=1)] = np.nan
+    centroids = fixes[of_node.reshape(-1)]
+    return BeaconFix(positions, centroids[:, :2], known.sum(axis=1), centroids[:, 2], method)
 
 
-def _cells_of(nodes, grid):
+def _cells_of(nodes: NDArray[np.float64], grid: Any) -> NDArray[np.int64]:
     """Columns and rows of the cells of the nodes."""
     with np.errstate(invalid="ignore"):
         at = np.floor(grid.to_cells(nodes)) if len(nodes) else np.empty((0, 2))
@@ -226,21 +230,21 @@ def _cells_of(nodes, grid):
     if not inside.all():
         x, y = nodes[int(np.argmin(inside))]
         raise wrong("nodes", CALLER, "within the map", f"({x:g}, {y:g})")
-    return at.astype(np.int64).T
+    return np.asarray(at.T, np.int64)
 
 
-def _heard(heard, masks, cells):
+def _heard(heard: ArrayLike | None, masks: NDArray[np.bool_], cells: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which places each node hears, shape (n, places)."""
     column, row = cells
     if heard is None:
         return masks[:, row, column].T
-    given = host_values(heard, caller=CALLER, name="heard")
-    has_type(given, "b", "bool", "heard", caller=CALLER, shape=(len(row), len(masks)))
-    return given
+    known = host_values(heard, caller=CALLER, name="heard")
+    has_type(known, "b", "bool", "heard", caller=CALLER, shape=(len(row), len(masks)))
+    return known
 
 
-def _strongest(known, maps, cells, most):
-    """Only the strongest places of those that are known."""
+def _strongest(known: NDArray[np.bool_], maps: Any, cells: NDArray[np.int64], most: int) -> NDArray[np.bool_]:
+    """The places that each node hears, without all but the `most` strongest."""
     column, row = cells
     power = np.where(known, np.ma.filled(np.ma.asarray(maps)[:, row, column].T.astype(float), -np.inf), -np.inf)
     order = np.argsort(-np.nan_to_num(power, nan=-np.inf), axis=1, kind="stable")[:, :most]
@@ -249,7 +253,7 @@ def _strongest(known, maps, cells, most):
     return kept & known
 
 
-def _centroids_of_masks(masks, sets, grid):
+def _centroids_of_masks(masks: NDArray[np.bool_], sets: NDArray[np.bool_], grid: Any) -> NDArray[np.float64]:
     """(x, y, area) of the cells that all places of a set reach, for each set.
 
     Cells that the same places reach count together: their number and the sums of their columns and rows are enough.
@@ -262,30 +266,27 @@ def _centroids_of_masks(masks, sets, grid):
     counts, across, down = (
         np.bincount(of_cell, v, len(codes)) for v in (None, at % columns + 0.5, at // columns + 0.5)
     )
-    found = np.full((len(sets), 3), np.nan)
-    for made, wanted in zip(found, np.packbits(sets, axis=1)):
-        common = (codes & wanted == wanted).all(axis=1)
+    fixes = np.full((len(sets), 3), np.nan)
+    for fix, places_heard in zip(fixes, np.packbits(sets, axis=1)):
+        common = (codes & places_heard == places_heard).all(axis=1)
         count = counts[common].sum()
         if count:
-            made[:2] = grid.to_map([(across[common].sum() / count, down[common].sum() / count)])[0]
-            made[2] = count * grid.cell_area
-    return found
+            fix[:2] = grid.to_map([(across[common].sum() / count, down[common].sum() / count)])[0]
+            fix[2] = count * grid.cell_area
+    return fixes
 
 
-def _centroids_of_shapes(maps, level, sets, method, segments, transform, device):
-    """(x, y, area) of the intersection of the regions, or of their convex hulls, for each set."""
+def _centroids_of_shapes(regions: Any, places: int, sets: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """(x, y, area) of the intersection of the regions of all places of a set, for each set."""
     shapely = require_shapely()
-    count = 1 if method == "hulls" else segments
-    raster = Raster(maps, transform)
-    regions = raster_regions(raster, level, segments=count, parts=method == "regions", device=device)
-    parts: list = [[] for _ in range(len(maps))]
+    parts: list[list[Any]] = [[] for _ in range(places)]
     for place, shape in zip(regions.maps.tolist(), regions.to_shapely()):
         parts[place].append(shape)
-    shapes = np.array([shapely.union_all(own) if own else shapely.Polygon() for own in parts], object)
-    found = np.full((len(sets), 3), np.nan)
-    for made, wanted in zip(found, sets):
-        if wanted.any():
-            common = shapely.intersection_all(shapes[wanted])
+    shapes = np.array([shapely.union_all(some) if some else shapely.Polygon() for some in parts], object)
+    fixes = np.full((len(sets), 3), np.nan)
+    for fix, places_heard in zip(fixes, sets):
+        if places_heard.any():
+            common = shapely.intersection_all(shapes[places_heard])
             if common.area > 0:
-                made[:] = common.centroid.x, common.centroid.y, common.area
-    return found
+                fix[:] = common.centroid.x, common.centroid.y, common.area
+    return fixes

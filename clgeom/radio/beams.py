@@ -10,9 +10,9 @@ import numpy as np
 from clgeom.arguments import number, pair, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import short
-from clgeom.intake.typing import FloatLike
+from clgeom.intake.typing import FloatLike, NDArray
 from clgeom.radio.antennas import Antenna
-from clgeom.radio.maps import checked_crs
+from clgeom.radio.sites import check_crs
 
 CALLER = "beam_pattern"
 
@@ -77,7 +77,7 @@ def beam_pattern(
     [0.0, 20.0, 20.0]
     """
     x, y = pair(position, "position", caller=CALLER)
-    checked_crs(getattr(region, "crs", None), CALLER, (x, y))
+    check_crs(getattr(region, "crs", None), CALLER, (x, y))
     slope = number(exponent, "exponent", caller=CALLER, least=0.1, most=20, unit="10 dB a decade")
     margin = number(margin_db, "margin_db", caller=CALLER, least=0, most=200, unit="dB")
     most = number(front_to_back_db, "front_to_back_db", caller=CALLER, least=0, most=200, unit="dB")
@@ -88,25 +88,26 @@ def beam_pattern(
         raise wrong("region", CALLER, "a polygon with an area", short(region))
     with np.errstate(divide="ignore"):
         cut = 10 * slope * np.log10(farthest / reach) - margin
-    return Antenna(gain_dbi, horizontal=np.clip(cut, 0, most), vertical=np.zeros(360))
+    gain: Any = gain_dbi  # Antenna checks it
+    return Antenna(gain, horizontal=np.clip(cut, 0, most).astype(np.float32), vertical=np.zeros(360, np.float32))
 
 
-def _rings(region):
+def _rings(region: Any) -> list[NDArray[np.float64]]:
     """The outer rings of a region as arrays."""
     shape = getattr(region, "__geo_interface__", None) or {}
     shape = shape.get("geometry") or shape
-    kinds = {"Polygon": lambda at: [at], "MultiPolygon": lambda at: at}
-    if shape.get("type") not in kinds:
+    if shape.get("type") not in ("Polygon", "MultiPolygon"):
         raise wrong("region", CALLER, "a polygon or several", type(region).__name__)
-    return [np.asarray(polygon[0], float)[:, :2] for polygon in kinds[shape["type"]](shape["coordinates"]) if polygon]
+    polygons = [shape["coordinates"]] if shape["type"] == "Polygon" else shape["coordinates"]
+    return [np.asarray(polygon[0], float)[:, :2] for polygon in polygons if polygon]
 
 
-def _has_area(ring) -> bool:
+def _has_area(ring: NDArray[np.float64]) -> bool:
     (x, y), (next_x, next_y) = (ring - ring[0]).T, np.roll(ring - ring[0], -1, axis=0).T
     return bool((x * next_y - next_x * y).sum() != 0)
 
 
-def _reaches(rings, position) -> np.ndarray:
+def _reaches(rings: Sequence[NDArray[np.float64]], position: NDArray[np.float64]) -> NDArray[np.float64]:
     """The distance of the farthest point of rings in each degree, 0 where there is none."""
     reach = np.zeros(360)
     turns = np.radians(np.arange(0, 360, 0.5))  # whole degrees and the borders between them
@@ -123,5 +124,5 @@ def _reaches(rings, position) -> np.ndarray:
         # corners, which are farther than the rays beside them
         degrees = np.rint(np.degrees(np.arctan2(here[:, 0], here[:, 1]))).astype(int) % 360
         np.maximum.at(reach, degrees, np.hypot(*here.T))
-    own, before, after = half[::2], np.roll(half, 1)[::2], half[1::2]
-    return np.maximum.reduce([reach, own, before, after])
+    before, at, after = np.roll(half, 1)[::2], half[::2], half[1::2]
+    return np.maximum(np.maximum(reach, before), np.maximum(at, after))

@@ -8,27 +8,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from clgeom.arguments import boolean, number_type, one_of, unmasked, wrong
+from clgeom.core.device import Session
 from clgeom.core.failures import failures
 from clgeom.core.host_memory import in_place, show_host
 from clgeom.core.launch import allocate, fill, read, run
 from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.profile import DeviceProfile
 from clgeom.errors import InputWarning, InvalidInput, warn
 from clgeom.geo.geodesy import shown
-from clgeom.intake.arrays import (
-    as_device_values,
-    c_name,
-    chunk_bounds,
-    is_device_array,
-    session_of,
-    to_device,
-)
+from clgeom.intake.arrays import as_device_values, c_name, chunk_bounds, session_of, to_device
 from clgeom.intake.cl_arrays import new_array
-from clgeom.intake.device_arrays import fetched, native_array
+from clgeom.intake.device_arrays import fetched, is_device_array, native_array
 from clgeom.intake.interop.objects import values_of
+from clgeom.intake.typing import DeviceLike, DTypeLike, NDArray
 
 KERNEL = "radio/path_loss"
 TYPES = np.dtype(np.float32), np.dtype(np.float64)
@@ -60,13 +57,13 @@ class LossModel:
 
     caller: str
     model: str
-    ranges: dict
+    ranges: dict[str, tuple[float, float, str]]
     outside: str
-    dtype: object
+    dtype: DTypeLike | None
     city: str = "medium"
     area: str = "urban"
     strict: bool = True
-    warnings: dict = field(default_factory=dict, compare=False)  # the first message of each kind
+    warnings: dict[str, str] = field(default_factory=dict, compare=False)  # the first message of each kind
 
     @property
     def continues(self) -> bool:
@@ -74,15 +71,32 @@ class LossModel:
         return self.outside == "raise" and self.ranges["distance"][0] > LEAST_KM
 
 
-def losses(call, given, device):
+@dataclass(frozen=True)
+class _Job:
+    """A map to compute: the parameters that are one number, those that are arrays, and their common shape."""
+
+    session: Session
+    call: LossModel
+    dtype: np.dtype[Any]
+    single: dict[str, Any]
+    fields: dict[str, Any]
+    shape: tuple[int, ...]
+
+
+def link(distance: Any, frequency: Any, base_height: Any, mobile_height: Any) -> dict[str, Any]:
+    """The parameters that nearly all models have."""
+    return dict(zip(LINK, (distance, frequency, base_height, mobile_height)))
+
+
+def losses(call: LossModel, values: dict[str, Any], device: DeviceLike) -> Any:
     """The loss for the parameters of a public function, of the type that its docstring says; at most one warning."""
-    found = computed_losses(call, given, device)
+    loss = computed_losses(call, values, device)
     if call.warnings:
         warn(" ".join(call.warnings.values()), InputWarning)
-    return found
+    return loss
 
 
-def computed_losses(call, given, device):
+def computed_losses(call: LossModel, values: dict[str, Any], device: DeviceLike) -> Any:
     """The same, with the warnings left in the call."""
     if not boolean(call.strict, "strict", caller=call.caller):
         if call.outside != "raise":
@@ -91,33 +105,32 @@ def computed_losses(call, given, device):
                 "what is out of range by the formula."
             )
     one_of(call.outside, OUTSIDE, "outside", caller=call.caller)
-    on_device = next((value for value in given.values() if is_device_array(value)), None)
+    on_device = next((value for value in values.values() if is_device_array(value)), None)
     session = session_of(on_device, device)
-    single, fields = _split(call, given)
+    single, fields = _split(call, values)
     dtype = _common_type(call, fields)
     if dtype == np.float64:
         session.profile.require_fp64(call.caller)
     _check_numbers(call, single)
     if not fields:  # one number is a map of one cell
         fields = {"distance": np.array([single.pop("distance")])}
-        return float(_on_host(session, call, dtype, single, fields, (1,))[0])
-    shape = _common_shape(call, fields)
-    if on_device is not None:
-        return _on_device(session, call, dtype, single, fields, shape)
-    return _on_host(session, call, dtype, single, fields, shape)
+        return float(_on_host(_Job(session, call, dtype, single, fields, (1,)))[0])
+    job = _Job(session, call, dtype, single, fields, _common_shape(call, fields))
+    return _on_host(job) if on_device is None else _on_device(job)
 
 
-def _split(call, given):
+def _split(call: LossModel, values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The parameters that are one number, and those that are arrays."""
-    single, fields = {}, {}
-    for name, value in given.items():
+    single: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
+    for name, value in values.items():
         if is_device_array(value):
             fields[name] = value
             continue
         masked = np.ma.is_masked(value)
         value = values_of(value, caller=call.caller, name=name)
         try:
-            array = np.asarray(np.ma.getdata(value) if isinstance(value, np.ma.MaskedArray) else value)
+            array = np.ma.getdata(value) if isinstance(value, np.ma.MaskedArray) else np.asarray(value)
         except (ValueError, TypeError) as error:  # such as ragged lists
             raise InvalidInput(f"The '{name}' parameter of {call.caller} must be numbers. {error}") from error
         if array.dtype.kind not in "biuf" or (array.dtype.kind == "b") != (name == "line_of_sight"):
@@ -134,7 +147,7 @@ def _split(call, given):
     return single, fields
 
 
-def _common_type(call, fields) -> np.dtype:
+def _common_type(call: LossModel, fields: dict[str, Any]) -> np.dtype[Any]:
     if call.dtype is not None:
         return number_type(call.dtype, TYPES, "dtype", caller=call.caller)
     types = [value.dtype for name, value in fields.items() if name != "line_of_sight"]
@@ -142,7 +155,7 @@ def _common_type(call, fields) -> np.dtype:
     return np.dtype(np.float32 if single else np.float64)
 
 
-def _common_shape(call, fields):
+def _common_shape(call: LossModel, fields: dict[str, Any]) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(*(value.shape for value in fields.values()))
     except ValueError:
@@ -152,7 +165,7 @@ def _common_shape(call, fields):
         ) from None
 
 
-def _check_numbers(call, single):
+def _check_numbers(call: LossModel, single: dict[str, Any]) -> None:
     for name, value in single.items():
         if name in call.ranges and not _lowest(call, name) <= value <= call.ranges[name][1]:
             _out_of_range(call, f"{_expected(call, name)} Got {value!r} instead.")
@@ -160,105 +173,113 @@ def _check_numbers(call, single):
         _warn_near(call, repr(single["distance"]))
 
 
-def _lowest(call, name):
+def _lowest(call: LossModel, name: str) -> float:
     """The lowest value of a parameter that is not refused."""
     return 0.0 if name == "distance" and call.continues else call.ranges[name][0]
 
 
-def _out_of_range(call, message):
+def _out_of_range(call: LossModel, message: str) -> None:
     """Refuse what is out of a model's range, or warn with strict=False."""
     if call.strict:
         raise InvalidInput(message)
     call.warnings.setdefault("range", message)
 
 
-def _warn_near(call, got):
+def _warn_near(call: LossModel, got: str) -> None:
     message = f"{_expected(call, 'distance')} Got {got}: nearer than that the loss continues into free space."
     call.warnings.setdefault("near", message)
 
 
-def _expected(call, name):
+def _expected(call: LossModel, name: str) -> str:
     low, high, unit = call.ranges[name]
     within = f"{low:g}" if low == high else f"within {low:g} to {high:g}"
     return f"The '{name}' parameter of {call.caller} must be {within}{f' {unit}' if unit else ''}."
 
 
-def _on_host(session, call, dtype, single, fields, shape):
+def _on_host(job: _Job) -> NDArray[Any]:
     """The loss of a map in NumPy arrays, chunk by chunk where it is larger than one allocation."""
+    session, dtype, caller = job.session, job.dtype, job.call.caller
     flat = {
-        name: np.ascontiguousarray(np.broadcast_to(value, shape), _stored(name, dtype)).reshape(-1)
-        for name, value in fields.items()
+        name: np.ascontiguousarray(np.broadcast_to(value, job.shape), _stored(name, dtype)).reshape(-1)
+        for name, value in job.fields.items()
     }
-    out = np.empty(math.prod(shape), dtype)
+    out = np.empty(math.prod(job.shape), dtype)
     on_cpu = session.profile.is_cpu
     for start, count in chunk_bounds(session.profile, len(out), dtype.itemsize):
         part = out[start : start + count]
         buffers = {
-            name: to_device(session, values[start : start + count], caller=call.caller).chunks[0].buffer
+            name: to_device(session, values[start : start + count], caller=caller).chunks[0].buffer
             for name, values in flat.items()
         }
-        losses = in_place(session, part) if on_cpu else allocate(session, part.nbytes)
-        poison = _launch(session, call, dtype, single, fields, count, {**buffers, "losses": losses})
-        if poison:
-            _judge(call, flat, poison, shape)
+        losses: Any = in_place(session, part) if on_cpu else allocate(session, part.nbytes)
+        if poison := _launch(job, count, {**buffers, "losses": losses}):
+            _refuse_or_warn(job.call, flat, poison, job.shape)
         if on_cpu:
             show_host(session, losses, part)
         else:
             part[:] = read(session, losses, dtype, count)
-    return out.reshape(shape)
+    return out.reshape(job.shape)
 
 
-def _on_device(session, call, dtype, single, fields, shape):
+def _on_device(job: _Job) -> Any:
     """The loss of a map on the device, as an array on the device."""
-    count, buffers = math.prod(shape), {}
-    for name, value in fields.items():
-        stored = _stored(name, dtype)
+    session, shape, caller = job.session, job.shape, job.call.caller
+    count = math.prod(shape)
+    buffers: dict[str, Any] = {}
+    for name, value in job.fields.items():
+        stored = _stored(name, job.dtype)
         if is_device_array(value):
             if value.shape != shape:
                 raise wrong(
-                    name, call.caller, f"the whole map's shape {shape} when it is on a device", value.shape, verb="have"
+                    name, caller, f"the whole map's shape {shape} when it is on a device", value.shape, verb="have"
                 )
-            value = native_array(session, value, caller=call.caller, name=name).with_queue(session.queue)
-            if value.dtype != stored:
-                with failures(session.device, "convert an array"):
-                    value = value.astype(stored)
-            value = as_device_values(session, value.reshape(-1), caller=call.caller, name=name, types=[stored])
+            value = as_type(session, value, stored, name, caller)
+            value = as_device_values(session, value.reshape(-1), caller=caller, name=name, types=[stored])
         else:
             flat = np.ascontiguousarray(np.broadcast_to(value, shape), stored).reshape(-1)
-            value = to_device(session, flat, caller=call.caller)
+            value = to_device(session, flat, caller=caller)
         if len(value.chunks) > 1:
-            raise InvalidInput(f"The '{name}' parameter of {call.caller} is larger than one allocation of the device.")
+            raise InvalidInput(f"The '{name}' parameter of {caller} is larger than one allocation of the device.")
         buffers[name] = value.chunks[0].buffer if count else None
-    out = new_array(session, shape, dtype)
+    out: Any = new_array(session, shape, job.dtype)
     if count:
         buffers["losses"] = out.base_data
-        poison = _launch(session, call, dtype, single, fields, count, buffers)
-        if poison:
-            found = {
+        if poison := _launch(job, count, buffers):
+            whole = {
                 name: np.broadcast_to(fetched(value) if is_device_array(value) else value, shape)
-                for name, value in fields.items()
+                for name, value in job.fields.items()
             }
-            _judge(call, found, poison, shape)
+            _refuse_or_warn(job.call, whole, poison, shape)
     return out
 
 
-def _stored(name, dtype):
+def as_type(session: Session, array: Any, dtype: np.dtype[Any], name: str, caller: str) -> Any:
+    """An array on the device, converted where it has another type."""
+    array = native_array(session, array, caller=caller, name=name).with_queue(session.queue)
+    if array.dtype == dtype:
+        return array
+    with failures(session.device, "convert an array"):
+        return array.astype(dtype)
+
+
+def _stored(name: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.uint8) if name == "line_of_sight" else dtype
 
 
-def _launch(session, call, dtype, single, fields, count, buffers):
+def _launch(job: _Job, count: int, buffers: dict[str, Any]) -> int:
     """Run the kernel. Return a bit for each parameter with a cell out of range, and `NEAR`."""
-    plan, poison = path_loss_plan(session.profile, call, dtype, single, tuple(fields), count)
+    session, call = job.session, job.call
+    plan, poison = path_loss_plan(session.profile, call, job.dtype, job.single, tuple(job.fields), count)
     buffers["poison"] = allocate(session, 4)
     fill(session, buffers["poison"], np.uint32(0), 1)
     result = run(session, plan, **buffers)
     return int(result.read(poison)[0]) if call.outside == "raise" else 0
 
 
-def _judge(call, fields, poison, shape):
+def _refuse_or_warn(call: LossModel, fields: dict[str, Any], poison: int, shape: tuple[int, ...]) -> None:
     """Refuse the first cell out of range, of the first parameter that has one; else warn of the first near one."""
 
-    def first_of(name, bad):
+    def first_of(name: str, bad: NDArray[np.bool_]) -> str:
         index = int(np.argmax(bad))
         place = ", ".join(map(str, np.unravel_index(index, shape)))
         return f"{fields[name].reshape(-1)[index]} at index [{place}]"
@@ -275,25 +296,29 @@ def _judge(call, fields, poison, shape):
         _warn_near(call, first_of("distance", values < values.dtype.type(call.ranges["distance"][0])))
 
 
-def path_loss_plan(profile, call, dtype, single, fields, n):
+def path_loss_plan(
+    profile: DeviceProfile,
+    call: LossModel,
+    dtype: np.dtype[Any],
+    single: dict[str, Any],
+    fields: tuple[str, ...],
+    n: int,
+) -> tuple[Plan, Scratch]:
     """One launch over `n` cells; `fields` names the parameters bound to buffers, `single` holds the others' values.
 
     Pure: needs no device.
     """
-    real = np.dtype(dtype)
 
-    def argument(name):
-        if name in fields:
-            return name
-        return np.uint8(single[name]) if name == "line_of_sight" else real.type(single[name])
+    def argument(name: str) -> Any:
+        return name if name in fields else _stored(name, dtype).type(single[name])
 
     ranges = tuple(
-        (name, _literal(_lowest(call, name), real), _literal(limits[1], real))
+        (name, _literal(_lowest(call, name), dtype), _literal(limits[1], dtype))
         for name, limits in call.ranges.items()
         if name in fields
     )
     low = call.ranges["distance"][0]
-    near = call.continues and ("distance" in fields or real.type(single["distance"]) < real.type(low))
+    near = call.continues and ("distance" in fields or dtype.type(single["distance"]) < dtype.type(low))
     poison = Scratch("poison", np.uint32, 1)
     step = Step.over(
         profile,
@@ -303,19 +328,19 @@ def path_loss_plan(profile, call, dtype, single, fields, n):
         dtype=dtype,
         params={
             "model": call.model,
-            "real": c_name(real),
+            "real": c_name(dtype),
             "fields": tuple(sorted(fields)),
             "ranges": ranges,
             "outside": call.outside,
-            "near": _literal(low, real) if near else "",
+            "near": _literal(low, dtype) if near else "",
             "city": call.city,
             "area": call.area,
         },
-        bytes_moved=n * (1 + len(fields)) * real.itemsize,
+        bytes_moved=n * (1 + len(fields)) * dtype.itemsize,
     )
     return Plan(step), poison
 
 
-def _literal(value, real) -> str:
+def _literal(value: float, dtype: np.dtype[Any]) -> str:
     """A limit as an exact OpenCL C literal, rounded to the type of the cells."""
-    return f"{float(real.type(value)).hex()}{'f' if real == np.float32 else ''}"
+    return f"{float(dtype.type(value)).hex()}{'f' if dtype == np.float32 else ''}"

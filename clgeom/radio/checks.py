@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from clgeom.core.checks import check, require
+from clgeom.core.device import Session
 
 
 @check(before="radio")
-def free_space_loss(session):
+def free_space_loss(session: Session) -> None:
     """The loss in free space is that of the formula, within 0.001 dB."""
     from clgeom.radio.path_loss import free_space
 
@@ -20,7 +22,7 @@ def free_space_loss(session):
 
 
 @check("radio: path_loss best_server diffraction")
-def maps(session):
+def maps(session: Session) -> str:
     from clgeom.radio import (
         Transmitter,
         best_server,
@@ -42,7 +44,7 @@ def maps(session):
         require(np.abs(loss - 148.53558210541848).max() < bound + 1e-12, f"{np.dtype(dtype)}: Walfisch-Ikegami")
     sector = sector_antenna()
     sites = [Transmitter(500, 1000, antenna=sector, azimuth_deg=turn, frequency_mhz=900) for turn in (0, 120, 240)]
-    link = {"transform": (20, 0, 0, 0, -20, 2000), "device": session}
+    link: dict[str, Any] = {"transform": (20, 0, 0, 0, -20, 2000), "device": session}
     made = best_server(sites, shape=(100, 100), model="free-space", **link)
     row, column = np.mgrid[:100, :100]
     x, y = 20 * column + 10 - 500, 2000 - 20 * row - 10 - 1000

@@ -5,9 +5,8 @@ Row 0 of a map is its north edge. Cells are square; the value of a cell is that 
 
 from __future__ import annotations
 
-import importlib.util
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -16,14 +15,14 @@ import numpy as np
 from clgeom.arguments import number, one_of, pair, positive, rows_and_columns, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InputWarning, InvalidInput, short, warn
-from clgeom.geo.geodesy import as_crs, scales_at, shown, utm_zone
 from clgeom.intake.interop.objects import values_of
 from clgeom.intake.typing import ArrayLike, DeviceLike, DTypeLike, FloatLike, NDArray, Shape
 from clgeom.radio.antennas import warn_unused
 from clgeom.radio.cells import LEAST_KM, LossModel, computed_losses
 from clgeom.radio.cells import MODELS as LOSSES
 from clgeom.radio.path_loss import CITIES
-from clgeom.radio.transmitters import KNOWN, RANGES, default_link
+from clgeom.radio.sites import check_crs
+from clgeom.radio.transmitters import KNOWN, RANGES, ModelName, default_link
 
 #: The models of `coverage_map`, and the kernel's names of them.
 MODELS = {
@@ -38,8 +37,16 @@ MODELS = {
     "umi": "urban_micro",
     "umi-los": "urban_micro",
 }
-#: Largest difference of a map's scale from 1 without a warning.
-MOST_DISTORTED = 0.01
+#: Defaults of `coverage_map` for parameters that some models do not know.
+DEFAULTS = {
+    "base_height": None,
+    "mobile_height": 1.5,
+    "roof_height": 15.0,
+    "street_width": 20.0,
+    "separation": 40.0,
+    "street": 30.0,
+    "city": "medium",
+}
 #: Correlation lengths beyond which shadowing is taken as uncorrelated (1/e^8 = 0.03 % of the variance).
 UNRELATED = 8
 
@@ -154,7 +161,9 @@ def distance_map(
     """
     north, east = _offsets(shape, position, caller="distance_map")
     _check_float(dtype, "distance_map")
-    return (np.hypot(north, east) * (positive(pixel, "pixel", caller="distance_map", unit="m") / 1000)).astype(dtype)
+    km = np.hypot(north, east) * (positive(pixel, "pixel", caller="distance_map", unit="m") / 1000)
+    distances: NDArray[Any] = km.astype(dtype)
+    return distances
 
 
 @keeps_subnormals
@@ -200,10 +209,11 @@ def orientation_map(
             f"The 'street' parameter of orientation_map must be a number, or one for each cell. {error}"
         ) from error
     apart = np.abs(towards - street) % 180
-    return np.minimum(apart, 180 - apart).astype(dtype)
+    turned: NDArray[Any] = np.minimum(apart, 180 - apart).astype(dtype)
+    return turned
 
 
-def _offsets(shape, position, *, caller):
+def _offsets(shape: Shape, position: Sequence[FloatLike], *, caller: str) -> tuple[NDArray[Any], NDArray[Any]]:
     """Offsets of the cells' centres north and east of a position, in cells."""
     (rows, columns), (row, column) = rows_and_columns(shape, caller=caller), pair(position, "position", caller=caller)
     return row - (np.arange(rows)[:, None] + 0.5), (np.arange(columns)[None, :] + 0.5) - column
@@ -289,18 +299,7 @@ def _fast_length(size: int) -> int:
 def coverage_map(
     shape: Shape = (512, 512),
     *,
-    model: Literal[
-        "wim",
-        "wim-los",
-        "free-space",
-        "two-ray",
-        "okumura-hata",
-        "cost231-hata",
-        "uma",
-        "uma-los",
-        "umi",
-        "umi-los",
-    ] = "wim",
+    model: ModelName = "wim",
     transmitters: Sequence[Sequence[FloatLike]] | None = None,
     pixel: FloatLike = 5.0,
     power: FloatLike = 43.0,
@@ -394,22 +393,21 @@ def coverage_map(
     transmitters = tuple(pair(position, "transmitters", caller="coverage_map") for position in transmitters)
     power = number(power, "power", caller="coverage_map", unit="dBm")
     (x, y), (rows, columns) = origin, shape
-    checked_crs(crs, "coverage_map", (x + pixel * columns / 2, y - pixel * rows / 2))
+    check_crs(crs, "coverage_map", (x + pixel * columns / 2, y - pixel * rows / 2))
     if range_m is not None:
         range_m = number(range_m, "range_m", caller="coverage_map", least=1, unit="m")
-    _warn_unused(model, base_height, mobile_height, roof_height, street_width, separation, street, city)
+    around = {"roof_height": roof_height, "street_width": street_width, "separation": separation}
+    _warn_unused(model, base_height=base_height, mobile_height=mobile_height, street=street, city=city, **around)
     sigma = number(sigma, "sigma", caller="coverage_map", least=0, unit="dB")
     if sigma == 0:
         warn_unused({"correlation": (correlation, 50.0), "seed": (seed, 0)}, "coverage_map", "sigma=0")
     base, usual = default_link(model)
-    link = {
+    link: dict[str, Any] = {
         "frequency": usual if frequency is None else frequency,
         "base_height": base if base_height is None else base_height,
         "mobile_height": mobile_height,
-        "roof_height": roof_height,
-        "street_width": street_width,
-        "separation": separation,
         "line_of_sight": model.endswith("-los"),
+        **around,
     }
     call = LossModel("coverage_map", MODELS[model], RANGES[model], "raise", None, city)
     names = LOSSES[call.model]
@@ -449,45 +447,14 @@ def coverage_map(
     return made
 
 
-def _warn_unused(model, base_height, mobile_height, roof_height, street_width, separation, street, city):
+def _warn_unused(model: str, **values: Any) -> None:
     """Warn of parameters of `coverage_map` that the model does not know."""
-    given = {
-        "base_height": (base_height, None),
-        "mobile_height": (mobile_height, 1.5),
-        "roof_height": (roof_height, 15.0),
-        "street_width": (street_width, 20.0),
-        "separation": (separation, 40.0),
-        "street": (street, 30.0),
-        "city": (city, "medium"),
-    }
     known = KNOWN.get(model, ()) + (() if model == "free-space" else ("base_height", "mobile_height"))
-    given = {name: value for name, value in given.items() if name not in known}
-    warn_unused(given, "coverage_map", f"the model '{model}'")
+    unknown = {name: (values[name], default) for name, default in DEFAULTS.items() if name not in known}
+    warn_unused(unknown, "coverage_map", f"the model '{model}'")
 
 
-def checked_crs(crs, caller, centre=None):
-    """Refuse a reference system whose unit is not the metre, and warn of one that distorts lengths at `centre`, (x, y).
-
-    Without pyproj nothing is checked.
-    """
-    if crs is None or importlib.util.find_spec("pyproj") is None:
-        return
-    system = as_crs(crs, caller=caller)
-    units = [axis.unit_conversion_factor for axis in system.axis_info[:2]]
-    if system.is_geographic or units != [1.0, 1.0]:
-        raise wrong("crs", caller, "in metres", f"{shown(crs)}, in {system.axis_info[0].unit_name},")
-    if centre is not None:
-        scale = max(scales_at(system, *centre), key=lambda scale: abs(scale - 1))
-        if abs(scale - 1) > MOST_DISTORTED:
-            warn(
-                f"The 'crs' parameter of {caller} has a scale of {scale:.3g} at the map's centre: its metres are not "
-                f"those on the ground, and distances are wrong by that factor. Got {shown(crs)}. Reproject the map and "
-                f"the positions, such as to {utm_zone(system, *centre)}.",
-                InputWarning,
-            )
-
-
-def _check_float(dtype, caller):
+def _check_float(dtype: DTypeLike, caller: str) -> None:
     try:
         kind = np.dtype(dtype).kind
     except TypeError:
@@ -496,7 +463,7 @@ def _check_float(dtype, caller):
         raise wrong("dtype", caller, "a type of floats", short(dtype))
 
 
-def _seeded(make, seed, caller):
+def _seeded(make: Callable[[Any], Any], seed: Any, caller: str) -> Any:
     try:
         return make(seed)
     except (TypeError, ValueError) as error:

@@ -14,7 +14,7 @@ from clgeom.arguments import boolean, one_of
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike
 from clgeom.radio.antennas import refuse_unused, warn_unused
-from clgeom.radio.cells import LINK, LossModel, losses
+from clgeom.radio.cells import LINK, LossModel, link, losses
 
 CITIES = ("medium", "metropolitan")
 #: Name: (lowest, highest, unit). The report limits the first four; the other limits keep logarithms finite.
@@ -131,11 +131,8 @@ def walfisch_ikegami(
     148.536
     """
     one_of(city, CITIES, "city", caller="walfisch_ikegami")
-    given = {
-        "distance": distance,
-        "frequency": frequency,
-        "base_height": base_height,
-        "mobile_height": mobile_height,
+    values = {
+        **link(distance, frequency, base_height, mobile_height),
         "roof_height": roof_height,
         "street_width": street_width,
         "separation": separation,
@@ -146,12 +143,11 @@ def walfisch_ikegami(
     if isinstance(line_of_sight, (bool, np.bool_)) and line_of_sight:
         model = "line_of_sight"
         names = ("roof_height", "street_width", "separation", "orientation")
-        defaults = {"city": (city, "medium")}
-        defaults |= {name: (given[name], default) for name, default in zip(names, (12.0, 25.0, 50.0, 90.0))}
-        warn_unused(defaults, "walfisch_ikegami", "line_of_sight=True")
-        given = {name: given[name] for name in LINK}
+        unused = {name: (values[name], default) for name, default in zip(names, (12.0, 25.0, 50.0, 90.0))}
+        warn_unused({"city": (city, "medium"), **unused}, "walfisch_ikegami", "line_of_sight=True")
+        values = {name: values[name] for name in LINK}
     call = LossModel("walfisch_ikegami", model, WALFISCH_IKEGAMI, outside, dtype, city, strict=strict)
-    return losses(call, given, device)
+    return losses(call, values, device)
 
 
 @keeps_subnormals
@@ -252,15 +248,10 @@ def two_ray(
     >>> round(radio.two_ray(10.0, frequency=900, base_height=30), 2)
     126.94
     """
-    given = {
-        "distance": distance,
-        "frequency": frequency,
-        "base_height": base_height,
-        "mobile_height": mobile_height,
-    }
+    values = link(distance, frequency, base_height, mobile_height)
     if boolean(interference, "interference", caller="two_ray"):
-        given["reflection"] = reflection
+        values["reflection"] = reflection
     else:
         refuse_unused({"reflection": (reflection, -1.0)}, "two_ray", "interference=True")
     model = "interference" if interference else "two_ray"
-    return losses(LossModel("two_ray", model, PHYSICAL, outside, dtype), given, device)
+    return losses(LossModel("two_ray", model, PHYSICAL, outside, dtype), values, device)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from clgeom.arguments import instance, wrong_file
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput
+from clgeom.intake.typing import NDArray
 from clgeom.radio.antennas import Antenna
 
 CUTS = ("HORIZONTAL", "VERTICAL")
@@ -73,7 +75,8 @@ def read_antenna(path: str | os.PathLike[str]) -> Antenna:
     """
     path = Path(instance(path, (str, os.PathLike), "the path of a file", "path", caller="read_antenna"))
     lines = _lines(path)
-    about, cuts = {}, {}
+    about: dict[str, str] = {}
+    cuts: dict[str, Any] = {}
     at = 0
     while at < len(lines):
         number, words = lines[at]
@@ -95,7 +98,7 @@ def read_antenna(path: str | os.PathLike[str]) -> Antenna:
     )
 
 
-def _lines(path):
+def _lines(path: Path) -> list[tuple[int, list[str]]]:
     """(number, words) of the lines that are not empty."""
     try:
         with open(path, "rb") as file:
@@ -105,19 +108,21 @@ def _lines(path):
     if len(data) > MOST_BYTES or b"\0" in data:
         raise wrong_file(path, "is no pattern of MSI Planet: it is not a short text")
     text = data.decode("utf-8-sig", "replace")
-    found = [(number, line.split()) for number, line in enumerate(text.splitlines(), 1) if line.split()]
-    if not found:
+    lines = [(number, line.split()) for number, line in enumerate(text.splitlines(), 1) if line.split()]
+    if not lines:
         raise wrong_file(path, "is empty")
-    return found
+    return lines
 
 
-def _cut(path, key, number, words, lines, at):
+def _cut(
+    path: Path, key: str, number: int, words: list[str], lines: list[tuple[int, list[str]]], at: int
+) -> tuple[NDArray[np.float64], int]:
     """The attenuations of a cut at whole degrees, and the index of the line behind it."""
     if len(words) < 2 or words[1] != "360":
         raise InvalidInput(
             f"Line {number} of '{path}' must be '{key} 360', the number of angles. Got {' '.join(words)!r} instead."
         )
-    cut = np.full(360, np.nan)
+    cut = np.full(360, np.nan, np.float64)
     for line, pair in lines[at : at + 360]:
         if pair[0].upper() in CUTS:
             break
@@ -145,7 +150,7 @@ def _cut(path, key, number, words, lines, at):
     return np.abs(cut), at  # some files write attenuations as negative gains
 
 
-def _gain(path, text) -> float:
+def _gain(path: Path, text: str) -> float:
     """The gain in dBi."""
     words = text.replace(",", ".").split()
     unit = "".join(words[1:2]).lower()

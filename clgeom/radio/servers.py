@@ -12,49 +12,52 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from clgeom.arguments import boolean, has_type, number, one_of, rows_and_columns, wrong
+from clgeom.arguments import boolean, number, one_of, rows_and_columns, wrong
 from clgeom.core.call import Call
-from clgeom.core.failures import failures
+from clgeom.core.device import Session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import allocate, read, run
 from clgeom.core.plan import Phase, Plan, Step
-from clgeom.errors import InputWarning, InvalidInput, short, warn
-from clgeom.geo.geodesy import same_crs, shown
-from clgeom.intake.arrays import as_device_values, host_values, is_device_array, session_of, to_device
+from clgeom.core.profile import DeviceProfile
+from clgeom.errors import InputWarning, warn
+from clgeom.intake.arrays import session_of, to_device
 from clgeom.intake.cl_arrays import new_array
-from clgeom.intake.device_arrays import fetched, native_array
-from clgeom.intake.interop.rasters import placed_raster
+from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.typing import AnyArray, DeviceLike, FloatLike, NDArray, Shape
 from clgeom.radio.antennas import warn_unused
 from clgeom.radio.cells import LEAST_KM
-from clgeom.radio.maps import checked_crs
 from clgeom.radio.path_loss import CITIES
+from clgeom.radio.sites import (
+    as_field,
+    as_transmitters,
+    check_crs,
+    farthest_m,
+    heights_under,
+    nearest_m,
+    positions_of,
+    whole_buffer,
+)
 from clgeom.radio.transmitters import (
     FIELDS,
     IN_SPACE,
     KNOWN,
     RANGES,
     SURROUNDINGS,
+    ModelName,
     Transmitter,
     check_ranges,
     rows_of,
-    with_defaults,
 )
 from clgeom.radio.urban import AREAS
 
 KERNEL = "radio/best_server"
 CALLER = "best_server"
 #: The numbers that are written for each cell.
-OUTPUTS = {"powers": np.dtype(np.float32), "servers": np.dtype(np.int16), "ratios": np.dtype(np.float32)}
-MOST_TRANSMITTERS = 1 << 15
-#: Farthest transmitter from the map's corner, in cells, so that float32 holds whole cells.
-FARTHEST = 1 << 23
-#: Distance from the map's centre, in extents of the map, from which on a small position may be one in degrees.
-FAR_EXTENTS = 10
-#: Heights of the ground from which on they are unknown in m, as in the kernels: values that mark cells without data.
-HIGHEST = 1e5
-#: Rounding of positions on the edge of a map, in cells.
-EDGE = 1e-6
+OUTPUTS: dict[str, np.dtype[Any]] = {
+    "powers": np.dtype(np.float32),
+    "servers": np.dtype(np.int16),
+    "ratios": np.dtype(np.float32),
+}
 
 
 @keeps_subnormals
@@ -133,8 +136,16 @@ class ServerMap:
 
         values = fetched(self.power_dbm) if is_device_array(self.power_dbm) else self.power_dbm
         axes = axes_of_crs(self.crs)
-        how = {"unit": self.unit, "title": title, "axes": axes, "sites": self.sites}
-        return plot_coverage({}, ax, values=values, transform=self.transform, **how)
+        return plot_coverage(
+            {},
+            ax,
+            values=values,
+            transform=self.transform,
+            unit=self.unit,
+            title=title,
+            axes=axes,
+            sites=self.sites,
+        )
 
 
 @keeps_subnormals
@@ -144,18 +155,7 @@ def best_server(
     shape: Shape,
     transform: Any,
     crs: Any = None,
-    model: Literal[
-        "wim",
-        "wim-los",
-        "free-space",
-        "two-ray",
-        "okumura-hata",
-        "cost231-hata",
-        "uma",
-        "uma-los",
-        "umi",
-        "umi-los",
-    ] = "wim",
+    model: ModelName = "wim",
     mobile_height_m: FloatLike = 1.5,
     roof_height_m: FloatLike = 12.0,
     street_width_m: FloatLike = 25.0,
@@ -264,8 +264,8 @@ def best_server(
     if transform is None:
         raise wrong("transform", CALLER, "the map in metres", "None", verb="place")
     grid = as_grid(transform, crs, shape, caller=CALLER)
-    checked_crs(crs, CALLER, grid.centre)
-    at, cells = placed(transmitters, grid, CALLER)
+    check_crs(crs, CALLER, grid.centre)
+    at, cells = positions_of(transmitters, grid, CALLER)
     reaches = np.array([math.inf if one.range_m is None else one.range_m for one in transmitters])
     low, farthest = RANGES[model]["distance"][0], float(farthest_m(at, reaches, grid).max())
     nearest = nearest_m(at, cells, reaches, grid, low * 1000) if low > LEAST_KM else math.inf
@@ -276,7 +276,11 @@ def best_server(
     session = session_of(next((v for v in (ground_m, extra_loss_db) if is_device_array(v)), None), device)
     ground = as_field(session, ground_m, shape, "ground_m", CALLER, grid)
     extra = as_field(session, extra_loss_db, (len(transmitters), *shape), "extra_loss_db", CALLER, grid)
-    grounds = [0.0] * len(transmitters) if ground is None else heights_under(session, transmitters, grid, ground)
+    grounds = (
+        [0.0] * len(transmitters)
+        if ground is None
+        else heights_under(session, transmitters, grid, ground, caller=CALLER)
+    )
     params = _params(model, transmitters, ground, extra, nearest)
     if not (params["patterns"] or params["near"] or model in IN_SPACE):
         warn_unused(
@@ -284,17 +288,18 @@ def best_server(
         )
     rows, tables = rows_of(model, transmitters, mobile, around, grid.transform, grounds)
     params["tables"] = len(tables) > 0
-    given = _ServerInput(session, grid, rows, tables, params, noise, least)
+    job = _ServerJob(session, grid, rows, tables, params, noise, least)
+    compute = _on_device if boolean(on_device, "on_device", caller=CALLER) else _on_host
     call = Call(CALLER, profile=profile)
     with call:
-        maps = _on_device(given, ground, extra) if boolean(on_device, "on_device", caller=CALLER) else None
-        maps = maps or _on_host(given, ground, extra)
+        maps = compute(job, ground, extra)
     if not is_device_array(maps[1]) and (maps[1] < 0).all():
         _warn_unserved(transmitters[0], maps[0], grid)
-    return ServerMap(*maps, grid.transform, crs, transmitters, tuple(call.phases))
+    power, server, ratio = maps
+    return ServerMap(power, server, ratio, grid.transform, crs, transmitters, tuple(call.phases))
 
 
-def _warn_unserved(one, power, grid):
+def _warn_unserved(one: Transmitter, power: NDArray[np.float32], grid: Any) -> None:
     """Warn that no cell is served: of the place of a transmitter, or of the greatest power if there is one."""
     received = power[~np.isnan(power)]
     most = f" The greatest power is {received.max():.1f} dBm." if received.size else ""
@@ -303,56 +308,69 @@ def _warn_unserved(one, power, grid):
 
 
 @dataclass(frozen=True)
-class _ServerInput:
-    """What all launches of a call have in common."""
+class _ServerJob:
+    """The input that all launches of a call share."""
 
-    session: Any
+    session: Session
     grid: Any
     rows: NDArray[np.float32]
     tables: NDArray[np.float32]
-    params: dict
+    params: dict[str, Any]
     noise: float
     sensitivity: float
 
 
-def server_plan(profile, given, rows, first_row):
+def server_plan(profile: DeviceProfile, job: _ServerJob, rows: int, first_row: int) -> Plan:
     """One launch over `rows` rows from `first_row` on. Pure: needs no device."""
-    a, b, _, d, e, _ = given.grid.transform
-    columns, count = given.grid.shape[1], len(given.rows)
-    mw = 0.0 if math.isinf(given.noise) else 10 ** (given.noise / 10)
-    numbers = (np.uint32(first_row), np.uint32(rows), np.uint32(columns), *map(np.float32, (a, b, d, e, mw)))
-    args = ("transmitters", np.uint32(count), "tables", "grounds", "extras", *numbers, np.float32(given.sensitivity))
+    a, b, _, d, e, _ = job.grid.transform
+    columns, count = job.grid.shape[1], len(job.rows)
+    mw = 0.0 if math.isinf(job.noise) else 10 ** (job.noise / 10)
+    numbers: tuple[Any, ...] = (
+        np.uint32(first_row),
+        np.uint32(rows),
+        np.uint32(columns),
+        *map(np.float32, (a, b, d, e, mw)),
+    )
+    args = ("transmitters", np.uint32(count), "tables", "grounds", "extras", *numbers, np.float32(job.sensitivity))
     n = rows * columns
-    read_bytes = 4 * (given.params["grounds"] + count * given.params["extras"])
+    read_bytes = 4 * (job.params["grounds"] + count * job.params["extras"])
     step = Step.over(
-        profile, KERNEL, (*args, *OUTPUTS), n, dtype=np.float32, params=given.params, bytes_moved=n * (10 + read_bytes)
+        profile,
+        KERNEL,
+        (*args, *OUTPUTS),
+        n,
+        dtype=np.dtype(np.float32),
+        params=job.params,
+        bytes_moved=n * (10 + read_bytes),
     )
     return Plan(step)
 
 
-def _launch(given, rows, first_row, fields, outputs):
-    session, buffers = given.session, {}
-    for name, values in (("transmitters", given.rows.reshape(-1)), ("tables", given.tables)):
+def _launch(job: _ServerJob, rows: int, first_row: int, fields: dict[str, Any], outputs: dict[str, Any]) -> None:
+    session = job.session
+    buffers: dict[str, Any] = {}
+    for name, values in (("transmitters", job.rows.reshape(-1)), ("tables", job.tables)):
         values = values if len(values) else np.zeros(1, np.float32)
         buffers[name] = to_device(session, values, caller=CALLER).chunks[0].buffer
     for name, buffer in fields.items():
         buffers[name] = buffers["tables"] if buffer is None else buffer  # not read
-    run(session, server_plan(session.profile, given, rows, first_row), **buffers, **outputs)
+    run(session, server_plan(session.profile, job, rows, first_row), **buffers, **outputs)
 
 
-def _on_device(given, ground, extra):
+def _on_device(job: _ServerJob, ground: Any, extra: Any) -> list[Any]:
     """The maps as arrays on the device."""
-    shape, session = given.grid.shape, given.session
-    made = [new_array(session, shape, dtype) for dtype in OUTPUTS.values()]
-    fields = {name: whole_buffer(session, value, name) for name, value in (("grounds", ground), ("extras", extra))}
-    _launch(given, shape[0], 0, fields, {name: array.base_data for name, array in zip(OUTPUTS, made)})
-    return made
+    shape, session = job.grid.shape, job.session
+    maps = [new_array(session, shape, dtype) for dtype in OUTPUTS.values()]
+    fields = {"grounds": ground, "extras": extra}
+    buffers = {name: whole_buffer(session, value, name, CALLER) for name, value in fields.items()}
+    _launch(job, shape[0], 0, buffers, {name: array.base_data for name, array in zip(OUTPUTS, maps)})
+    return maps
 
 
-def _on_host(given, ground, extra):
+def _on_host(job: _ServerJob, ground: Any, extra: Any) -> list[Any]:
     """The maps as NumPy arrays, by strips of rows where they are larger than one allocation."""
-    (rows, columns), session = given.grid.shape, given.session
-    made = [np.empty((rows, columns), dtype) for dtype in OUTPUTS.values()]
+    (rows, columns), session = job.grid.shape, job.session
+    maps = [np.empty((rows, columns), dtype) for dtype in OUTPUTS.values()]
     resident = any(map(is_device_array, (ground, extra)))
     row_bytes = 4 * columns * (1 if extra is None else len(extra))
     strip = rows if resident else max(min(rows, session.profile.max_alloc_bytes // row_bytes), 1)
@@ -361,36 +379,21 @@ def _on_host(given, ground, extra):
         fields = {}
         for name, value in (("grounds", ground), ("extras", extra)):
             part = value if value is None or resident else value[..., first:last, :]
-            fields[name] = whole_buffer(session, part, name)
+            fields[name] = whole_buffer(session, part, name, CALLER)
         n = (last - first) * columns
         outputs = {name: allocate(session, n * dtype.itemsize) for name, dtype in OUTPUTS.items()}
-        _launch(given, last - first, first, fields, outputs)
-        for array, (name, dtype) in zip(made, OUTPUTS.items()):
+        _launch(job, last - first, first, fields, outputs)
+        for array, (name, dtype) in zip(maps, OUTPUTS.items()):
             array[first:last] = read(session, outputs[name], dtype, n).reshape(-1, columns)
-    return made
+    return maps
 
 
-def whole_buffer(session, value, name, caller=CALLER):
-    """The buffer of an array on the host or on the device, all of it; None for None."""
-    if value is None:
-        return None
-    if not is_device_array(value):
-        value = np.ascontiguousarray(value).reshape(-1)
-        made = to_device(session, value, caller=caller)
-    else:
-        made = as_device_values(session, value.reshape(-1), caller=caller, name=name, types=[np.float32])
-    if len(made.chunks) > 1:
-        raise InvalidInput(f"The '{name}' parameter of {caller} is larger than one allocation of the device.")
-    return made.chunks[0].buffer
-
-
-def _params(model, transmitters, ground, extra, nearest):
-    antennas = [one.antenna for one in transmitters]
+def _params(model: str, transmitters: Sequence[Transmitter], ground: Any, extra: Any, nearest: float) -> dict[str, Any]:
     return {
         "fields": FIELDS,
         "lines": {"two-ray": 2, "uma": 3, "umi": 3, "uma-los": 2, "umi-los": 2}.get(model, 1),
         "streets": model == "wim",
-        "patterns": not all(antenna.is_isotropic for antenna in antennas),
+        "patterns": not all(one.antenna.is_isotropic for one in transmitters),
         "grounds": ground is not None,
         "extras": extra is not None,
         "near": math.isfinite(nearest),
@@ -398,24 +401,19 @@ def _params(model, transmitters, ground, extra, nearest):
     }
 
 
-# Parameters -------------------------------------------------------------------------------------------------------
-
-
-def as_transmitters(transmitters, caller, model=None) -> tuple[Transmitter, ...]:
-    """The `transmitters` parameter of a public function: one or more, with the model's height and frequency."""
-    found = tuple(transmitters) if np.iterable(transmitters) else (transmitters,)
-    bad = [one for one in found if not isinstance(one, Transmitter)]
-    if not found or bad or len(found) > MOST_TRANSMITTERS:
-        got = "none" if not found else short(bad[0]) if bad else f"{len(found):,}"
-        raise wrong("transmitters", caller, f"1 to {MOST_TRANSMITTERS:,} of radio.Transmitter", got)
-    return tuple(with_defaults(one, model) for one in found)
-
-
-def _surroundings(model, roof, width, separation, street, city, area):
+def _surroundings(
+    model: str,
+    roof: FloatLike,
+    width: FloatLike,
+    separation: FloatLike,
+    street: FloatLike,
+    city: str,
+    area: str,
+) -> dict[str, Any]:
     one_of(city, CITIES, "city", caller=CALLER)
     one_of(area, AREAS, "area", caller=CALLER)
     metres = {"roof_height": roof, "street_width": width, "separation": separation}
-    around = {
+    around: dict[str, Any] = {
         name: number(value, f"{name}_m", caller=CALLER, least=0.1, most=1e4, unit="m") for name, value in metres.items()
     }
     around["street"] = number(street, "street_deg", caller=CALLER, least=-360, most=360, unit="degrees")
@@ -430,120 +428,5 @@ def _surroundings(model, roof, width, separation, street, city, area):
     return around
 
 
-def _dbm(value, name) -> float:
+def _dbm(value: FloatLike | None, name: str) -> float:
     return -math.inf if value is None else number(value, name, caller=CALLER, least=-300, most=300, unit="dBm")
-
-
-def placed(transmitters, grid, caller) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Positions of transmitters in the map's coordinates, and in columns and rows; refuse those far away."""
-    at = np.array([(one.x, one.y) for one in transmitters])
-    cells = grid.to_cells(at)
-    if np.abs(cells).max() > FARTHEST:
-        bad = transmitters[int(np.abs(cells).max(axis=1).argmax())]
-        raise wrong("transmitters", caller, f"within {FARTHEST:,} cells of the map", f"({bad.x:g}, {bad.y:g})")
-    _warn_degrees(at, cells, grid, caller)
-    return at, cells
-
-
-def _warn_degrees(at, cells, grid, caller):
-    """Warn of positions that may be longitudes and latitudes: many extents of the map away from it."""
-    extents = np.abs(cells / grid.shape[::-1] - 0.5).max(axis=1)
-    bad = np.flatnonzero((np.abs(at) <= (180, 90)).all(axis=1) & (extents > FAR_EXTENTS))
-    if len(bad):
-        x, y = at[bad[0]].tolist()
-        warn(
-            f"The 'transmitters' parameter of {caller} must be in the coordinates of the map, in m. Got x {x:.10g}, "
-            f"y {y:.10g} at index {bad[0]} ({len(bad):,} of {len(at):,} alike), far from the map ({grid.extent}). "
-            "Are they a longitude and a latitude? Project them to the map's coordinates.",
-            InputWarning,
-        )
-
-
-def farthest_m(at, reaches, grid) -> NDArray[np.float64]:
-    """The distance of each transmitter to its farthest cell, at most its range."""
-    rows, columns = grid.shape
-    x, y = grid.to_map([(c, r) for c in (0.5, columns - 0.5) for r in (0.5, rows - 0.5)]).T
-    return np.minimum(np.hypot(at[:, :1] - x, at[:, 1:] - y).max(axis=1), reaches)
-
-
-def nearest_m(at, cells, reaches, grid, low) -> float:
-    """The least distance of a cell below `low` to a transmitter that reaches it; infinite without any."""
-    (a, b, _, d, e, _), ends = grid.transform, np.array(grid.shape[::-1]) - 1
-    x, y = (grid.to_map(np.minimum(np.maximum(np.rint(cells - 0.5), 0), ends) + 0.5) - at).T
-    near = np.hypot(x, y)
-    if a * b + d * e != 0:  # another cell may be nearer: in each row that of the foot of the perpendicular
-        off = np.hypot(*np.maximum(np.maximum(0.5 - cells, cells - 0.5 - ends), 0).T)
-        least = off * abs(grid.determinant) / math.hypot(a, b, d, e)
-        firsts = grid.to_map(np.stack([np.full(grid.shape[0], 0.5), np.arange(grid.shape[0]) + 0.5], axis=1))
-        for k in np.flatnonzero(least < low):
-            x, y = (at[k] - firsts).T
-            column = np.clip(np.rint((x * a + y * d) / (a * a + d * d)), 0, ends[0])
-            near[k] = np.hypot(x - a * column, y - d * column).min()
-    return float(near[(near < low) & (near <= reaches)].min(initial=math.inf))
-
-
-def as_field(session, values, shape, name, caller, grid=None):
-    """An array of float32 of this shape, if one is given, on the host or on the device; NaN where it is unknown.
-
-    A raster with a position of its own must be where `grid` is, if that is given.
-    """
-    if values is None:
-        return None
-    if is_device_array(values):
-        values = native_array(session, values, caller=caller, name=name).with_queue(session.queue)
-        if values.dtype != np.float32:
-            with failures(session.device, "convert an array"):
-                values = values.astype(np.float32)
-    else:
-        placed = placed_raster(values, caller=caller, name=name)
-        given = placed.values
-        masked = np.ma.getmaskarray(given) if isinstance(given, np.ma.MaskedArray) else None
-        values = host_values(given if masked is None else given.data, caller=caller, name=name)
-        if grid is not None:
-            _check_place(placed, values.shape, grid, name, caller)
-        has_type(values, "iuf", "numbers", name, caller=caller)
-        absent = False if placed.nodata is None else values == placed.nodata
-        absent = absent if masked is None else absent | masked
-        values = np.ascontiguousarray(values, np.float32)
-        values = np.where(absent, np.float32(np.nan), values) if np.any(absent) else values
-    if shape is not None and values.shape != shape:
-        hint = one_band(values.shape) if len(shape) == 2 else ""
-        raise wrong(name, caller, f"shape {shape}", values.shape, verb="have", hint=hint)
-    return values
-
-
-def one_band(shape) -> str:
-    """What to do about several bands in place of one, for messages; empty for other shapes."""
-    if len(shape) != 3:
-        return ""
-    return "Take one band: array[0], or dataset.read(1) with transform=dataset.transform and crs=dataset.crs."
-
-
-def _check_place(placed, shape, grid, name, caller):
-    """Refuse a raster that has a position, and is not where the map is."""
-    if grid.crs is not None and placed.crs is not None and not same_crs(grid.crs, placed.crs):
-        raise wrong(name, caller, f"in {shown(grid.crs)}", shown(placed.crs))
-    checked_crs(placed.crs, caller)
-    if shape[-2:] == grid.shape and not grid.has_place(placed.transform, caller=caller):
-        raise wrong(name, caller, "the cells of the map, with its transform", placed.transform, verb="have")
-
-
-def heights_under(session, transmitters, grid, ground, *, caller=CALLER) -> list[float]:
-    """The heights of the ground in the cells of the transmitters; `ground` is of `as_field`."""
-    found, buffer = [], whole_buffer(session, ground, "ground_m", caller) if is_device_array(ground) else None
-    for one in transmitters:
-        at, most = grid.to_cells([(one.x, one.y)])[0], np.array(grid.shape[::-1])
-        inside = bool(((at >= -EDGE) & (at <= most + EDGE)).all())
-        column, row = np.clip(np.floor(at), 0, most - 1).astype(int).tolist() if inside else (0, 0)
-        height = math.nan
-        if inside and buffer is None:
-            height = float(ground[row, column])
-        elif inside:
-            height = float(read(session, buffer, np.float32, 1, row * grid.shape[1] + column)[0])
-        if not abs(height) < HIGHEST:
-            where = "outside of the map" if not inside else "in a cell without height"
-            raise wrong(
-                "transmitters", caller, "in cells with a height of the ground", f"({one.x:g}, {one.y:g}), {where},"
-            )
-        found.append(height)
-    return found

@@ -13,14 +13,23 @@ from clgeom.arguments import boolean, has_type, number, one_of, rows_and_columns
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import allocate, read, run
 from clgeom.core.plan import Plan, Step
+from clgeom.core.profile import DeviceProfile
 from clgeom.errors import short
-from clgeom.intake.arrays import host_values, is_device_array, session_of
+from clgeom.intake.arrays import host_values, session_of
 from clgeom.intake.cl_arrays import new_array
+from clgeom.intake.device_arrays import is_device_array
 from clgeom.intake.interop.rasters import placed_raster
 from clgeom.intake.typing import AnyArray, ArrayLike, DeviceLike, FloatLike
 from clgeom.radio.antennas import warn_unused
-from clgeom.radio.maps import checked_crs
-from clgeom.radio.servers import as_field, as_transmitters, heights_under, one_band, placed, whole_buffer
+from clgeom.radio.sites import (
+    as_field,
+    as_transmitters,
+    check_crs,
+    heights_under,
+    one_band,
+    positions_of,
+    whole_buffer,
+)
 from clgeom.radio.transmitters import Transmitter
 
 KERNEL = "radio/diffraction"
@@ -136,26 +145,36 @@ def terrain_loss(
     if transform is None:
         raise wrong("transform", caller, "the map in metres", "None", verb="place")
     grid = as_grid(transform, crs, shape, caller=caller)
-    checked_crs(crs, caller, grid.centre)
-    placed(transmitters, grid, caller)
+    check_crs(crs, caller, grid.centre)
+    positions_of(transmitters, grid, caller)
     grounds = heights_under(session, transmitters, grid, ground, caller=caller)
     buffer = whole_buffer(session, ground, "ground_m", caller)
-    given = (grid, mobile, float(k_factor), method, polarization)
+    link = (grid, mobile, float(k_factor), method, polarization)
     cells = math.prod(shape)
     if boolean(on_device, "on_device", caller=caller):
-        made = new_array(session, (len(transmitters), *shape), np.float32)
+        out: Any = new_array(session, (len(transmitters), *shape), np.float32)
         for k, (one, height) in enumerate(zip(transmitters, grounds)):
-            plan = terrain_plan(session.profile, one, height, k * cells, *given)
-            run(session, plan, ground=buffer, losses=made.base_data)
+            plan = terrain_plan(session.profile, one, height, k * cells, *link)
+            run(session, plan, ground=buffer, losses=out.base_data)
     else:
-        made, losses = np.empty((len(transmitters), *shape), np.float32), allocate(session, 4 * cells)
-        for row, one, height in zip(made, transmitters, grounds):
-            run(session, terrain_plan(session.profile, one, height, 0, *given), ground=buffer, losses=losses)
+        out, losses = np.empty((len(transmitters), *shape), np.float32), allocate(session, 4 * cells)
+        for row, one, height in zip(out, transmitters, grounds):
+            run(session, terrain_plan(session.profile, one, height, 0, *link), ground=buffer, losses=losses)
             row[:] = read(session, losses, np.float32, cells).reshape(shape)
-    return made[0] if single else made
+    return out[0] if single else out
 
 
-def terrain_plan(profile, one, height, first, grid, mobile, k_factor, method, polarization):
+def terrain_plan(
+    profile: DeviceProfile,
+    one: Any,
+    height: float,
+    first: int,
+    grid: Any,
+    mobile: float,
+    k_factor: float,
+    method: str,
+    polarization: str,
+) -> Plan:
     """One launch for one transmitter on a ground of this height; its losses from element `first` on."""
     a, b, c, d, e, f = grid.transform
     (rows, columns), (column, row) = grid.shape, grid.to_cells([(one.x, one.y)])[0]
@@ -170,18 +189,18 @@ def terrain_plan(profile, one, height, first, grid, mobile, k_factor, method, po
         KERNEL,
         ("ground", np.uint32(rows), np.uint32(columns), *map(np.float32, numbers), np.uint64(first), "losses"),
         n,
-        dtype=np.float32,
+        dtype=np.dtype(np.float32),
         params={"method": method},
         bytes_moved=8 * n,
     )
     return Plan(step)
 
 
-def _admittance(frequency_ghz, polarization) -> float:
+def _admittance(frequency_ghz: float, polarization: str) -> float:
     """The admittance of the ground (P.526, 3.1.1.1) times the cube root of the earth's radius in km."""
     loss = 18 * CONDUCTIVITY / frequency_ghz
-    found = 0.036 * frequency_ghz ** (-1 / 3) * ((PERMITTIVITY - 1) ** 2 + loss**2) ** -0.25
-    return found * math.sqrt(PERMITTIVITY**2 + loss**2) if polarization == "vertical" else found
+    horizontal: float = 0.036 * frequency_ghz ** (-1 / 3) * ((PERMITTIVITY - 1) ** 2 + loss**2) ** -0.25
+    return horizontal * math.sqrt(PERMITTIVITY**2 + loss**2) if polarization == "vertical" else horizontal
 
 
 @keeps_subnormals

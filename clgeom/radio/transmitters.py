@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from clgeom.arguments import number, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InputWarning, InvalidInput, short, warn
+from clgeom.intake.typing import NDArray
 from clgeom.radio.antennas import Antenna, warn_unused
 from clgeom.radio.path_loss import PHYSICAL, WALFISCH_IKEGAMI
 from clgeom.radio.urban import COST231_HATA, OKUMURA_HATA, URBAN_MACRO, URBAN_MICRO
@@ -28,10 +30,24 @@ FIELDS = (
     *("a0", "b0", "a1", "b1", "a2", "b2", "near_slope", "street"),
     *("table", "across", "across_most", "along", "along_most", "both_most", "downtilt"),
 )
+#: Lines (a, b) of a model, and further fields of a row.
+Lines = tuple[list[tuple[float, float]], dict[str, float]]
 #: A line that is nowhere the greatest.
 NO_LINE = (-1e6, 0.0)
 #: Loss in free space over 1 m at 1 MHz in dB.
 FREE_SPACE = 32.44778322188337 - 60
+ModelName = Literal[
+    "wim",
+    "wim-los",
+    "free-space",
+    "two-ray",
+    "okumura-hata",
+    "cost231-hata",
+    "uma",
+    "uma-los",
+    "umi",
+    "umi-los",
+]
 RANGES = {
     "wim": WALFISCH_IKEGAMI,
     "wim-los": WALFISCH_IKEGAMI,
@@ -161,11 +177,11 @@ def with_defaults(one: Transmitter, model: str | None) -> Transmitter:
     """The transmitter with a height and a frequency."""
     if one.height_m is not None and one.frequency_mhz is not None:
         return one
-    made = copy.copy(one)
+    complete = copy.copy(one)  # replace() would warn again
     for name, default in zip(("height_m", "frequency_mhz"), default_link(model)):
         if getattr(one, name) is None:
-            object.__setattr__(made, name, default)
-    return made
+            object.__setattr__(complete, name, default)
+    return complete
 
 
 @keeps_subnormals
@@ -205,62 +221,79 @@ def receiver_sensitivity(
     )
 
 
-def check_ranges(model, transmitters, mobile_height, surroundings, nearest_km, farthest_km, *, strict, caller) -> None:
+def check_ranges(
+    model: str,
+    transmitters: Sequence[Transmitter],
+    mobile_height: float,
+    surroundings: dict[str, Any],
+    nearest_km: float,
+    farthest_km: float,
+    *,
+    strict: bool,
+    caller: str,
+) -> None:
     """Refuse what is out of the model's range, or warn of it with strict=False; warn of cells nearer than it.
 
     `nearest_km` and `farthest_km` are of the nearest and the farthest cell of all transmitters.
     """
     ranges = RANGES[model]
-    values = {"mobile_height": ("mobile_height", [mobile_height])}
-    values |= {
-        "frequency": ("frequency_mhz", [one.frequency_mhz for one in transmitters]),
-        "base_height": ("height_m", [one.height_m for one in transmitters]),
-    }
+    values: dict[str, tuple[str, list[Any]]] = {}
+    if model != "free-space":
+        values["mobile_height"] = ("mobile_height", [mobile_height])
+    values["frequency"] = ("frequency_mhz", [one.frequency_mhz for one in transmitters])
+    if model != "free-space":
+        values["base_height"] = ("height_m", [one.height_m for one in transmitters])
     if model == "wim":
         values |= {name: (name, [surroundings[name]]) for name in ("roof_height", "street_width", "separation")}
-    if model == "free-space":
-        values = {"frequency": values["frequency"]}
     needs = f"The model '{model}' of {caller} needs a"
-    found = []
-    for name, (words, given) in values.items():
+    messages = []
+    for name, (words, numbers) in values.items():
         low, high, unit = ranges[name]
-        bad = next((value for value in given if not low <= value <= high), None)
+        bad = next((value for value in numbers if not low <= value <= high), None)
         if bad is not None:
             limits = f"of {low:g}" if low == high else f"within {low:g} to {high:g}"
-            found.append(f"{needs} {words} {limits} {unit}. Got {bad:g} instead.")
+            messages.append(f"{needs} {words} {limits} {unit}. Got {bad:g} instead.")
     low, high, unit = ranges["distance"]
     if farthest_km > high:
         end = "" if not strict else f" A range_m of at most {high * 1000:g} leaves out farther cells."
-        found.append(f"{needs} farthest distance of at most {high:g} {unit}. Got {farthest_km:g} instead.{end}")
-    if found and strict:
-        raise InvalidInput(f"{found[0]} strict=False goes on with its formula.")
+        messages.append(f"{needs} farthest distance of at most {high:g} {unit}. Got {farthest_km:g} instead.{end}")
+    if messages and strict:
+        raise InvalidInput(f"{messages[0]} strict=False goes on with its formula.")
     if nearest_km < low:
         least, got = f"{low * 1000:g} m", f"{nearest_km * 1000:.3g} m"
-        found.append(
+        messages.append(
             f"The model '{model}' of {caller} is for distances of {least} or more. A cell is {got} from its "
             "transmitter: nearer than the range the loss continues into free space."
         )
-    if found:
-        warn(" ".join(found), InputWarning)
+    if messages:
+        warn(" ".join(messages), InputWarning)
 
 
-def rows_of(model, transmitters, mobile_height, surroundings, transform, grounds):
+def rows_of(
+    model: str,
+    transmitters: Sequence[Transmitter],
+    mobile_height: float,
+    surroundings: dict[str, Any],
+    transform: Sequence[float],
+    grounds: Sequence[float],
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """The rows of all transmitters, shape (n, len(FIELDS)), and the tables of their measured patterns.
 
     `grounds` has the heights of the ground under them.
     """
     rows = np.zeros((len(transmitters), len(FIELDS)))
-    tables, places = [], {}
+    tables: list[NDArray[np.float32]] = []
+    places: dict[int, int] = {}
     a, b, c, d, e, f = transform
+    one: Any
     for row, one, ground in zip(rows, transmitters, grounds):
         x, y = one.x - c, one.y - f
         column, line = (e * x - b * y) / (a * e - b * d), (a * y - d * x) / (a * e - b * d)
-        values = dict(zip(FIELDS, row))
+        values: dict[str, float] = dict.fromkeys(FIELDS, 0.0)
         values |= {"column": math.floor(column), "column_part": column - math.floor(column)}
         values |= {"row": math.floor(line), "row_part": line - math.floor(line)}
-        values["rise"] = mobile_height - one.height_m - ground
-        values["eirp"] = one.eirp_dbm
-        values |= _turned(one)
+        values |= {"rise": mobile_height - one.height_m - ground, "eirp": one.eirp_dbm}
+        values |= _antenna_axes(one)
         try:
             values |= _loss(model, one, mobile_height, surroundings)
         except ValueError as error:  # the logarithm of a number that is not positive
@@ -273,7 +306,7 @@ def rows_of(model, transmitters, mobile_height, surroundings, transform, grounds
     return rows.astype(np.float32), np.array(tables, np.float32).reshape(-1)
 
 
-def _turned(one):
+def _antenna_axes(one: Transmitter) -> dict[str, float]:
     """Axes of the antenna's frame: forward, to the right, up; x to the east, y to the north."""
     azimuth, down = math.radians(one.azimuth_deg), math.radians(one.downtilt_deg)
     east, north, low, flat = math.sin(azimuth), math.cos(azimuth), math.sin(down), math.cos(down)
@@ -283,9 +316,9 @@ def _turned(one):
     }
 
 
-def _pattern(antenna, tables, places):
+def _pattern(antenna: Antenna, tables: list[NDArray[np.float32]], places: dict[int, int]) -> dict[str, float]:
     """The parabolas of an antenna, or the place of its table among all; angles in radians."""
-    if antenna.horizontal is not None:
+    if antenna.horizontal is not None and antenna.vertical is not None:
         if id(antenna) not in places:
             places[id(antenna)] = len(tables)
             # 362 values, so that an angle that rounds to 360 degrees has a next one
@@ -306,36 +339,36 @@ def _pattern(antenna, tables, places):
 # Models -----------------------------------------------------------------------------------------------------------
 
 
-def _loss(model, one, mobile, around):
+def _loss(model: str, one: Any, mobile: float, around: dict[str, Any]) -> dict[str, float]:
     """The fields of a model for one transmitter: lines by log2 of the square of the distance in m, ranges in m2."""
     low = RANGES[model]["distance"][0]
     lines, extra = LINES[model.removesuffix("-los")](
         math.log10(one.frequency_mhz), one.height_m, mobile, model.endswith("-los"), around
     )
-    found = {"free": FREE_SPACE + 20 * math.log10(one.frequency_mhz), "nearest": (low * 1000) ** 2, **extra}
-    found["rise_counts"] = float(model in IN_SPACE)
-    found["farthest"] = _below(1e30 if one.range_m is None else min(one.range_m**2, 1e30))
+    fields = {"free": FREE_SPACE + 20 * math.log10(one.frequency_mhz), "nearest": (low * 1000) ** 2, **extra}
+    fields["rise_counts"] = float(model in IN_SPACE)
+    fields["farthest"] = _below(1e30 if one.range_m is None else min(one.range_m**2, 1e30))
     for k, (a, b) in enumerate((*lines, NO_LINE, NO_LINE)[:3]):
-        found |= {f"a{k}": a, f"b{k}": b * math.log10(2) / 2}
-    return found
+        fields |= {f"a{k}": a, f"b{k}": b * math.log10(2) / 2}
+    return fields
 
 
-def _below(value) -> float:
+def _below(value: float) -> float:
     """The greatest float32 that is not above a value: so distances that are exact are compared exactly."""
     rounded = np.float32(value)
     return float(rounded if float(rounded) <= value else np.nextafter(rounded, np.float32(0)))
 
 
-def _free_space(log_f, base, mobile, seen, around):
+def _free_space(log_f: float, base: float, mobile: float, seen: bool, around: dict[str, Any]) -> Lines:
     return [(FREE_SPACE + 20 * log_f, 20.0)], {}
 
 
-def _two_ray(log_f, base, mobile, seen, around):
+def _two_ray(log_f: float, base: float, mobile: float, seen: bool, around: dict[str, Any]) -> Lines:
     plane = -20 * (math.log10(base) + math.log10(mobile))
     return [(FREE_SPACE + 20 * log_f, 20.0), (plane, 40.0)], {}
 
 
-def _okumura_hata(log_f, base, mobile, seen, around):
+def _okumura_hata(log_f: float, base: float, mobile: float, seen: bool, around: dict[str, Any]) -> Lines:
     if around["city"] == "metropolitan":
         gain = 8.29 * math.log10(1.54 * mobile) ** 2 - 1.1
         if log_f >= math.log10(300):
@@ -350,32 +383,40 @@ def _okumura_hata(log_f, base, mobile, seen, around):
     return _by_km(loss, 44.9 - 6.55 * math.log10(base))
 
 
-def _cost231_hata(log_f, base, mobile, seen, around):
+def _cost231_hata(log_f: float, base: float, mobile: float, seen: bool, around: dict[str, Any]) -> Lines:
     loss = 46.3 + 33.9 * log_f - 13.82 * math.log10(base) - _medium_city(log_f, mobile)
     loss += 3 * (around["city"] == "metropolitan")
     return _by_km(loss, 44.9 - 6.55 * math.log10(base))
 
 
-def _medium_city(log_f, mobile):
+def _medium_city(log_f: float, mobile: float) -> float:
     return (1.1 * log_f - 0.7) * mobile - (1.56 * log_f - 0.8)
 
 
-def _by_km(loss, slope):
+def _by_km(loss: float, slope: float) -> Lines:
     """A line whose loss is given at 1 km."""
     return [(loss - 3 * slope, slope)], {}
 
 
-def _urban_macro(log_f, base, mobile, seen, around):
+def _urban_macro(log_f: float, base: float, mobile: float, seen: bool, around: dict[str, Any]) -> Lines:
     hidden = (13.54 + 20 * (log_f - 3) - 0.6 * (mobile - 1.5), 39.08)
     return _urban(log_f, base, mobile, 28.0, 22.0, 9.0, None if seen else hidden)
 
 
-def _urban_micro(log_f, base, mobile, seen, around):
+def _urban_micro(log_f: float, base: float, mobile: float, seen: bool, around: dict[str, Any]) -> Lines:
     hidden = (22.4 + 21.3 * (log_f - 3) - 0.3 * (mobile - 1.5), 35.3)
     return _urban(log_f, base, mobile, 32.4, 21.0, 9.5, None if seen else hidden)
 
 
-def _urban(log_f, base, mobile, first, slope, share, hidden):
+def _urban(
+    log_f: float,
+    base: float,
+    mobile: float,
+    first: float,
+    slope: float,
+    share: float,
+    hidden: tuple[float, float] | None,
+) -> Lines:
     """Lines in space before and behind the breakpoint, and without line of sight."""
     start = first + 20 * (log_f - 3)
     turn = 4 * (base - 1) * (mobile - 1) * 10 ** (log_f + 6) / 3e8
@@ -383,7 +424,7 @@ def _urban(log_f, base, mobile, first, slope, share, hidden):
     return [*lines, *([] if hidden is None else [hidden])], {}
 
 
-def _walfisch_ikegami(log_f, base, mobile, seen, around):
+def _walfisch_ikegami(log_f: float, base: float, mobile: float, seen: bool, around: dict[str, Any]) -> Lines:
     if seen:
         return _by_km(42.6 + 20 * log_f, 26.0)
     roof, above = around["roof_height"], base - around["roof_height"]
@@ -397,7 +438,7 @@ def _walfisch_ikegami(log_f, base, mobile, seen, around):
     return lines, {"near_slope": 0.0 if over else -0.8 * above, "street": math.radians(around["street"])}
 
 
-LINES: dict[str, Any] = {
+LINES: dict[str, Callable[[float, float, float, bool, dict[str, Any]], Lines]] = {
     "wim": _walfisch_ikegami,
     "free-space": _free_space,
     "two-ray": _two_ray,

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from clgeom.arguments import one_of
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike
-from clgeom.radio.cells import LossModel, losses
+from clgeom.radio.cells import LossModel, link, losses
 from clgeom.radio.path_loss import CITIES
 
 AREAS = ("urban", "suburban", "open")
@@ -92,7 +92,7 @@ def okumura_hata(
     one_of(area, AREAS, "area", caller="okumura_hata")
     one_of(city, CITIES, "city", caller="okumura_hata")
     call = LossModel("okumura_hata", "okumura_hata", OKUMURA_HATA, outside, dtype, city, area, strict)
-    return losses(call, _link(distance, frequency, base_height, mobile_height), device)
+    return losses(call, link(distance, frequency, base_height, mobile_height), device)
 
 
 @keeps_subnormals
@@ -151,7 +151,7 @@ def cost231_hata(
     """
     one_of(city, CITIES, "city", caller="cost231_hata")
     call = LossModel("cost231_hata", "cost231_hata", COST231_HATA, outside, dtype, city, strict=strict)
-    return losses(call, _link(distance, frequency, base_height, mobile_height), device)
+    return losses(call, link(distance, frequency, base_height, mobile_height), device)
 
 
 @keeps_subnormals
@@ -211,8 +211,8 @@ def urban_macro(
     129.9
     """
     call = LossModel("urban_macro", "urban_macro", URBAN_MACRO, outside, dtype, strict=strict)
-    link = _link(distance, frequency, base_height, mobile_height)
-    return losses(call, {**link, "line_of_sight": line_of_sight}, device)
+    values = {**link(distance, frequency, base_height, mobile_height), "line_of_sight": line_of_sight}
+    return losses(call, values, device)
 
 
 @keeps_subnormals
@@ -272,14 +272,5 @@ def urban_micro(
     104.64
     """
     call = LossModel("urban_micro", "urban_micro", URBAN_MICRO, outside, dtype, strict=strict)
-    link = _link(distance, frequency, base_height, mobile_height)
-    return losses(call, {**link, "line_of_sight": line_of_sight}, device)
-
-
-def _link(distance, frequency, base_height, mobile_height):
-    return {
-        "distance": distance,
-        "frequency": frequency,
-        "base_height": base_height,
-        "mobile_height": mobile_height,
-    }
+    values = {**link(distance, frequency, base_height, mobile_height), "line_of_sight": line_of_sight}
+    return losses(call, values, device)

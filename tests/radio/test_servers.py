@@ -12,7 +12,7 @@ import clgeom
 from clgeom import radio
 from clgeom.errors import InputWarning, InvalidInput
 from clgeom.radio import Antenna, Transmitter, best_server, read_antenna, receiver_sensitivity, sector_antenna
-from clgeom.radio.servers import nearest_m
+from clgeom.radio.sites import nearest_m
 from clgeom.radio.transmitters import RANGES, SURROUNDINGS
 from clgeom.region.coverage.grid import as_grid
 
