@@ -7,13 +7,14 @@ import itertools
 import multiprocessing
 import signal
 import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
 from typing import Any
 
 from clgeom.errors import DeviceError
-from clgeom.tuner.measure import Sample, Target, serve
+from clgeom.tuner.measure import Request, Sample, Target, serve
 
 #: Seconds between looks at the children.
 LOOK = 0.2
@@ -39,6 +40,10 @@ class Died:
     reason: str
 
 
+#: A request, its last reply or Died, and the samples before that.
+Answer = tuple[Any, Any, list[Sample]]
+
+
 class Child:
     """A process that answers requests of `clgeom.tuner.measure`, one at a time."""
 
@@ -51,7 +56,7 @@ class Child:
             self.process.start()
         theirs.close()
         self.is_ready = False
-        self.request: Any = None
+        self.request: Request | None = None
         self.samples: list[Sample] = []
         self.kernel: str | None = None  # of the last request
         self.deadline, self.limits = time.monotonic() + limits.start, limits
@@ -60,14 +65,14 @@ class Child:
     def is_idle(self) -> bool:
         return self.is_ready and self.request is None
 
-    def send(self, request) -> None:
+    def send(self, request: Request) -> None:
         """Give an idle child something to do. A child that is gone shows at the next `look`."""
         self.deadline, self.request, self.samples = time.monotonic() + self.limits.first, request, []
         self.kernel = request.kernel
         with contextlib.suppress(OSError):
             self.connection.send(request)
 
-    def look(self):
+    def look(self) -> Any:
         """A reply that has come, `Died`, or None."""
         try:
             if self.connection.poll():
@@ -95,7 +100,7 @@ class Child:
 
 
 @contextlib.contextmanager
-def _no_interrupts():
+def _no_interrupts() -> Iterator[None]:
     """Let a process that starts here, which has this thread's mask, never get Ctrl-C; the own one comes afterwards."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -124,15 +129,22 @@ class Crew:
         self.children: list[Child] = []
         self.lost = 0
 
-    def __enter__(self):
+    def __enter__(self) -> Crew:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         for child in self.children:
             child.end()
         self.children.clear()
 
-    def answers(self, requests, end: float, *, last_begin: float | None = None, wanted=lambda request: True):
+    def answers(
+        self,
+        requests: Iterable[Request],
+        end: float,
+        *,
+        last_begin: float | None = None,
+        wanted: Callable[[Any], bool] = lambda request: True,
+    ) -> Iterator[Answer]:
         """Yield (request, last reply or Died, samples before it) as requests are answered, in any order.
 
         A request that is not `wanted` when its turn comes is left out. No request begins after `last_begin`; those that
@@ -156,17 +168,17 @@ class Crew:
             if not any(child.is_idle and waiting for child in self.children):
                 wait([child.connection for child in self.children], timeout=LOOK)
 
-    def _next_of(self, child, waiting) -> int:
+    def _next_of(self, child: Child, waiting: Sequence[Request]) -> int:
         """The index of the request that a child takes next: of its kernel, else of one that no other child has.
 
         So a child makes the inputs of few cases, and all cases of a candidate are tried together.
         """
         others = {other.kernel for other in self.children}
-        own = (at for at, request in enumerate(waiting) if request.kernel == child.kernel)
+        same = (at for at, request in enumerate(waiting) if request.kernel == child.kernel)
         free = (at for at, request in enumerate(waiting) if request.kernel not in others)
-        return next(itertools.chain(own, free), 0)
+        return next(itertools.chain(same, free), 0)
 
-    def _ended(self, child):
+    def _ended(self, child: Child) -> Iterator[Answer]:
         """The request that a child has ended, if it has: (request, last reply or Died, samples)."""
         while (reply := child.look()) is not None:
             if isinstance(reply, Died):
@@ -180,7 +192,7 @@ class Crew:
                 return
             if isinstance(reply, Sample):
                 child.samples.append(reply)
-            elif not child.is_ready:
+            elif child.request is None:
                 child.is_ready = True
             else:
                 request, child.request = child.request, None
@@ -189,7 +201,7 @@ class Crew:
                 yield request, reply, child.samples
                 return
 
-    def _drop(self, children):
+    def _drop(self, children: Iterable[Child]) -> None:
         for child in children:
             child.end()
             self.children.remove(child)

@@ -19,6 +19,7 @@ from clgeom.core import sources
 from clgeom.core.families import rows_of
 from clgeom.core.plan import Phase
 from clgeom.core.policies import Policy
+from clgeom.core.profile import DeviceProfile
 from clgeom.core.stored_policies import stored_by_itemsize
 from clgeom.core.tuning import find_row, is_overridden, select, shipped_policy
 
@@ -68,7 +69,7 @@ class Choice:
         return {**vars(self), "policy": shape}
 
 
-def explain(profile, phases: Iterable[Phase | str]) -> list[Choice]:
+def explain(profile: DeviceProfile, phases: Iterable[Phase | str]) -> list[Choice]:
     """How each phase of a call came to its policy on a device.
 
     Parameters
@@ -83,33 +84,33 @@ def explain(profile, phases: Iterable[Phase | str]) -> list[Choice]:
         One for each kernel, policy and size of a type, in the order of their first launches; the times of several
         launches are added.
     """
-    found: dict[tuple[str, Policy, int | None], Choice] = {}
+    choices: dict[tuple[str, Policy, int | None], Choice] = {}
     for phase in phases:
-        kernel = phase if isinstance(phase, str) else _kernels()[phase.name]
-        policy = select(profile, kernel) if isinstance(phase, str) else phase.policy
-        seconds = None if isinstance(phase, str) else phase.seconds
-        itemsize = None if isinstance(phase, str) else phase.itemsize
-        key = kernel, policy, itemsize
-        known = found.get(key)
+        key: tuple[str, Policy, int | None]
+        if isinstance(phase, str):
+            key, seconds = (phase, select(profile, phase), None), None
+        else:
+            key, seconds = (_kernels()[phase.name], phase.policy, phase.itemsize), phase.seconds
+        known = choices.get(key)
         if known is None:
-            found[key] = _choice(profile, *key, seconds)
+            choices[key] = _choice(profile, *key, seconds)
         elif seconds is not None:
-            found[key] = dataclasses.replace(known, seconds=seconds + (known.seconds or 0))
-    return list(found.values())
+            choices[key] = dataclasses.replace(known, seconds=seconds + (known.seconds or 0))
+    return list(choices.values())
 
 
-def _choice(profile, kernel, policy, itemsize, seconds) -> Choice:
+def _choice(profile: DeviceProfile, kernel: str, policy: Policy, itemsize: int | None, seconds: float | None) -> Choice:
     if is_overridden(kernel):
         return Choice(kernel, policy, "override", seconds=seconds)
     if not rows_of(kernel):
         return Choice(kernel, policy, "fixed", seconds=seconds)
-    own = stored_by_itemsize(profile, kernel)
+    stored = stored_by_itemsize(profile, kernel)
     if itemsize is not None:  # the type that the policy was selected for
-        one = own.get(itemsize) or own.get(None)
-        own = {None: one} if one else {}
-    same = [one for one in own.values() if one.policy == policy]
-    if not same and (None in own or policy != shipped_policy(profile, kernel)):  # shrunk by its plan
-        same = [own[None]] if None in own else list(own.values())
+        one = stored.get(itemsize) or stored.get(None)
+        stored = {None: one} if one else {}
+    same = [one for one in stored.values() if one.policy == policy]
+    if not same and (None in stored or policy != shipped_policy(profile, kernel)):  # shrunk by its plan
+        same = [stored[None]] if None in stored else list(stored.values())
     if same:
         return Choice(kernel, policy, "measured", measured=same[0].measured, seconds=seconds)
     return Choice(kernel, policy, *find_row(profile, rows_of(kernel)), seconds=seconds)

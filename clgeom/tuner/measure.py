@@ -22,15 +22,19 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from clgeom.core import sources
+from clgeom.core.call import recording
+from clgeom.core.device import Session, as_session
 from clgeom.core.policies import Policy
-from clgeom.tuner.cases import Case
+from clgeom.core.tuning import override, select
+from clgeom.selftest.answers import digest
+from clgeom.tuner.cases import Call, Case
 
 #: Policies by kernel.
 Policies = dict[str, Policy]
@@ -48,7 +52,7 @@ class Target:
     device: int
 
     @classmethod
-    def of(cls, session) -> Target:
+    def of(cls, session: Session) -> Target:
         import pyopencl as cl
 
         for at, platform in enumerate(cl.get_platforms()):
@@ -58,10 +62,8 @@ class Target:
                     return cls(at, devices.index(session.device))
         raise LookupError(f"{session.device.name} is not among the devices of its platform")
 
-    def session(self):
+    def session(self) -> Session:
         import pyopencl as cl
-
-        from clgeom.core.device import as_session
 
         return as_session(cl.get_platforms()[self.platform].get_devices()[self.device])
 
@@ -111,6 +113,9 @@ class Race:
     base: Policies = field(default_factory=dict)
 
 
+Request = Shares | Trial | Edges | Race
+
+
 @dataclass(frozen=True)
 class Shared:
     kernels: dict[str, float]
@@ -150,15 +155,13 @@ class Failed:
     is_broken: bool = False
 
 
-def digest_of(found) -> str:
+def digest_of(result: Any) -> str:
     """The digest of a case's result."""
-    from clgeom.selftest.answers import digest
-
-    arrays = found if isinstance(found, (list, tuple)) else [found]
+    arrays = result if isinstance(result, (list, tuple)) else [result]
     return digest([array.get() if hasattr(array, "queue") else np.asarray(array) for array in arrays])
 
 
-def verified_digest(session, call) -> str:
+def verified_digest(session: Session, call: Call) -> str:
     """The digest of a call's result, whose memory held nothing before: not the same result of an earlier call."""
     with session.pool.poisoned():
         return digest_of(call())
@@ -167,41 +170,42 @@ def verified_digest(session, call) -> str:
 class Measurer:
     """Runs cases on a device."""
 
-    def __init__(self, session):
+    def __init__(self, session: Session):
         self.session = session
-        self.prepared: dict[tuple[str, int], Callable[[], Any]] = {}
+        self.prepared: dict[tuple[str, int], Call] = {}
         self.digests: dict[tuple[str, int], str] = {}  # of the defaults' results
 
-    def replies(self, request):
+    def replies(self, request: Request) -> Iterator[Any]:
         """The replies to a request, as they are known."""
+        reply: dict[type, Callable[[Any], Iterator[Any]]]
+        reply = {Shares: self._shares, Trial: self._trial, Edges: self._edges, Race: self._race}
         try:
-            made = {Shares: self._shares, Trial: self._trial, Edges: self._edges, Race: self._race}
-            yield from made[type(request)](request)
+            yield from reply[type(request)](request)
         except Exception as error:  # whatever a driver or a kernel's plan says about a policy
             yield self._failed(error, request)
 
-    def _failed(self, error, request) -> Failed:
+    def _failed(self, error: Exception, request: Any) -> Failed:
         said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
         return Failed(said, not self._is_sound(request))
 
-    def _is_sound(self, request) -> bool:
+    def _is_sound(self, request: Any) -> bool:
         """Whether the default still gives the result that it gave before."""
         try:
             return self._default(request, again=True) == self._default(request)
         except Exception:
             return False
 
-    def _default(self, request, again=False) -> str:
+    def _default(self, request: Any, again: bool = False) -> str:
         """The digest of the default's result, made once or again."""
         key = request.case.name, request.n
         if again or key not in self.digests:
             call = self._call(request)
             with self._within({}):
-                digest = verified_digest(self.session, call)
-            return digest if again else self.digests.setdefault(key, digest)
+                result = verified_digest(self.session, call)
+            return result if again else self.digests.setdefault(key, result)
         return self.digests[key]
 
-    def _call(self, request):
+    def _call(self, request: Any) -> Call:
         """The call of a case; its input is made once."""
         key = request.case.name, request.n
         if key not in self.prepared:
@@ -210,13 +214,13 @@ class Measurer:
             self.prepared[key] = request.case.prepare(self.session, request.n)
         return self.prepared[key]
 
-    def _within(self, base, kernel="", policy=None):
-        from clgeom.core.tuning import override, select
+    def _within(
+        self, base: Policies, kernel: str = "", policy: Policy | None = None
+    ) -> contextlib.AbstractContextManager[None]:
+        tried = {} if policy is None else {kernel: policy}
+        return override({NEUTRAL: select(self.session.profile, NEUTRAL), **base, **tried})
 
-        own = {} if policy is None else {kernel: policy}
-        return override({NEUTRAL: select(self.session.profile, NEUTRAL), **base, **own})
-
-    def _shares(self, request):
+    def _shares(self, request: Shares) -> Iterator[Any]:
         call = self._call(request)
         with self._within(request.base):
             call()
@@ -224,13 +228,13 @@ class Measurer:
             seconds = self._timed(call)
         yield Shared(kernels, seconds)
 
-    def _trial(self, request):
+    def _trial(self, request: Trial) -> Iterator[Any]:
         wanted, call = self._default(request), self._call(request)
         with self._within(request.base, request.kernel, request.policy):
             is_right = verified_digest(self.session, call) == wanted
         yield Tried(is_right, not is_right and not self._is_sound(request), request.n)
 
-    def _edges(self, request):
+    def _edges(self, request: Edges) -> Iterator[Any]:
         for n in request.sizes:
             one = Trial(request.case, n, request.kernel, request.policy, request.base)
             try:
@@ -247,7 +251,7 @@ class Measurer:
                 return
         yield Tried(True)
 
-    def _race(self, request):
+    def _race(self, request: Race) -> Iterator[Any]:
         call, shuffle = self._call(request), random.Random(0).shuffle
         order = list(enumerate(request.policies))
         for number in range(request.rounds):
@@ -259,19 +263,17 @@ class Measurer:
                 yield Sample(number, at, kernels.get(request.kernel, 0.0), rest, whole)
         yield Done()
 
-    def _profiled(self, call, kernel=None):
+    def _profiled(self, call: Call, kernel: str | None = None) -> tuple[dict[str, float], float]:
         """(seconds of each kernel, seconds of all but `kernel`) in a call."""
-        from clgeom.core.call import recording
-
         names = {name.rpartition("/")[2]: name for name in sources.kernels()}
         with recording(True) as phases:
             call()
         seconds: dict[str, float] = {}
         for phase in phases:
-            seconds[names[phase.name]] = seconds.get(names[phase.name], 0.0) + phase.seconds
+            seconds[names[phase.name]] = seconds.get(names[phase.name], 0.0) + (phase.seconds or 0.0)
         return seconds, sum(took for name, took in seconds.items() if name != kernel)
 
-    def _timed(self, call):
+    def _timed(self, call: Call) -> float:
         self.session.queue.finish()
         begin = time.perf_counter()
         call()
@@ -279,7 +281,7 @@ class Measurer:
         return time.perf_counter() - begin
 
 
-def serve(connection, target: Target, limit: float) -> None:
+def serve(connection: Any, target: Target, limit: float) -> None:
     """Answer requests until the pipe closes, each within `limit` seconds. The main function of a child process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's: it ends its children
     if not os.environ.get("CLGEOM_DEBUG"):
@@ -287,7 +289,7 @@ def serve(connection, target: Target, limit: float) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with open(os.devnull, "w") as nowhere:
 
-        def end_later():
+        def end_later() -> None:
             """End the process if nothing is said in time; the parent, which may be gone, has shorter limits."""
             faulthandler.dump_traceback_later(limit, exit=True, file=nowhere)  # also where nobody gives up the GIL
 
@@ -306,7 +308,7 @@ def serve(connection, target: Target, limit: float) -> None:
             return
 
 
-def _end_with_parent():
+def _end_with_parent() -> None:
     """End the process when its parent ends, by whatever: a candidate that hangs must not outlive it."""
     parent = multiprocessing.parent_process()
     if parent is not None:
@@ -314,7 +316,7 @@ def _end_with_parent():
         os._exit(1)
 
 
-def _be_silent():
+def _be_silent() -> None:
     """Let compilers print nothing, and crashes leave no file."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from clgeom.core.families import all_rows
+from clgeom.core.profile import DeviceProfile
 from clgeom.core.stored_policies import all_stored
 from clgeom.core.tuning import find_row
 
@@ -11,7 +12,7 @@ OFFER = (
 )
 
 
-def is_unmeasured(profile) -> bool:
+def is_unmeasured(profile: DeviceProfile) -> bool:
     """Whether a device is a GPU without any measured shape: no row of its name or architecture, and nothing stored.
 
     Examples

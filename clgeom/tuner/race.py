@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from clgeom.core.policies import Policy
+from clgeom.tuner.measure import Sample
 
 #: A gain or loss below this is noise; the simpler shape stays.
 NOISE = 0.03
@@ -55,12 +57,12 @@ class Ratio:
     @property
     def slows_the_call(self) -> bool:
         """Whether the whole call takes more: by the rounds, or by the times that are kept and shown."""
-        if self.call is None:
+        if self.call is None or self.call_policy_ms is None or self.call_default_ms is None:
             return False
         return max(self.call, self.call_policy_ms / self.call_default_ms) >= 1 + NOISE
 
 
-def ratio(samples, present) -> Ratio:
+def ratio(samples: Mapping[int, Sample], present: Mapping[int, Sample]) -> Ratio:
     """Compare the samples of a shape with those of the present one in the same rounds.
 
     Parameters
@@ -86,7 +88,7 @@ def ratio(samples, present) -> Ratio:
     )
 
 
-def _beyond_noise(pairs) -> float:
+def _beyond_noise(pairs: Sequence[tuple[float, float]]) -> float:
     """The median difference of pairs of times, if the rounds agree that there is one; else 0.
 
     Of many rounds almost all must agree; of few all, about a larger difference: where work moves from one kernel to
@@ -98,7 +100,7 @@ def _beyond_noise(pairs) -> float:
     return more if agree >= most * len(pairs) else 0.0
 
 
-def score(ratios) -> float:
+def score(ratios: Iterable[Ratio]) -> float:
     """The geometric mean of a shape's ratios of kernels over all cases: below 1 it is faster."""
     return math.exp(statistics.fmean(math.log(one.kernel) for one in ratios))
 
@@ -109,7 +111,7 @@ def better_half(scores: dict[int, float]) -> list[int]:
     return order[: max(-(-len(order) // 2), min(len(order), 2))]
 
 
-def is_faster(ratios) -> bool:
+def is_faster(ratios: Sequence[Ratio]) -> bool:
     """Whether a shape beats the present one beyond noise, and makes no case slower."""
     wins = score(ratios) < 1 - NOISE and all(one.kernel < 1 + NOISE for one in ratios)
     often = any(one.won >= MOST_ROUNDS and one.kernel < 1 - NOISE for one in ratios)

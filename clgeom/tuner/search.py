@@ -15,10 +15,13 @@ import itertools
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import numpy as np
+
+from clgeom.core.device import Session
 from clgeom.core.families import all_spaces
 from clgeom.core.policies import Policy
 from clgeom.core.spaces import candidates
@@ -27,7 +30,7 @@ from clgeom.core.tuning import select
 from clgeom.errors import InvalidInput
 from clgeom.tuner.cases import Case, all_cases
 from clgeom.tuner.children import Crew, Died, Limits
-from clgeom.tuner.measure import Done, Edges, Failed, Race, Sample, Shared, Shares, Target, Trial, Tried
+from clgeom.tuner.measure import Done, Edges, Failed, Race, Request, Sample, Shared, Shares, Target, Trial, Tried
 from clgeom.tuner.race import Ratio, better_half, holds, ratio, score, winner
 
 #: Kernels that take less of every case are left as they are.
@@ -42,6 +45,9 @@ NO_HOPE, MOST_CANDIDATES = 0.99, 20
 FEWER = 12
 #: Most children, and bytes of the device's memory for each.
 MOST_CHILDREN, CHILD_BYTES = 8, 4 << 30
+
+#: Samples by case, by the number of the candidate or PRESENT, and by round.
+Times = dict[str, dict[int, dict[int, Sample]]]
 
 
 @dataclass
@@ -110,7 +116,7 @@ class Finding:
         }
 
 
-def _plain(policy):
+def _plain(policy: Policy | None) -> dict[str, Any] | None:
     return None if policy is None else {"class": type(policy).__name__, **asdict(policy)}
 
 
@@ -142,7 +148,7 @@ class Tuner:
 
     def __init__(
         self,
-        session,
+        session: Session,
         cases: Iterable[Case],
         *,
         seconds: float,
@@ -195,27 +201,27 @@ class Tuner:
             "without_space": {kernel: {"case": case, "share": share} for kernel, (case, share) in self.unknown.items()},
         }
 
-    def _children(self):
+    def _children(self) -> int:
         if self.profile.is_cpu:
             return 1
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         return max(min(cores // 2, self.profile.global_mem_bytes // CHILD_BYTES, MOST_CHILDREN), 1)
 
-    def _show(self, what, number=None):
+    def _show(self, what: str, number: int | None = None) -> None:
         by_time = (time.monotonic() - self.begun) / self.seconds
         by_number = 0.0 if number is None else number / max(len(self.findings), 1)
         self.watch(min(max(by_time, by_number), 1.0), what)
 
-    def n(self, case) -> int:
+    def n(self, case: Case) -> int:
         return max(int(case.size(self.profile) * self.size), 1)
 
-    def _base(self, case) -> dict[str, Policy]:
+    def _base(self, case: Case) -> dict[str, Policy]:
         """The winners so far that a case runs with."""
         return {kernel: policy for (kernel, itemsize), policy in self.base.items() if itemsize in (None, case.itemsize)}
 
     # Shares
 
-    def _find_shares(self):
+    def _find_shares(self) -> None:
         requests = [Shares(case, self.n(case)) for case in self.cases.values()]
         self._show("finding which kernels take long")
         for done, (request, reply, _) in enumerate(self.crew.answers(requests, self.end), 1):
@@ -241,34 +247,31 @@ class Tuner:
                 elif name in space.cases:
                     itemsize = self.cases[name].itemsize if space.by_itemsize else None
                     shares.setdefault((kernel, itemsize), {})[name] = share
-        found = [
-            Finding(kernel, itemsize, cases, select(self.profile, kernel, self._dtype(itemsize)))
-            for (kernel, itemsize), cases in shares.items()
-        ]
-        for finding in found:
-            shapes = _spread(candidates(self.profile, finding.kernel, finding.present))
-            finding.candidates = list(map(Candidate, shapes[:MOST_CANDIDATES]))
-        return sorted(found, key=lambda one: -one.weight)[: self.most]
+        findings = []
+        for (kernel, itemsize), cases in shares.items():
+            present = select(self.profile, kernel, self._dtype(itemsize))
+            shapes = _spread(candidates(self.profile, kernel, present))[:MOST_CANDIDATES]
+            findings.append(Finding(kernel, itemsize, cases, present, list(map(Candidate, shapes))))
+        return sorted(findings, key=lambda one: -one.weight)[: self.most]
 
     @staticmethod
-    def _dtype(itemsize):
-        import numpy as np
-
+    def _dtype(itemsize: int | None) -> np.dtype[Any] | None:
         return None if itemsize is None else np.dtype(f"uint{8 * itemsize}")
 
     # Trials
 
-    def _try(self, findings, left):
+    def _try(self, findings: Sequence[Finding], left: int) -> None:
         """Run the candidates of some kernels once, in as many of their cases as there are."""
         slot = (self.end - time.monotonic()) / max(left, 1) * len(findings)
         deadline = time.monotonic() + 0.5 * slot
-        requests, owners = [], {}
+        requests: list[Trial] = []
+        owners: dict[int, tuple[Finding, Candidate]] = {}
         bad: set[int] = set()
         done: Counter[int] = Counter()
         # the first candidates of all kernels first
         for group in itertools.zip_longest(*(one.candidates for one in findings)):
             for finding, candidate in zip(findings, group):
-                for name in finding.shares if candidate else ():
+                for name in finding.shares if candidate is not None else ():
                     case = self.cases[name]
                     request = Trial(case, self.n(case), finding.kernel, candidate.policy, self._base(case))
                     owners[id(request)] = finding, candidate
@@ -291,7 +294,7 @@ class Tuner:
 
     # Races
 
-    def _race(self, finding, left):
+    def _race(self, finding: Finding, left: int) -> None:
         """Find the fastest of the candidates that were right; keep it if it beats the present shape."""
         policies = [one.policy for one in finding.candidates]
         alive = [at for at, one in enumerate(finding.candidates) if one.state == "right"]
@@ -301,7 +304,7 @@ class Tuner:
             return
         slot = (self.end - time.monotonic()) / max(left, 1)
         deadline, rounds = time.monotonic() + 0.6 * slot, FIRST_ROUNDS
-        times: dict[str, dict[int, dict[int, Sample]]] = {name: {} for name in finding.shares}
+        times: Times = {name: {} for name in finding.shares}
         while len(alive) > FINALISTS:
             alive = self._heat(finding, policies, alive, rounds, False, times)
             scores = {at: score(self._ratios(times, at)) for at in alive}
@@ -326,10 +329,19 @@ class Tuner:
             finding.candidates[at].ratio = score(ratios[at])
         self._decide(finding, ratios, policies)
 
-    def _heat(self, finding, policies, alive, rounds, whole, times):
+    def _heat(
+        self,
+        finding: Finding,
+        policies: Sequence[Policy],
+        alive: list[int],
+        rounds: int,
+        whole: bool,
+        times: Times,
+    ) -> list[int]:
         """Time some candidates and the present shape in turn, into `times`; returns those that are still alive."""
         for name in finding.shares:
-            case, reply, samples = self.cases[name], None, []
+            case, reply = self.cases[name], None
+            samples: list[Sample] = []
             while alive:
                 shapes = (None, *(policies[at] for at in alive))
                 request = Race(case, self.n(case), finding.kernel, shapes, rounds, whole, self._base(case))
@@ -342,24 +354,24 @@ class Tuner:
             for sample in samples if isinstance(reply, Done) else ():
                 who = alive[sample.policy - 1] if sample.policy else PRESENT
                 times[name].setdefault(who, {})[before + sample.round] = sample
-        return [at for at in alive if all(at in found for found in times.values())]
+        return [at for at in alive if all(at in by_shape for by_shape in times.values())]
 
-    def _survives(self, finding, candidate, case) -> bool:
+    def _survives(self, finding: Finding, candidate: Candidate, case: Case) -> bool:
         request = Race(case, self.n(case), finding.kernel, (candidate.policy,), 1, False, self._base(case))
         reply, _ = self._answer(request)
         if isinstance(reply, (Died, Failed)):
             self._mark(candidate, reply)
         return isinstance(reply, Done)
 
-    def _answer(self, request):
+    def _answer(self, request: Request) -> tuple[Any, list[Sample]]:
         """(last reply, samples) of one request; (None, []) when the time is over."""
         return next(((reply, samples) for _, reply, samples in self.crew.answers([request], self.end)), (None, []))
 
     @staticmethod
-    def _ratios(times, at) -> list[Ratio]:
-        return [ratio(found[at], found[PRESENT]) for found in times.values()]
+    def _ratios(times: Times, at: int) -> list[Ratio]:
+        return [ratio(by_shape[at], by_shape[PRESENT]) for by_shape in times.values()]
 
-    def _is_right_at_edges(self, finding, candidate) -> bool:
+    def _is_right_at_edges(self, finding: Finding, candidate: Candidate) -> bool:
         """Whether a winner gives the default's results also at edges of its tiles, in all cases of its kernel."""
         known = {**all_cases(), **self.cases}
         for case in (known[name] for name in all_spaces()[finding.kernel].cases if name in known):
@@ -374,7 +386,7 @@ class Tuner:
             return False
         return True
 
-    def _doubt(self, candidate, reply, case, n):
+    def _doubt(self, candidate: Candidate, reply: Any, case: Case, n: int) -> None:
         """Note why a winner is not kept."""
         if isinstance(reply, Tried):
             candidate.state, candidate.reason = "wrong", f"another result of '{case.name}' of {n:,} elements"
@@ -384,14 +396,14 @@ class Tuner:
             self._mark(candidate, reply)
 
     @staticmethod
-    def _mark(candidate, reply):
+    def _mark(candidate: Candidate, reply: Any) -> None:
         """Note why a candidate cannot be measured."""
         if isinstance(reply, Failed):
             candidate.state, candidate.reason = "refused", reply.error
         else:
             candidate.state, candidate.reason = "crashed", reply.reason
 
-    def _holds(self, finding, candidate) -> bool:
+    def _holds(self, finding: Finding, candidate: Candidate) -> bool:
         """Whether a winner is not slower where there are few elements, nor gives other results anywhere."""
         policy = candidate.policy
         if not self._is_right_at_edges(finding, candidate):
@@ -413,12 +425,12 @@ class Tuner:
                 return False
         return True
 
-    def _decide(self, finding, ratios, policies):
+    def _decide(self, finding: Finding, ratios: dict[int, list[Ratio]], policies: list[Policy]) -> None:
         """Keep the best of the finalists, if it is faster and stays so with fewer elements."""
         best = winner(ratios, policies, finding.present)
         finding.state = "as it was" if ratios else "not reached"
         while best is not None and not self._holds(finding, finding.candidates[best]):
-            ratios = {at: found for at, found in ratios.items() if at != best}
+            del ratios[best]
             best = winner(ratios, policies, finding.present)
         if best is None:
             return
@@ -435,14 +447,14 @@ class Tuner:
                 measured=_measured(finding),
             )
 
-    def _write(self, change, *args, **kwargs):
+    def _write(self, change: Callable[..., object], *args: Any, **kwargs: Any) -> None:
         """Change the store; where that fails, the search goes on, and its user gets what it finds."""
         try:
             change(*args, **kwargs)
         except InvalidInput as error:
             self.unkept = error
 
-    def _is_decided(self, kernel) -> bool:
+    def _is_decided(self, kernel: str) -> bool:
         """Whether a kernel was measured again in all its cases, or cannot be, so that stale entries for it may go."""
         states = {one.state for one in self.findings if one.kernel == kernel}
         if states or self.most is not None:
@@ -452,23 +464,18 @@ class Tuner:
         return all(case.name in self.shared for case in cases if self.profile.fp64 or not case.fp64)
 
 
-def _measured(finding) -> dict[str, Any]:
+def _measured(finding: Finding) -> dict[str, Any]:
     """What the store says about a winner: the case where the kernel's share is largest."""
     name = max(finding.shares, key=lambda one: finding.shares[one])
-    found = finding.ratios[name]
-    return {
-        "case": name,
-        "default_ms": round(found.default_ms, 4),
-        "policy_ms": round(found.policy_ms, 4),
-        "call_default_ms": None if found.call_default_ms is None else round(found.call_default_ms, 4),
-        "call_policy_ms": None if found.call_policy_ms is None else round(found.call_policy_ms, 4),
-        "gain": round(found.gain, 3),
-    }
+    best = finding.ratios[name]
+    times = {field: getattr(best, field) for field in ("default_ms", "policy_ms", "call_default_ms", "call_policy_ms")}
+    rounded = {field: None if time is None else round(time, 4) for field, time in times.items()}
+    return {"case": name, **rounded, "gain": round(best.gain, 3)}
 
 
-def _spread(given: list) -> list:
+def _spread(policies: list[Policy]) -> list[Policy]:
     """The elements in an order in which any first few come from all parts of the list."""
-    count = len(given)
+    count = len(policies)
     bits = max((count - 1).bit_length(), 1)
     order = (int(f"{at:0{bits}b}"[::-1], 2) for at in range(1 << bits))
-    return [given[at] for at in order if at < count]
+    return [policies[at] for at in order if at < count]
