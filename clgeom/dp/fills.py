@@ -110,6 +110,18 @@ class Fill:
         """`Equation.text` for the kernels of this fill; the options are those of `Form`."""
         return self.equation.text(Form(wraps=self.wraps, notes=self.traps, **options))
 
+    def planned(self, key: tuple[Any, ...], make: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
+        """The result of `make`, a plan and what belongs to it, made once for all fills with the same `cache`.
+
+        Threads keep launches of the plan from the second of these fills on: most equations are filled once.
+        """
+        result: tuple[Any, ...] | None = self.cache.known(key)
+        if result is None:
+            result = self.cache.get(key, make)
+        elif not result[0].is_kept:
+            result[0].kept()
+        return result
+
     def run(self, plan: Plan, *, span: tuple[float, float] = (0.0, 1.0), **buffers: Any) -> Result:
         """Run a plan with the parameters bound. `span` is its part of the progress."""
         (low, high), told = span, self.watch

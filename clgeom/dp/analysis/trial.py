@@ -473,9 +473,10 @@ def _first_stages(job, *, trapped):
     ring = 2 if whole <= 2 else TRIAL_STAGES  # few, since each is a build
     buffer = launch.allocate(session, (ring * width if whole else 1) * dtype.itemsize)
     store = CellStore(session, (buffer,), dtype, job.shape, job.pattern.layout)
-    policy, buffers = select(session.profile, stages.KERNEL, dtype, ring * width), {}
+    policy = select(session.profile, stages.KERNEL, dtype, ring * width)
     quiet = replace(job, watch=None)
-    step = stages.one_step(quiet, policy, store, None, None, ring, buffers, trial=True, trapped=trapped)
+    step = stages.one_step(quiet, policy, store, None, None, ring, trial=True, trapped=trapped)
+    buffers = stages.memory_of(quiet, step, store)
     if whole:
         planned = stages.launches(replace(quiet, check=True), policy, job.start, job.start + whole)
         found = quiet.run(Plan(Series(step.step, step.indices, planned.numbers, planned.groups)), **buffers)

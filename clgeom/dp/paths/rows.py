@@ -149,15 +149,28 @@ def fill_table(fill: Fill) -> Filled:
     if direct.variant == "group" and direct.tile % 8:
         direct = replace(direct, items_per_thread=8)  # a byte of choices has one writer
     serial = direct.variant == "serial"
-    rows = Rows(fill, step_of(fill) > 0)
-    parts = rows.on_cpu(direct) if serial else rows.on_gpu(direct, select(session.profile, FUSED, dtype, n * m))
-    result = fill.run(Plan(*parts), **rows.buffers)
+
+    def planned() -> tuple[Plan, int]:
+        rows = Rows(fill)
+        parts = rows.on_cpu(direct) if serial else rows.on_gpu(direct, select(session.profile, FUSED, dtype, n * m))
+        return Plan(*parts), rows.last_slot
+
+    # other dependences differ from call to call with the elements of parameters
+    near = isinstance(fill.equation.reach, Near)
+    plan, last_slot = fill.planned(("rows",), planned) if near else planned()
+    pitch, keep, bits = _pitch(m), fill.keep == "table", bits_of(fill)
+    buffers = {"cells": launch.allocate(session, (n if keep else 2) * pitch * dtype.itemsize)}
+    table = CellStore(session, (buffers["cells"],), dtype, fill.shape, "ROWS", pitch=pitch) if keep else None
+    decisions = new_packed(fill, bits, multiple=ALIGN, flip_rows=step_of(fill) > 0) if bits else None
+    if decisions is not None:
+        buffers["decisions"] = decisions.buffer
+    result = fill.run(plan, **buffers)
     last = corner = None
-    if rows.table is None:
-        last = LastRow(session, result["cells"], dtype, m, rows.last_slot * rows.pitch)
+    if table is None:
+        last = LastRow(session, result["cells"], dtype, m, last_slot * pitch)
         corner = last[fill.pattern.corner(n, m)[1]]
         last = last.copy() if fill.keep == "last" else last if fill.keep == "decisions" else None
-    return Filled(NAME, "ROWS", rows.table, last, corner, rows.decisions)
+    return Filled(NAME, "ROWS", table, last, corner, decisions)
 
 
 @dataclass(frozen=True)
@@ -178,25 +191,13 @@ class LastRow:
 
 
 class Rows:
-    """Memory and launches of a fill."""
+    """The launches of a fill."""
 
-    def __init__(self, fill: Fill, flip: bool):
-        n, m = fill.shape
-        self.fill, self.flip = fill, flip
-        self.pitch, self.keep = _pitch(m), fill.keep == "table"
-        self.bits = bits_of(fill)
-        slots = n if self.keep else 2
-        self.buffers = {"cells": launch.allocate(fill.session, slots * self.pitch * fill.equation.dtype.itemsize)}
-        self.table = self.decisions = None
-        if self.keep:
-            self.table = CellStore(
-                fill.session, (self.buffers["cells"],), fill.equation.dtype, fill.shape, "ROWS", pitch=self.pitch
-            )
-        if self.bits:
-            self.decisions = new_packed(fill, self.bits, multiple=ALIGN, flip_rows=flip)
-            self.buffers["decisions"] = self.decisions.buffer
+    def __init__(self, fill: Fill):
+        self.fill, self.flip = fill, step_of(fill) > 0
+        self.pitch, self.keep, self.bits = _pitch(fill.shape[1]), fill.keep == "table", bits_of(fill)
         self.last_slot = 0
-        self.params = {**fill.params, "equation": fill.text(), "flip_rows": flip, "bits": self.bits}
+        self.params = {**fill.params, "equation": fill.text(), "flip_rows": self.flip, "bits": self.bits}
 
     @functools.cached_property
     def reaches(self) -> tuple[np.ndarray, np.ndarray]:
@@ -224,7 +225,7 @@ class Rows:
         """A step with the fill's choices and parameters."""
         n, m = self.fill.shape
         if self.bits:
-            args += ("decisions", np.int32(self.decisions.pitch))
+            args += ("decisions", np.int32(packed_pitch(m, self.bits, ALIGN)))
         itemsize = self.fill.equation.dtype.itemsize
         moved = rows * m * (itemsize * (1 if self.keep else 0) + self.bits // 8) + 2 * m * itemsize
         params = {**self.params, **params}

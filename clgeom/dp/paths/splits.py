@@ -163,19 +163,39 @@ def finish_bytes(fill: Fill, tile: int, finish) -> int:
 def fill_table(fill: Fill) -> Filled:
     """Fill a table."""
     session, equation, dtype = fill.session, fill.equation, fill.equation.dtype
+    plan, frame = fill.planned(("splits",), lambda: _planned(fill))
+    cells = frame.shape[0] * frame.pitch
+    buffers = {"table": launch.allocate(session, cells * dtype.itemsize)}
+    table, decisions = frame.store(fill, buffers["table"], dtype), None
+    if _is_decided(fill):
+        kind = equation.decision_dtype(fill.shape)
+        buffers["decisions"] = launch.allocate(session, cells * kind.itemsize)
+        decisions = frame.store(fill, buffers["decisions"], kind, index=equation.decisions == "index")
+    fill.run(plan, **buffers)
+    last = table.row(fill.pattern.last(*fill.shape)) if fill.keep != "table" else None
+    return Filled(
+        NAME,
+        frame.layout,
+        table if fill.keep == "table" else None,
+        last if fill.keep in ("last", "decisions") else None,
+        None if last is None else last[fill.pattern.corner(*fill.shape)[1]],
+        decisions,
+    )
+
+
+def _is_decided(fill: Fill) -> bool:
+    return fill.equation.decisions is not None and fill.keep in ("table", "decisions")
+
+
+def _planned(fill: Fill) -> tuple[Plan, Frame]:
+    """The plan of the launches, and the frame."""
+    session, equation, dtype = fill.session, fill.equation, fill.equation.dtype
     frame, reach = Frame.of(fill), equation.reach
     n, m = frame.shape
     tile, product, finish = shapes_of(fill)
-    decided = equation.decisions is not None and fill.keep in ("table", "decisions")
+    decided = _is_decided(fill)
     track = decided or dtype.kind == "f"  # of 0.0 and -0.0, the one with the lower k
-    buffers = {"table": launch.allocate(session, n * frame.pitch * dtype.itemsize)}
-    table = frame.store(fill, buffers["table"], dtype)
-    decisions, kept = None, ()
-    if decided:
-        kind = equation.decision_dtype(fill.shape)
-        buffers["decisions"] = launch.allocate(session, n * frame.pitch * kind.itemsize)
-        decisions = frame.store(fill, buffers["decisions"], kind, index=equation.decisions == "index")
-        kept = ("decisions",)
+    kept = ("decisions",) if decided else ()
     cells, memory = (np.int32(n), np.int32(m)), ("table", np.int32(frame.pitch))
     common = {
         **fill.params,
@@ -194,7 +214,7 @@ def fill_table(fill: Fill) -> Filled:
         "left": frame.left,
         "right": frame.right,
     }
-    kind = {"decided": c_name(decisions.dtype) if decided else None}
+    kind = {"decided": c_name(equation.decision_dtype(fill.shape)) if decided else None}
     room = min(session.profile.local_mem_bytes, LOCAL_BYTES)
     near = frame.tight and (finish.variant == "serial" or finish_bytes(fill, tile, finish) <= room)
     diagonals = diagonals_of(fill, frame.shape, tile, finish.variant == "serial")
@@ -221,16 +241,7 @@ def fill_table(fill: Fill) -> Filled:
                 args = (*where, *more, *fill.arguments)
                 step = Step(kernel, shape, args, 1, params, bytes_moved, fill.options)
                 steps.append(Series(step, (4,), first[:, None], count * each))
-    fill.run(Plan(*steps), **buffers)
-    last = table.row(fill.pattern.last(*fill.shape)) if fill.keep != "table" else None
-    return Filled(
-        NAME,
-        frame.layout,
-        table if fill.keep == "table" else None,
-        last if fill.keep in ("last", "decisions") else None,
-        None if last is None else last[fill.pattern.corner(*fill.shape)[1]],
-        decisions,
-    )
+    return Plan(*steps), frame
 
 
 def diagonals_of(fill: Fill, shape, tile: int, serial: bool) -> list[tuple[int, int]]:

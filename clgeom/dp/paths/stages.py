@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from clgeom.core import launch
+from clgeom.core.launch import Result
 from clgeom.core.plan import Plan, Scratch, Series, Step
+from clgeom.core.policies import Policy
 from clgeom.core.tuning import select
 from clgeom.dp.analysis.dependences import Near, Row
 from clgeom.dp.analysis.overflows import overflow_of
@@ -160,36 +162,45 @@ def run_stages(fill: Fill, policy, store, decisions, kept, ring):
         return found
 
 
-def _run_stages(fill: Fill, policy, store, decisions, kept, ring, trapped=True):
-    buffers: dict = {}
-    whole = one_step(fill, policy, store, decisions, kept, ring, buffers, trapped=trapped)
-    step, n, m = whole.step, *fill.shape
-    group = select(fill.session.profile, WIDE, fill.equation.dtype, max(n, m))
-    parts = []
-    for wide, begin, end in shares(fill, group):
-        here = step
-        if wide:
-            params = {name: value for name, value in step.params.items() if name != "checked"}
-            params["equation"] = fill.text(reduction="group")
-            here = replace(step, kernel=WIDE, policy=group, params=params)
-        planned = launches(fill, group if wide else policy, begin, end, wide=wide)
-        parts.append(Series(here, whole.indices, planned.numbers, planned.groups))
-    result = fill.run(Plan(*parts), **buffers)
+def _run_stages(fill: Fill, policy, store, decisions, kept, ring, trapped=True) -> Result:
+    def planned() -> tuple[Plan, OneStep]:
+        whole = one_step(fill, policy, store, decisions, kept, ring, trapped=trapped)
+        return _plan(fill, policy, whole), whole
+
+    plan, whole = fill.planned(("stages", trapped), planned)
+    buffers = memory_of(fill, whole, store, decisions, kept)
+    result = fill.run(plan, **buffers)
     if fill.check:
         raise_first(fill, whole, result, buffers)
     return result
 
 
+def _plan(fill: Fill, policy: Policy, whole: OneStep) -> Plan:
+    """The launches of all stages."""
+    group = select(fill.session.profile, WIDE, fill.equation.dtype, max(fill.shape))
+    parts = []
+    for wide, begin, end in shares(fill, group):
+        step = whole.step
+        if wide:
+            params = {name: value for name, value in step.params.items() if name != "checked"}
+            params["equation"] = fill.text(reduction="group")
+            step = replace(step, kernel=WIDE, policy=group, params=params)
+        planned = launches(fill, group if wide else policy, begin, end, wide=wide)
+        parts.append(Series(step, whole.indices, planned.numbers, planned.groups))
+    return Plan(*parts)
+
+
 class OneStep(NamedTuple):
-    """A step that fills stages; the indices of its arguments first, last, low, high; and its memory for faults."""
+    """A step that fills stages; the indices of its arguments first, last, low, high; and its memory for faults, or
+    None."""
 
     step: Step
     indices: tuple[int, ...]
-    faults: Scratch
+    faults: Scratch | None
 
 
-def one_step(fill: Fill, policy, store, decisions, kept, ring, buffers, *, trial=False, trapped=True) -> OneStep:
-    """The step that fills stages, its memory bound in `buffers`. `trial`: trap as the check before a fill."""
+def one_step(fill: Fill, policy, store, decisions, kept, ring, *, trial=False, trapped=True) -> OneStep:
+    """The step that fills stages. `trial`: trap as the check before a fill."""
     n, m = fill.shape
     checks = "trial" if trial else "all" if fill.check else None
     params = {
@@ -206,32 +217,39 @@ def one_step(fill: Fill, policy, store, decisions, kept, ring, buffers, *, trial
     }
     if "dp_divide" in params["equation"]:
         params["divisors"] = True
-    args = _pointers(store, "dp_t", buffers)
+    args: list[Any] = [*_pointers(store, "dp_t")]
     if isinstance(decisions, PackedStore):
-        args.append("dp_d0")
-        buffers["dp_d0"] = decisions.buffer
         params |= {"decisions": "uint", "decision_bits": decisions.bits}
     elif decisions is not None:
-        args += _pointers(decisions, "dp_d", buffers)
         params |= {
             "decisions": c_name(decisions.dtype),
             **_chunking(decisions, "decision_chunks", "decision_shift"),
         }
+    if decisions is not None:
+        args += _pointers(decisions, "dp_d")
     if kept is not None:
         args += [kept, np.int32(fill.pattern.last(n, m))]
-        buffers["kept"] = launch.allocate(fill.session, kept.nbytes)
-        launch.fill(fill.session, buffers["kept"], np.uint8(0), kept.nbytes)
     args += [np.int32(n), np.int32(m)]
     indices = tuple(range(len(args), len(args) + 4))
     args += [np.int32(0), np.int32(0), np.uint32(0), ALL_CELLS]
-    faults = Scratch("faults", np.dtype(np.int32), FAULTS)
-    if checks:
+    faults = Scratch("faults", np.dtype(np.int32), FAULTS) if checks else None
+    if faults is not None:
         args += [np.int32(fill.known_from), np.int32(1), np.int32(-1), faults]
-        buffers["faults"] = launch.allocate(fill.session, faults.nbytes)
-        launch.write(fill.session, buffers["faults"], NO_FAULT)
     moved = 2 * n * m * fill.equation.dtype.itemsize
     step = Step(KERNEL, policy, (*args, *fill.arguments), 1, params, moved, fill.options)
     return OneStep(step, indices, faults)
+
+
+def memory_of(fill: Fill, whole: OneStep, store, decisions=None, kept=None) -> dict[str, Any]:
+    """The buffers of a step: those of the stores, and new ones for the line that is kept and for faults."""
+    buffers = _pointers(store, "dp_t") | ({} if decisions is None else _pointers(decisions, "dp_d"))
+    if kept is not None:
+        buffers["kept"] = launch.allocate(fill.session, kept.nbytes)
+        launch.fill(fill.session, buffers["kept"], np.uint8(0), kept.nbytes)
+    if whole.faults is not None:
+        buffers["faults"] = launch.allocate(fill.session, whole.faults.nbytes)
+        launch.write(fill.session, buffers["faults"], NO_FAULT)
+    return buffers
 
 
 def raise_first(fill: Fill, whole: OneStep, result, buffers, known=1) -> None:
@@ -251,12 +269,11 @@ def _chunking(store, chunks, shift):
     return {chunks: MOST_CHUNKS if several else 1, shift: store.shift if several else 0}
 
 
-def _pointers(store, stem, buffers):
-    """Names of the pointers of a store, bound in `buffers`; those beyond its buffers repeat the first."""
-    count = 1 if len(store.buffers) == 1 else MOST_CHUNKS
-    names = [f"{stem}{i}" for i in range(count)]
-    buffers.update({name: store.buffers[i if i < len(store.buffers) else 0] for i, name in enumerate(names)})
-    return names
+def _pointers(store, stem: str) -> dict[str, Any]:
+    """The buffers of a store by the names of its pointers; those beyond its buffers repeat the first."""
+    buffers = (store.buffer,) if isinstance(store, PackedStore) else store.buffers
+    count = 1 if len(buffers) == 1 else MOST_CHUNKS
+    return {f"{stem}{i}": buffers[i if i < len(buffers) else 0] for i in range(count)}
 
 
 def counts_of(fill: Fill, begin, end):

@@ -410,7 +410,7 @@ def fill_table(fill: Fill, *, waited=False) -> Filled:
     """Fill a table. `waited`: groups of one launch have waited in vain, so take many."""
     n, m = fill.shape
     dtype = fill.equation.dtype
-    sweep, plan, line = fill.cache.get(("tiles", waited), lambda: _planned(fill, waited))
+    plan, sweep, line = fill.planned(("tiles", waited), lambda: _planned(fill, waited))
     single = not waited and sweep.policy.launches == "single"
     buffers = {}
     if single:
@@ -444,8 +444,8 @@ def fill_table(fill: Fill, *, waited=False) -> Filled:
     return Filled(NAME, "ROWS", table, last if fill.keep != "corner" else None, corner, decisions)
 
 
-def _planned(fill: Fill, waited) -> tuple[Sweep, Plan, Scratch]:
-    """The sweep of a fill, the plan of its launches, and the memory of the row that is completed last."""
+def _planned(fill: Fill, waited) -> tuple[Plan, Sweep, Scratch]:
+    """The plan of the launches, the sweep, and the memory of the row that is completed last."""
     n, m = fill.shape
     dtype = fill.equation.dtype
     sweep = Sweep.of(fill, flips_for(fill))
@@ -463,4 +463,4 @@ def _planned(fill: Fill, waited) -> tuple[Sweep, Plan, Scratch]:
     )
     groups = ceil_div(n, sweep.strip)  # of one launch
     step = Step(KERNEL, sweep.policy, (*args, *fill.arguments), groups, params, moved, fill.options)
-    return sweep, Plan(step if single else Series(step, (2, 3), *sweep.launches)).kept(), line
+    return Plan(step if single else Series(step, (2, 3), *sweep.launches)), sweep, line
