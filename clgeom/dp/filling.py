@@ -10,11 +10,11 @@ import contextlib
 import functools
 import operator
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from types import ModuleType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -26,8 +26,9 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import finish
 from clgeom.dp.analysis import bands, bounds, overflows, readiness, trial
 from clgeom.dp.analysis import outside as outside_table
+from clgeom.dp.analysis.dependences import Near
 from clgeom.dp.analysis.infer import forbidden_read, infer_pattern
-from clgeom.dp.fills import Fill, bind, check_shape, check_values, given_values
+from clgeom.dp.fills import Fill, bind, check_shape, check_values, given_values, unbound
 from clgeom.dp.initial import initial_of
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.plain_c import nodes_of
@@ -36,9 +37,12 @@ from clgeom.dp.paths import stages
 from clgeom.dp.patterns import LAYOUTS, PATTERNS, Pattern, pattern_name
 from clgeom.dp.table.table import Filled, Table
 from clgeom.errors import DependencyError, InvalidInput, short
-from clgeom.intake.arrays import is_device_array
 from clgeom.intake.arrays import session_of as session_of_array
+from clgeom.intake.device_arrays import is_device_array
 from clgeom.intake.typing import DeviceLike, Shape
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
 
 KEEPS = ("table", "last", "corner", "decisions")
 #: Paths in the order of preference; the last one always applies.
@@ -271,7 +275,7 @@ class Choice:
     cache: Cache = field(default_factory=Cache)
 
 
-def facts_of(values) -> tuple:
+def facts_of(values: Any) -> tuple[Any, ...]:
     """What the checks before a fill, and its launches, may depend on of proven equations: numbers bit by bit; the shape
     of an array, and the range of integers in it."""
     return tuple(
@@ -284,7 +288,7 @@ def facts_of(values) -> tuple:
     )
 
 
-def _checked(fill, path, check, basis) -> Choice:
+def _checked(fill: Fill, path: str | None, check: bool | str, basis: str) -> Choice:
     """How to fill a table, after the checks before a fill."""
     module = _path(fill, path)
     hold_to_table(fill)
@@ -306,15 +310,16 @@ def _checked(fill, path, check, basis) -> Choice:
     return Choice(fill.pattern, basis, (fill.start, fill.stop), fill.wraps, run, lasts)
 
 
-def _stage(value, name):
+def _stage(value: Any, name: str) -> int:
     """A stage's number as an integer."""
     try:
-        return operator.index(None if isinstance(value, bool) else value)
+        index: Any = None if isinstance(value, bool) else value
+        return operator.index(index)
     except TypeError:
         raise wrong(name, "fill", "a stage's number", short(value)) from None
 
 
-def _range(start, stop, stages_):
+def _range(start: int, stop: int | None, stages_: int) -> tuple[int, int]:
     stop = stages_ if stop is None else stop
     if not 0 <= start < stop <= stages_:
         raise InvalidInput(
@@ -324,11 +329,11 @@ def _range(start, stop, stages_):
     return start, stop
 
 
-def _inferred(equation, shape, session, held) -> tuple[str, str]:
+def _inferred(equation: Equation, shape: tuple[int, int], session: Session, held: Any) -> tuple[str, str]:
     """The pattern that fits an equation best, and whether that is "proven" or "probed"."""
     found = infer_pattern(equation, shape, values=held, device=session)
     if found.best is None:
-        if equation.reach_proven and (0, 0) in equation.reach.offsets:
+        if equation.reach_proven and (0, 0) in getattr(equation.reach, "offsets", ()):
             raise reads_itself(equation)
         raise InvalidInput(f"No pattern fits {equation.name} ({found}): give the 'pattern' parameter.")
     if not found.proven:
@@ -336,7 +341,7 @@ def _inferred(equation, shape, session, held) -> tuple[str, str]:
     return found.best, "proven" if found.proven else "probed"
 
 
-def reads_itself(equation) -> DependencyError:
+def reads_itself(equation: Equation) -> DependencyError:
     """The error for an equation whose cells read their own values."""
     return DependencyError(
         f"{equation.name} reads M(i, j), the cell that it computes. Read cells of earlier stages, such as M(i-1, j)."
@@ -362,9 +367,7 @@ def hold_to_pattern(equation: Equation, pattern: Pattern, values: Mapping[str, A
     if (
         nodes is None
         or forbidden_read(nodes, pattern, values, shape)
-        and not readiness.holds(
-            Fill(equation, shape, pattern, None, "corner", 0, pattern.stages(*shape), False, None, values, (), {})
-        )
+        and not readiness.holds(unbound(equation, shape, pattern, values))
     ):
         if read == "M(i, j)":
             raise reads_itself(equation)
@@ -373,21 +376,23 @@ def hold_to_pattern(equation: Equation, pattern: Pattern, values: Mapping[str, A
         )
 
 
-def _forbidden_read(equation, nodes, pattern):
+def _forbidden_read(equation: Equation, nodes: Equation | None, pattern: Pattern) -> str | None:
     """A read that is proven to be none of the pattern's for any parameters, as text; None if there is none."""
     if nodes is not None:
         return forbidden_read(nodes, pattern)
-    bad = [] if not equation.reach_proven else [o for o in equation.reach.offsets if not pattern.allows(*o)]
+    offsets = equation.reach.offsets if isinstance(equation.reach, Near) else ()
+    bad = [offset for offset in offsets if not pattern.allows(*offset)]
     return f"M({_step('i', bad[0][0])}, {_step('j', bad[0][1])})" if bad else None
 
 
-def _indices_fit(equation, shape, values) -> bool:
+def _indices_fit(equation: Equation, shape: tuple[int, int], values: Any) -> bool:
     """`bounds.indices_fit`, kept by the equation for parameters of the same ranges."""
     ranges = tuple((v.min(), v.max()) if v.size else None for v in values.values() if v.dtype.kind in "iu")
-    return equation.cache.get(("indices fit", shape, ranges), lambda: bounds.indices_fit(equation, shape, values))
+    key = "indices fit", shape, ranges
+    return bool(equation.cache.get(key, lambda: bounds.indices_fit(equation, shape, values)))
 
 
-def _step(name, by):
+def _step(name: str, by: Any) -> Any:
     return name if by == 0 else f"{name} {'+' if by > 0 else '-'} {abs(by)}"
 
 
@@ -416,7 +421,7 @@ def _obstacle(fill: Fill) -> str | None:
 
 
 @contextlib.contextmanager
-def watching(progress, caller):
+def watching(progress: Any, caller: str) -> Iterator[Any]:
     """A function that takes the fraction done, from the `progress` parameter."""
     if callable(progress):
         yield progress

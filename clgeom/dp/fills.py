@@ -18,12 +18,13 @@ from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.parameters import Parameter, declaration, require_given
 from clgeom.dp.patterns import Pattern
 from clgeom.errors import DeviceLimit, InvalidInput, short
-from clgeom.intake.arrays import is_device_array, to_device
-from clgeom.intake.device_arrays import fetched
+from clgeom.intake.arrays import to_device
+from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.interop.objects import values_of
 
 if TYPE_CHECKING:
     from clgeom.core.device import Session
+    from clgeom.dp.initial import Initial
 
 #: CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT, of a device's single_fp_config.
 ROUNDED_DIVIDE = 1 << 7
@@ -75,7 +76,7 @@ class Fill:
     wraps: bool = False
     traps: bool = False
     band: tuple[int, int] | None = None
-    initial: object = None
+    initial: Initial | None = None
     cache: Cache = field(default_factory=Cache)
 
     @property
@@ -127,6 +128,13 @@ class Fill:
         (low, high), told = span, self.watch
         watch = None if told is None else lambda share: told(low + (high - low) * share)
         return run(self.session, plan, watch=watch, **self.buffers, **buffers)
+
+
+def unbound(equation: Equation, shape: tuple[int, int], pattern: Pattern, values: Mapping[str, Any]) -> Fill:
+    """The fill of a whole table without a device, for proofs."""
+    session: Any = None
+    stages = pattern.stages(*shape)
+    return Fill(equation, shape, pattern, None, "corner", 0, stages, False, session, dict(values), (), {})
 
 
 def too_large(fill: Fill, nbytes: int) -> str | None:

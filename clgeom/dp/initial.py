@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +18,13 @@ from clgeom.dp.language.parameters import Parameter
 from clgeom.dp.table.regions import Region
 from clgeom.dp.table.table import Table
 from clgeom.errors import InvalidInput, short
+from clgeom.intake.typing import NDArray
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
+    from clgeom.dp.language.equation import Equation
+    from clgeom.dp.patterns import Pattern
+    from clgeom.dp.table.table import CellStore
 
 #: Most cells that are written by one launch.
 MOST = 1 << 27
@@ -36,15 +44,17 @@ class Initial:
         The first stage that is given.
     """
 
-    table: Table | None
-    cells: np.ndarray | None
+    table: Any
+    cells: Any
     first: int
 
     @property
     def is_line(self) -> bool:
         return self.cells is not None and self.cells.ndim == 1
 
-    def known(self, pattern, shape, a, b, dtype):
+    def known(
+        self, pattern: Pattern, shape: tuple[int, int], a: NDArray[Any], b: NDArray[Any], dtype: np.dtype[Any]
+    ) -> tuple[NDArray[Any], bool]:
         """(values, whether they are known) of cells in stages that are given, for the check before a fill."""
         if self.cells is None:
             return np.zeros(len(a), dtype), False
@@ -54,7 +64,7 @@ class Initial:
         values[pattern.stage_of(a, b, *shape) < self.first] = np.zeros((), dtype)
         return values, True
 
-    def line(self, fill: Fill, stage: int) -> np.ndarray:
+    def line(self, fill: Fill, stage: int) -> Any:
         """The cells of a stage that is a row or a column."""
         number = fill.stages - 1 - stage if fill.pattern.reverse else stage
         if self.is_line:
@@ -63,21 +73,20 @@ class Initial:
             return self.cells[number] if self.table is None else self.table.row(number)
         return np.ascontiguousarray(self.cells[:, number]) if self.table is None else self.table.column(number)
 
-    def write(self, fill: Fill, store) -> None:
+    def write(self, fill: Fill, store: CellStore) -> None:
         """Write the cells before the first stage that is filled to the store of the table."""
         whole = Region(0, 0, 1, 1, *fill.shape)
         if self.is_line:
             number = fill.stages - fill.start if fill.pattern.reverse else fill.start - 1
             rows = fill.pattern.kind == "rows"
-            self._write(
-                fill, store, replace(whole, **({"i": number, "rows": 1} if rows else {"j": number, "columns": 1}))
-            )
+            part = replace(whole, i=number, rows=1) if rows else replace(whole, j=number, columns=1)
+            self._write(fill, store, part)
             return
         most = min(MOST, fill.session.profile.max_alloc_bytes // store.dtype.itemsize)
         for _, part in whole.parts(0, most):
             self._write(fill, store, part)
 
-    def _write(self, fill, store, part):
+    def _write(self, fill: Fill, store: CellStore, part: Region) -> None:
         session = fill.session
         if self.table is not None:
             result, scratch = self.table._store.gather(part)
@@ -110,7 +119,9 @@ class Initial:
         run(session, Plan(step), **writer.buffers, given=given)
 
 
-def initial_of(given, equation, pattern, shape, start, session) -> Initial | None:
+def initial_of(
+    given: Any, equation: Equation, pattern: Pattern, shape: tuple[int, int], start: int, session: Session
+) -> Initial | None:
     """The `initial` parameter of fill, checked; None if it is not given."""
     if given is None:
         return None
@@ -133,13 +144,13 @@ def initial_of(given, equation, pattern, shape, start, session) -> Initial | Non
     return Initial(None, values, 0 if values.ndim == 2 else start - 1)
 
 
-def _numbers(given, dtype):
+def _numbers(given: Any, dtype: np.dtype[Any]) -> Any:
     """An array as given, in the type of the cells."""
     ndim = np.ndim(given) if not hasattr(given, "ndim") else given.ndim
     return checked_value(Parameter("initial", dtype, 1 if ndim == 1 else 2), given, caller="fill")
 
 
-def _fields(given, equation):
+def _fields(given: Any, equation: Equation) -> Any:
     """The same of cells with fields: an array of records, or a mapping of arrays by field."""
     names = tuple(equation.cell.fields)
     has = tuple(given) if isinstance(given, Mapping) else getattr(getattr(given, "dtype", None), "names", None) or ()

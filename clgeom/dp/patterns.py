@@ -19,10 +19,12 @@ Source: dynamic programming by patterns on GPUs, thesis, UNAM; the regions are i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from clgeom.arguments import one_of
+from clgeom.intake.typing import NDArray
 
 #: Memory layouts of tables: the cells that are contiguous.
 LAYOUTS = ("ROWS", "COLUMNS", "DIAGS_NOSE", "DIAGS_SONE")
@@ -52,7 +54,7 @@ class Pattern:
         """The number of stages of a table of this shape."""
         return {"rows": n, "columns": m}.get(self.kind, n + m - 1)
 
-    def line_of(self, i, j, n: int, m: int):
+    def line_of(self, i: NDArray[Any] | int, j: NDArray[Any] | int, n: int, m: int) -> NDArray[Any] | int:
         """The row, column or diagonal of a cell, counted in the layout's order."""
         if self.kind == "rows":
             return i
@@ -60,7 +62,7 @@ class Pattern:
             return j
         return i + j if self.kind == "nose" else n - 1 - i + j
 
-    def stage_of(self, i, j, n: int, m: int):
+    def stage_of(self, i: NDArray[Any] | int, j: NDArray[Any] | int, n: int, m: int) -> NDArray[Any] | int:
         """The stage that fills a cell; works on arrays."""
         line = self.line_of(i, j, n, m)
         return self.stages(n, m) - 1 - line if self.reverse else line
@@ -83,7 +85,7 @@ class Pattern:
         down = max(0, line - (m - 1)) + position
         return (down, line - down) if self.kind == "nose" else (n - 1 - down, line - down)
 
-    def cells_at(self, stages, positions, n: int, m: int):
+    def cells_at(self, stages: Any, positions: Any, n: int, m: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Rows and columns of cells of stages, as `cell` has them; for arrays."""
         line = self.stages(n, m) - 1 - stages if self.reverse else stages
         if self.kind in ("rows", "columns"):
@@ -157,12 +159,12 @@ PATTERNS = {
 }
 
 
-def pattern_name(pattern, *, caller) -> str | None:
+def pattern_name(pattern: int | str | None, *, caller: str) -> str | None:
     """The `pattern` parameter of a public function, in capital letters; None for none."""
     if pattern is None:
         return None
     name = pattern.upper() if isinstance(pattern, str) else pattern
-    return one_of(name, tuple(PATTERNS), "pattern", caller=caller)
+    return str(one_of(name, tuple(PATTERNS), "pattern", caller=caller))
 
 
 def offset(layout: str, i: int, j: int, n: int, m: int) -> int:

@@ -33,7 +33,7 @@ class TilePolicy(Policy):
     strips: int = 1
     launches: str = "many"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         sizes = {name: getattr(self, name) for name in ("block_rows", "block_columns", "steps", "strips")}
         if not all(1 <= size <= MOST_ITEMS for size in sizes.values()):
@@ -55,7 +55,7 @@ class StagePolicy(Policy):
 
     layout: str = "stages"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         if self.layout not in ("stages", *LAYOUTS):
             raise ValueError(f"layout must be one of stages, {', '.join(LAYOUTS)}, not {self.layout!r}")

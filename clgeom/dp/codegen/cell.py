@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from clgeom.dp.analysis.dependences import Split
 from clgeom.dp.analysis.sums import indices_of
@@ -23,6 +24,9 @@ from clgeom.dp.language.nodes import walk
 from clgeom.dp.language.parameters import arguments, declarations, taken
 from clgeom.dp.language.trace import Expr
 from clgeom.dp.language.types import LIMITS, neutral
+
+if TYPE_CHECKING:
+    from clgeom.dp.language.equation import Equation
 
 INDICES = "const int i, const int j, const int n, const int m"
 
@@ -69,7 +73,7 @@ class Form:
         return "all" if self.wraps else "values"
 
 
-def kernel_text(equation, form: Form) -> str:
+def kernel_text(equation: Equation, form: Form) -> str:
     """The text that a kernel includes."""
     cell = equation.cell.in_c
     # in 64 bits an overflow of 32 bits is visible
@@ -94,15 +98,16 @@ def kernel_text(equation, form: Form) -> str:
         given = _left_out(part for part in walk(*equation.roots) if part.op in ("reduce", "argreduce"))
     if form.reduction == "group":
         lines += _range_and_body(equation, form.wrapped)
-        given = _left_out(equation.wide.twins)
-        context = f", const {equation.wide.node.type} dp_split, const int dp_split_k"
+        wide: Any = equation.wide
+        given = _left_out(wide.twins)
+        context = f", const {wide.node.type} dp_split, const int dp_split_k"
     trapped = form.checks is not None and form.loads_in_c and not equation.traced
     body = _body(equation, form.checks is not None, given, trapped=trapped, wraps=form.wrapped)
     lines.append(cell_function(equation, body, context=context, trapped=trapped, traps=form.notes))
     return "\n".join(lines) + "\n"
 
 
-def recovery_text(equation, body: str, resumed: bool) -> str:
+def recovery_text(equation: Equation, body: str, resumed: bool) -> str:
     """The text that `Table.recover` includes: the user's function as ``dp_recover``."""
     head = "inline int dp_recover(const int n, const int m, global out_t *out, const int out_size"
     head += f"{', global long *state' * resumed} DP_CONTEXT"
@@ -112,7 +117,7 @@ def recovery_text(equation, body: str, resumed: bool) -> str:
     return "\n".join([*none, *what_kernels_pass(equation), head, "{", body, "}"]) + "\n"
 
 
-def shown_text(equation) -> str:
+def shown_text(equation: Equation) -> str:
     """The function of a cell in readable form, without the parts that only kernels need."""
     cell = "cell_t" if equation.cell.fields else equation.cell.in_c
     body = _body(equation, wraps=None) if equation.traced else equation.body
@@ -123,7 +128,7 @@ def shown_text(equation) -> str:
     return f"{head}{declarations(equation.parameters)})\n{{\n{inside}\n}}\n"
 
 
-def what_kernels_pass(equation):
+def what_kernels_pass(equation: Equation) -> list[str]:
     """Macros for parameters, and the user's helper functions."""
     return [
         f"#define DP_KERNEL_PARAMETERS {declarations(equation.parameters, 'dp_')} DP_NOTES_DECLARED",
@@ -132,7 +137,7 @@ def what_kernels_pass(equation):
     ]
 
 
-def _overflow_of(equation, form):
+def _overflow_of(equation: Equation, form: Form) -> list[str]:
     """How a cell's function fits its value to the type of the cells, and how kernels note an overflow."""
     lines = [
         f"#define DP_TRAPS {int(form.notes)}",
@@ -147,7 +152,9 @@ def _overflow_of(equation, form):
 # The cell ---------------------------------------------------------------------------------------------------------
 
 
-def _body(equation, checked=False, given=None, *, trapped=False, wraps="values"):
+def _body(
+    equation: Equation, checked: bool = False, given: Any = None, *, trapped: bool = False, wraps: str | None = "values"
+) -> str:
     """The statements of a cell's function."""
     if equation.traced:
         return text.body_of(
@@ -164,7 +171,15 @@ def _body(equation, checked=False, given=None, *, trapped=False, wraps="values")
     return f"return (\n{body}\n);" if equation.is_expression else body
 
 
-def cell_function(equation, body: str, *, name="dp_cell", context="", trapped=False, traps=False) -> str:
+def cell_function(
+    equation: Equation,
+    body: str,
+    *,
+    name: str = "dp_cell",
+    context: str = "",
+    trapped: bool = False,
+    traps: bool = False,
+) -> str:
     """The function of a cell around its statements; `context`: parameters after DP_CONTEXT."""
     declared = f"{declarations(equation.parameters)} DP_NOTES_DECLARED"
     if equation.decisions is not None:
@@ -176,7 +191,7 @@ def cell_function(equation, body: str, *, name="dp_cell", context="", trapped=Fa
     return f"{head}\n{{\n{_with_tables(equation, body, trapped, users=not equation.traced)}\n}}"
 
 
-def _with_tables(equation, body, trapped=False, users=False):
+def _with_tables(equation: Equation, body: str, trapped: bool = False, users: bool = False) -> str:
     """Statements between macros for tables, so that ``c(i, j)`` is an element; calls of min and max become macros."""
     tables = [p.name for p in equation.parameters.values() if p.ndim == 2]
     x, y = "dp_x", "dp_y"
@@ -191,7 +206,9 @@ def _with_tables(equation, body, trapped=False, users=False):
 # Functions of parts of a cell --------------------------------------------------------------------------------------
 
 
-def statements(equation, expr: Expr, *, clamped=False, given=None, wraps="values") -> tuple[list[str], str]:
+def statements(
+    equation: Equation, expr: Expr, *, clamped: bool = False, given: Any = None, wraps: str = "values"
+) -> tuple[list[str], str]:
     """Statements in C, and the expression of the value after them.
 
     `clamped`: clamp indices of parameters. `given`: names of nodes that are already computed.
@@ -201,18 +218,18 @@ def statements(equation, expr: Expr, *, clamped=False, given=None, wraps="values
     return writer.top.lines, value
 
 
-def function(equation, head: str, lines: list[str], value: str) -> str:
+def function(equation: Equation, head: str, lines: list[str], value: str) -> str:
     """A C function: its head, the equation's parameters, its statements and the value that it returns."""
     inside = _with_tables(equation, "\n".join(text.indent([*lines, f"return {value};"])))
     return f"{head}{declarations(equation.parameters)} DP_NOTES_DECLARED)\n{{\n{inside}\n}}"
 
 
-def _left_out(parts):
+def _left_out(parts: Any) -> dict[Expr, str]:
     """The names of reductions that a kernel computes itself."""
     return {part: "dp_split" if part.op == "reduce" else "dp_split_k" for part in parts}
 
 
-def _split_term(equation, clamped):
+def _split_term(equation: Equation, clamped: bool) -> str:
     """The function of the term that a split adds to its two cells."""
     if not isinstance(equation.reach, Split):
         raise ValueError(f"{equation.name} has no reduction that could be split off")
@@ -226,9 +243,10 @@ def _split_term(equation, clamped):
     return f"#define DP_SUM(a, b) {add}\n{found}" if node.type in LIMITS else found
 
 
-def _range_and_body(equation, wraps):
+def _range_and_body(equation: Equation, wraps: str) -> list[str]:
     """Functions of a reduction that a group computes: its range, empty where no cell needs it, and its body."""
-    node, need = equation.wide.node, equation.wide.need
+    reduction: Any = equation.wide
+    node, need = reduction.node, reduction.need
     k, lo, hi, body = node.args
     writer = text.Writer((need, lo, hi), taken=taken(equation.parameters), wraps="all" if wraps == "all" else "values")
     if wraps != "all":

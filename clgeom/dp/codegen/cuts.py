@@ -8,6 +8,7 @@ second one, and a sum between them. On GPUs a cell is computed without branches.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from clgeom.dp.analysis.sums import affine, combine, simplify
 from clgeom.dp.codegen import text
@@ -16,6 +17,9 @@ from clgeom.dp.codegen.pieces import once, straight
 from clgeom.dp.language.nodes import depends_on, replace, walk
 from clgeom.dp.language.parameters import taken
 from clgeom.dp.language.trace import Expr
+
+if TYPE_CHECKING:
+    from clgeom.dp.language.equation import Equation
 
 #: Nodes that a value must not depend on if it is constant in a row.
 NOT_OF_A_ROW = ("j", "cell", "index", "reduce", "argreduce")
@@ -27,7 +31,7 @@ NEAR_END, MOST_ALONE = 2, 4
 
 
 @once
-def loops(equation, *, flip: bool, traps: bool = False) -> str:
+def loops(equation: Equation, *, flip: bool, traps: bool = False) -> str:
     """Functions for the rows after the first, in the order of filling (`flip`: the last row comes first).
 
     ``dp_cut`` gives the first column of the right part. ``dp_cell_left`` and ``dp_cell_right`` compute cells of the two
@@ -37,7 +41,10 @@ def loops(equation, *, flip: bool, traps: bool = False) -> str:
     if not equation.traced:
         return ""
     conditions = [part for part in walk(*equation.roots) if part.op in TURNED]
-    left, right, alone, cut = {}, {}, {}, None
+    left: dict[Expr, Any] = {}
+    right: dict[Expr, Any] = {}
+    alone: dict[Any, None] = {}
+    cut: Any = None
     for part in conditions:
         form = _difference(part)
         if form is not None and flip and part.op in ("eq", "ne") and _is_first_row(form):
@@ -59,15 +66,12 @@ def loops(equation, *, flip: bool, traps: bool = False) -> str:
                     left[part], right[part] = below, not below
                 continue
             here = below != at_right
-        written = {_written(equation, column): None for column in columns}
-        if len({**alone, **written}) <= MOST_ALONE:
-            alone.update(written)
+        apart = {_written(equation, column): None for column in columns}
+        if len({**alone, **apart}) <= MOST_ALONE:
+            alone.update(apart)
             left[part] = right[part] = here
-    columns = [f"dp_alone{k}(i, n, m DP_ARGUMENTS)" for k in range(len(alone))]
-    parts = [
-        f"#define DP_ALONE {len(alone)}",
-        f"#define DP_ALONE_COLUMNS {{{', '.join([*columns, 'm'])}}}",
-    ]
+    calls = [f"dp_alone{k}(i, n, m DP_ARGUMENTS)" for k in range(len(alone))]
+    parts = [f"#define DP_ALONE {len(alone)}", f"#define DP_ALONE_COLUMNS {{{', '.join([*calls, 'm'])}}}"]
     for name, value in (("cut", cut or ((), "0L")), *((f"alone{k}", at) for k, at in enumerate(alone))):
         parts.append(function(equation, f"inline long dp_{name}(const int i, const int n, const int m", *value))
     for name, known in (("dp_cell_left", left), ("dp_cell_right", right)):
@@ -81,19 +85,19 @@ def loops(equation, *, flip: bool, traps: bool = False) -> str:
     return "\n".join(parts)
 
 
-def _difference(part):
+def _difference(part: Expr) -> dict[Any, Any] | None:
     """The left side of a comparison less the right one, as a sum; None if a side is no sum of integers."""
     a, b = map(affine, part.args)
     return None if a is None or b is None else combine(a, b, -1)
 
 
-def _is_first_row(form) -> bool:
+def _is_first_row(form: dict[Any, Any]) -> bool:
     """Whether a sum is i - (n - 1) or its negative, which is 0 in the row that is filled first."""
     by = {None if atom is None else atom.op: factor for atom, factor in form.items()}
     return by in ({"i": 1, "n": -1, None: 1}, {"i": -1, "n": 1, None: -1})
 
 
-def _solved(op, form):
+def _solved(op: str, form: dict[Any, Any]) -> tuple[str, dict[Any, Any]] | None:
     """A comparison of j + rest with 0, solved for j: (operator, sum). None if the rest changes along a row."""
     own = [atom for atom in form if atom is not None and atom.op == "j"]
     if len(own) != 1 or abs(form[own[0]]) != 1:
@@ -105,7 +109,7 @@ def _solved(op, form):
     return op if factor > 0 else TURNED[op], rest
 
 
-def _next_to_an_end(column):
+def _next_to_an_end(column: dict[Any, Any]) -> tuple[Any, Any]:
     """For a cut a few columns from an end: these columns as sums, and whether the others lie right of the cut."""
     by, at = {atom.op: factor for atom, factor in column.items() if atom is not None}, column.get(None, 0)
     if not by and at <= NEAR_END:
@@ -115,7 +119,7 @@ def _next_to_an_end(column):
     return None, None
 
 
-def _written(equation, form):
+def _written(equation: Equation, form: dict[Any, Any]) -> tuple[tuple[str, ...], str]:
     """A sum in C, as statements and a 64-bit value, with clamped indices of parameters."""
     atoms = [atom for atom in form if atom is not None]
     writer = text.Writer(tuple(atoms), taken=taken(equation.parameters), clamped=True)
@@ -148,7 +152,7 @@ class Held:
 
 
 @once
-def held(equation, *, flip: bool, traps: bool = False) -> Held | None:
+def held(equation: Equation, *, flip: bool, traps: bool = False) -> Held | None:
     """The pieces of an equation whose operators are all cheap; None for others.
 
     Both sides of every branch are evaluated, so the memory of all cells that the equation names must be readable.
@@ -157,7 +161,7 @@ def held(equation, *, flip: bool, traps: bool = False) -> Held | None:
         return None
     known = {} if flip else {"i": (1, None)}
     value, decision = (None if root is None else simplify(root, known) for root in (equation.value, equation.decision))
-    names = {}
+    names: dict[Expr, str] = {}
     for load in walk(value, decision):
         if load.op == "load":
             names[load] = f"dp_held{len(names)}"

@@ -8,6 +8,7 @@ takes, such as ``min((int[]){7, 2}[j], 5)``, is not changed. Comments, literals 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from clgeom.dp.codegen.traps import ASSIGNMENT, CLOSING, closing, defined, tokens
 
@@ -24,7 +25,7 @@ PURE = re.compile(
 KEYWORDS = ("return", "else", "case", "do")
 
 
-def with_macros(source: str, tables=(), helpers: str = "") -> str:
+def with_macros(source: str, tables: Collection[str] = (), helpers: str = "") -> str:
     """The text with macros for calls of min and max.
 
     Parameters
@@ -50,14 +51,14 @@ def with_macros(source: str, tables=(), helpers: str = "") -> str:
     return "".join([*made, source[end:]])
 
 
-def _is_call(words, at):
+def _is_call(words: list[str], at: int) -> bool:
     """Whether the name at this token is called: brackets follow, and no type or selection comes before."""
     before = words[at - 1] if at else ""
     declared = (before[:1].isalpha() or before[:1] == "_") and before not in KEYWORDS
     return words[at + 1 : at + 2] == ["("] and not declared and before not in (".", "->")
 
 
-def _are_two(inside):
+def _are_two(inside: list[str]) -> bool:
     """Whether these tokens are two arguments of a macro: only round brackets hold commas together."""
     opened, commas = [], 0
     for word in inside:
@@ -70,7 +71,7 @@ def _are_two(inside):
     return commas == 1
 
 
-def _is_pure(inside, tables):
+def _is_pure(inside: list[str], tables: Collection[str]) -> bool:
     """Whether these tokens have no side effects."""
     for at, word in enumerate(inside):
         if word in ("++", "--", "{") or ASSIGNMENT.match(word):
@@ -81,7 +82,7 @@ def _is_pure(inside, tables):
     return True
 
 
-def _levels(inside):
+def _levels(inside: list[str]) -> int:
     """How many calls of min and max are within each other here."""
     opened, most = [], 0
     for at, word in enumerate(inside):

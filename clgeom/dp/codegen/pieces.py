@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from clgeom.dp.analysis.dependences import offset
 from clgeom.dp.analysis.sums import indices_of, simplify
@@ -14,6 +15,10 @@ from clgeom.dp.language.nodes import depends_on, walk
 from clgeom.dp.language.parameters import taken
 from clgeom.dp.language.plain_c import nodes_of
 from clgeom.dp.language.types import LIMITS
+
+if TYPE_CHECKING:
+    from clgeom.dp.language.equation import Equation
+    from clgeom.dp.language.trace import Expr
 
 #: Nodes that an element of a parameter must not depend on if it is read before the cell is computed.
 NOT_HELD = ("cell", "index", "reduce", "argreduce")
@@ -47,11 +52,11 @@ class Held:
     kinds: tuple[tuple[str, str], ...]
 
 
-def once(function):
+def once(function: Any) -> Any:
     """Cache the result of a function on the equation, so that fills of small tables do not compute it again."""
 
     @functools.wraps(function)
-    def kept(equation, **options):
+    def kept(equation: Equation, **options: Any) -> Any:
         key = "piece", function, *sorted(options.items())
         return equation.cache.get(key, lambda: function(equation, **options))
 
@@ -59,14 +64,15 @@ def once(function):
 
 
 @once
-def held(equation, *, inner: bool, traps: bool = False) -> Held | None:
+def held(equation: Equation, *, inner: bool, traps: bool = False) -> Held | None:
     """The pieces of a traced equation, or of a simple one in C; None if the cell itself must read an element.
 
     `inner`: the first row and column are numbered 0.
     """
-    equation = nodes_of(equation)
-    if equation is None:
+    nodes = nodes_of(equation)
+    if nodes is None:
         return None
+    equation = nodes
     loads = [p for p in walk(*equation.roots) if p.op == "load"]
     if any(depends_on(load, NOT_HELD) for load in loads):
         return None
@@ -91,7 +97,7 @@ def held(equation, *, inner: bool, traps: bool = False) -> Held | None:
     return Held("\n".join(functions), "\n".join(cells), tuple(kinds))
 
 
-def straight(value, decision, names, *, row=False, fitted=False) -> str:
+def straight(value: Any, decision: Any, names: dict[Any, Any], *, row: bool = False, fitted: bool = False) -> str:
     """The statements of a cell without branches; empty if that would evaluate too many unused values.
 
     No parameter is read here, so both sides of a choice may be evaluated: work-items do not diverge.
@@ -101,10 +107,12 @@ def straight(value, decision, names, *, row=False, fitted=False) -> str:
 
     `fitted`: the value is fitted to the type of the cells.
     """
-    parts, lines, known = {}, [], dict(names)
+    parts: dict[Expr, int] = {}
+    lines: list[str] = []
+    known = dict(names)
     exact = indices_of(*(root for root in (value, decision) if root is not None))
 
-    def visit(part):
+    def visit(part: Expr) -> None:
         if part in parts or part in names:
             return
         for arg in part.args if part.op != "cell" else part.args[1:] if row else ():
@@ -141,7 +149,7 @@ def straight(value, decision, names, *, row=False, fitted=False) -> str:
     return "\n".join([*lines, f"return {text.fit(known[value], '', fitted and value.op != 'record')};"])
 
 
-def expression_of(part, args, exact):
+def expression_of(part: Expr, args: Any, exact: frozenset[Expr]) -> str:
     """One node in C; `exact`: the nodes that never wrap around."""
     if part.op in text.WRAPPED and part.type in LIMITS and part not in exact:
         return text.wrapped(part, args)

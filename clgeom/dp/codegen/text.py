@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
+from typing import Any
 
 import numpy as np
 
@@ -36,11 +38,13 @@ WRAPPED = frozenset(("add", "sub", "mul", "neg"))
 class Block:
     """Lines of C between braces, and the names of the nodes that they define."""
 
-    def __init__(self, parent=None):
-        self.parent, self.lines, self.names = parent, [], {}
+    def __init__(self, parent: Block | None = None) -> None:
+        self.parent = parent
+        self.lines: list[str] = []
+        self.names: dict[Any, tuple[str, int]] = {}
 
-    def find(self, key):
-        block = self
+    def find(self, key: Expr) -> tuple[str, int] | None:
+        block: Block | None = self
         while block is not None:
             if key in block.names:
                 return block.names[key]
@@ -70,7 +74,16 @@ class Writer:
         which is then known to stay within its type (`bounds.indices_fit`); all; or none, for readable text.
     """
 
-    def __init__(self, roots, *, taken=(), checked=False, clamped=False, given=None, wraps="values"):
+    def __init__(
+        self,
+        roots: tuple[Expr, ...],
+        *,
+        taken: Collection[str] = (),
+        checked: bool = False,
+        clamped: bool = False,
+        given: Any = None,
+        wraps: str | None = "values",
+    ) -> None:
         self.wraps = wraps
         self.exact = indices_of(*roots) if wraps == "values" else frozenset()
         self.checked, self.clamped, self.taken = checked, clamped, set(taken)
@@ -91,7 +104,7 @@ class Writer:
         for part, name in (given or {}).items():
             self.top.names[part] = (name, ATOM)
 
-    def _sure(self, part) -> frozenset:
+    def _sure(self, part: Expr) -> frozenset[Expr]:
         """The shared nodes that are evaluated whenever this one is."""
         args = [self.sure[a] for a in part.args]
         if part.op == "where":
@@ -104,20 +117,21 @@ class Writer:
             found = frozenset().union(*args) if args else frozenset()
         return found | {part} if part in self.shared else found
 
-    def name(self, stem):
-        for name in (stem, *(f"{stem}{i}" for i in range(len(self.taken) + 1))):
-            if name not in self.taken:
-                self.taken.add(name)
-                return name
+    def name(self, stem: str) -> str:
+        """A name that nothing else has."""
+        names = (stem, *(f"{stem}{i}" for i in range(len(self.taken) + 1)))
+        free = next(name for name in names if name not in self.taken)
+        self.taken.add(free)
+        return free
 
-    def variable(self, block, part, text):
+    def variable(self, block: Block, part: Expr, text: str) -> tuple[str, int]:
         """Make a value a variable of the block."""
         name = self.name("t0" if "t0" not in self.taken else "t")
         block.lines.append(f"const {part.type} {name} = {text};")
         block.names[part] = (name, ATOM)
         return name, ATOM
 
-    def write(self, part: Expr, block: Block):
+    def write(self, part: Expr, block: Block) -> tuple[str, int]:
         """(text, precedence) of a node, its statements added to the block."""
         found = block.find(part)
         if found is not None:
@@ -129,12 +143,12 @@ class Writer:
             return self.variable(block, part, text[0])
         return block.find(part) or text
 
-    def inside(self, part, block, precedence):
+    def inside(self, part: Expr, block: Block, precedence: int) -> str:
         """Text of an operand, in brackets if its precedence is lower."""
         text, own = self.write(part, block)
         return text if own >= precedence else f"({text})"
 
-    def _write(self, part, block):
+    def _write(self, part: Expr, block: Block) -> tuple[str, int]:
         op, args = part.op, part.args
         if op == "const":
             return literal(part)
@@ -145,7 +159,7 @@ class Writer:
         if op == "load":
             return self.load(part, block), ATOM
         if op == "where":
-            return self.choice(part, *args, block)
+            return self.choice(part, args[0], args[1], args[2], block)
         if op in ("and", "or"):
             return self.logical(part, block)
         if op in ("reduce", "argreduce"):
@@ -153,8 +167,8 @@ class Writer:
         if op in ("which_min", "which_max"):
             return self.which(part, block)
         if self.checked and part.type in LIMITS and op in CHECKED and not fits(part):
-            inside = ", ".join(self.write(a, block)[0] for a in args)
-            return f"dp_{'checked_' * (op == 'abs')}{op}_{part.type}({inside}, dp_fault)", ATOM
+            texts = ", ".join(self.write(a, block)[0] for a in args)
+            return f"dp_{'checked_' * (op == 'abs')}{op}_{part.type}({texts}, dp_fault)", ATOM
         if op in WRAPPED and part.type in LIMITS and self.wraps and part not in self.exact:
             inside = [self.write(a, block)[0] for a in args]
             return wrapped(part, inside), ATOM
@@ -186,14 +200,14 @@ class Writer:
                 block.lines.append(f"{name}.{field} = {fit(made, field, fitted and self.wraps is not None)};")
             return name, ATOM
         if op == "cast":
-            inside = self.write(args[0], block)[0]
+            source = self.write(args[0], block)[0]
             if self.checked and narrows(part):
                 name = "dp_narrow" if args[0].type == "long" and part.type == "int" else f"dp_to_{part.type}"
-                return f"{name}({inside}, dp_fault)", ATOM
-            return cast_in_c(part, inside), UNARY
+                return f"{name}({source}, dp_fault)", ATOM
+            return cast_in_c(part, source), UNARY
         raise ValueError(f"unknown operator {op}")
 
-    def load(self, part, block):
+    def load(self, part: Expr, block: Block) -> str:
         name = part.data
         inside = [self.write(a, block)[0] for a in part.args]
         sizes = (f"{name}_size",) if len(inside) == 1 else (f"{name}_rows", f"{name}_columns")
@@ -203,13 +217,13 @@ class Writer:
             inside = [f"dp_inside({at}, {size})" for at, size in zip(inside, sizes)]
         return f"{name}[{inside[0]}]" if len(inside) == 1 else f"{name}({inside[0]}, {inside[1]})"
 
-    def hoist(self, block, parts):
+    def hoist(self, block: Block, parts: frozenset[Expr]) -> None:
         """Define these nodes as variables of the block, operands first."""
         for part in sorted(parts, key=self.order.__getitem__):
             if block.find(part) is None:
                 self.write(part, block)
 
-    def choice(self, part, c, a, b, block):
+    def choice(self, part: Expr, c: Expr, a: Expr, b: Expr, block: Block) -> tuple[str, int]:
         test, binds = self.write(c, block)
         self.hoist(block, self.sure[a] & self.sure[b])
         then, other = Block(block), Block(block)
@@ -229,7 +243,7 @@ class Writer:
         block.names[part] = (name, ATOM)
         return name, ATOM
 
-    def write_both(self, value, decision, block):
+    def write_both(self, value: Expr, decision: Expr, block: Block) -> tuple[str, str]:
         """Texts of a value and its choice; branches on the same condition are merged."""
         if not (value.op == decision.op == "where" and value.args[0] is decision.args[0]):
             text = self.write(value, block)[0]
@@ -248,7 +262,7 @@ class Writer:
         block.lines.append("}")
         return names
 
-    def logical(self, part, block):
+    def logical(self, part: Expr, block: Block) -> tuple[str, int]:
         a, b = part.args
         symbol, precedence = SYMBOLS[part.op]
         left, left_binds = self.write(a, block)
@@ -264,7 +278,7 @@ class Writer:
         block.names[part] = (name, ATOM)
         return name, ATOM
 
-    def which(self, part, block):
+    def which(self, part: Expr, block: Block) -> tuple[str, int]:
         symbol = "<" if part.op == "which_min" else ">"
         values = [self.inside(a, block, 6) for a in part.args]
         if len(values) == 2:
@@ -276,14 +290,14 @@ class Writer:
         block.names[part] = (at, ATOM)
         return at, ATOM
 
-    def end(self, expr, block):
+    def end(self, expr: Expr, block: Block) -> str:
         """An end of a range as an int, the type of the loop's index; an int64 is cut to the nearest int."""
         text = self.write(expr, block)[0]
         if expr.type != "long":
             return text
         return f"dp_narrow({text}, dp_fault)" if self.checked else f"convert_int_sat({text})"
 
-    def reduction(self, part, block):
+    def reduction(self, part: Expr, block: Block) -> tuple[str, int]:
         k, lo, hi, body = part.args[:4]
         key = loop_of(part)
         counter, total, end = self.name(k.data), self.name("r"), self.name("end")
@@ -323,21 +337,21 @@ class Writer:
         block.lines.append(f"for (int {counter} = {first}; {counter} < {end}; ++{counter}) {{")
         block.lines += [*indent(loop.lines), "}"]
         if empty is not None:
-            none = Block(block)
-            value = self.write(empty, none)[0]
+            without = Block(block)
+            value = self.write(empty, without)[0]
             block.lines.append(f"if ({begin} >= {end}) {{")
-            block.lines += [*indent(none.lines), f"    {total} = {value};", "}"]
+            block.lines += [*indent(without.lines), f"    {total} = {value};", "}"]
         for twin in self.order:
             if twin.op == part.op or at:
                 same = twin.op in ("reduce", "argreduce") and loop_of(twin) == key
                 if same and list(map(id, twin.args[4:])) == list(map(id, part.args[4:])):
-                    block.names[twin] = (total if twin.op == "reduce" else at, ATOM)
+                    block.names[twin] = (total if twin.op == "reduce" else str(at), ATOM)
         if part not in block.names:
-            block.names[part] = (total if part.op == "reduce" else at, ATOM)
+            block.names[part] = (total if part.op == "reduce" else str(at), ATOM)
         return block.names[part]
 
 
-def cast_in_c(part, value) -> str:
+def cast_in_c(part: Expr, value: str) -> str:
     """A cast in C; floats are cast to integers by a function that is defined for all of them."""
     source = part.args[0].type
     if part.type in LIMITS and source in ("float", "double"):
@@ -345,24 +359,24 @@ def cast_in_c(part, value) -> str:
     return f"({part.type})({value})"
 
 
-def read_in_c(part, where) -> tuple[str, int]:
+def read_in_c(part: Expr, where: Any) -> tuple[str, int]:
     """(text, precedence) of a read of a cell; its own type may be narrower, see `Expr.data`."""
     wider = part.type == "long" and part.data is not None
     read = f"M({where}){f'.{part.data}' if part.data else ''}"
     return (f"(long){read}", UNARY) if wider else (read, ATOM)
 
 
-def wrapped(part, args) -> str:
+def wrapped(part: Expr, args: Any) -> str:
     """Integer arithmetic in C that wraps around."""
     return f"dp_wrap_{part.op}_{part.type}({', '.join(args)})"
 
 
-def fits(part) -> bool:
+def fits(part: Expr) -> bool:
     """Whether a node is an index of the table less a constant, which never goes beyond its type."""
     return part.op == "sub" and part.args[0].op in ("i", "j") and part.args[1].op == "const" and part.args[1].data >= 0
 
 
-def negates(part) -> bool:
+def negates(part: Expr) -> bool:
     """Whether an integer may be the negation of another one, which dp_apart hides from the compiler (dp_math.h)."""
     if part.type != "int":
         return False
@@ -374,7 +388,7 @@ def negates(part) -> bool:
     return part.op in ("neg", "bitnot", "abs", "floordiv") or (part.op == "cast" and part.args[0].type == "long")
 
 
-def cheap(part) -> bool:
+def cheap(part: Expr) -> bool:
     """Whether a node needs no variable: a leaf, or a sum or comparison of two leaves."""
     return part.op in LEAVES or (
         part.op in ("add", "sub", "lt", "le", "gt", "ge", "eq", "ne") and all(a.op in LEAVES for a in part.args)
@@ -410,23 +424,23 @@ def users_line(source: str, log: str) -> tuple[str, int] | None:
     return None
 
 
-def _next_code(lines, number) -> int:
+def _next_code(lines: list[str], number: int) -> int:
     """The number of the first line after this one that has code and no directive."""
     while number < len(lines) and (not lines[number].strip() or lines[number].startswith("#")):
         number += 1
     return number + 1
 
 
-def indent(lines):
+def indent(lines: list[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
-def literal(part) -> tuple[str, int]:
+def literal(part: Expr) -> tuple[str, int]:
     text = literal_of(part.data, part.type)
     return text, UNARY if text.startswith("-") else ATOM
 
 
-def literal_of(value, type) -> str:
+def literal_of(value: float, type: str) -> str:
     """A number in OpenCL C."""
     if type == "bool":
         return "true" if value else "false"
@@ -446,7 +460,14 @@ def literal_of(value, type) -> str:
 
 
 def body_of(
-    value: Expr, decision: Expr | None, *, taken, checked=False, given=None, wraps="values", fitted=False
+    value: Any,
+    decision: Expr | None,
+    *,
+    taken: set[str],
+    checked: bool = False,
+    given: Any = None,
+    wraps: str | None = "values",
+    fitted: bool = False,
 ) -> str:
     """The statements of a cell's function: they return the value, and set `decision` if there is one."""
     roots = tuple(e for e in (value, decision) if e is not None)

@@ -6,9 +6,14 @@ Only the text between the brackets of an index, and the operands of ``/`` and ``
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from clgeom.dp.language.users_c import NOT_CODE, shown
 from clgeom.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from clgeom.dp.language.parameters import Parameter
 
 TOKEN = re.compile(r"\d(?:[eEpP][+-]|[\w.])*|\.\d(?:[eEpP][+-]|[\w.])*|\w+|\+\+|--|->|[-+*/%&|^=!<>]=|<<|>>|&&|\|\||\S")
 TYPE = re.compile(
@@ -22,14 +27,14 @@ PREFIX = ("+", "-", "!", "~", "*", "&", "++", "--")
 QUOTIENTS = {"/": "dp_divide", "%": "dp_divide_rest", "/=": "dp_divide", "%=": "dp_divide_rest"}
 
 
-def check_arrays(source: str, helpers: str, parameters: dict) -> None:
+def check_arrays(source: str, helpers: str, parameters: Mapping[str, Parameter]) -> None:
     """Refuse uses of arrays that traps cannot see: anything but an index, or an argument of a helper function."""
     found = tokens(source)
     words = [word for word, _, _ in found]
     arrays = {p.name: p for p in parameters.values() if p.ndim}
     functions = defined(tokens_of(helpers))
 
-    def refuse(at, what):
+    def refuse(at: int, what: Any) -> None:
         number = source.count("\n", 0, found[at][1]) + 1
         raise InvalidInput(f"Line {number} of an equation: {what}: {shown(source.splitlines()[number - 1])}")
 
@@ -47,7 +52,7 @@ def check_arrays(source: str, helpers: str, parameters: dict) -> None:
                 refuse(at, f"the left side of {word} must not change a variable itself")
 
 
-def trapped(source: str, parameters: dict) -> str:
+def trapped(source: str, parameters: Mapping[str, Parameter]) -> str:
     """The text with traps around the indices of parameters and around divisions.
 
     ``w[k]`` becomes ``w[dp_at(k, w_size, dp_fault)]``, and ``a / b`` becomes ``dp_divide(a - (1 ? 0 : b), b - (1 ? 0 :
@@ -58,7 +63,9 @@ def trapped(source: str, parameters: dict) -> str:
     words = [word for word, _, _ in found]
     spelled = [source[begin:end] for _, begin, end in found]
     arrays = {p.name: p for p in parameters.values() if p.ndim}
-    spans = []  # (first token, one past the last, text before, text after, token to replace, its replacement)
+    spans: list[
+        Any
+    ] = []  # (first token, one past the last, text before, text after, token to replace, its replacement)
     for at, word in enumerate(words):
         follows = words[at + 1] if at + 1 < len(words) else ""
         if word in arrays and follows == "[" and (at == 0 or words[at - 1] not in (".", "->")):
@@ -76,36 +83,36 @@ def trapped(source: str, parameters: dict) -> str:
                 spans.append((at, stop, "", after, at, f"= {QUOTIENTS[word]}(({again}) - (1 ? 0 : ({by})), ("))
             else:
                 spans.append((start, stop, f"{QUOTIENTS[word]}((", after, at, f") - (1 ? 0 : ({by})), ("))
-    before, instead, after = [""] * len(words), list(spelled), [""] * len(words)
+    before, instead, ends = [""] * len(words), list(spelled), [""] * len(words)
     # the outer first; an index is around the quotient that it is
-    for first, stop, opened, closed, at, text in sorted(
+    for first, stop, opened, closed, place, text in sorted(
         spans, key=lambda span: (span[0], -span[1], span[4] is not None)
     ):
         before[first] += opened
-        after[stop - 1] = closed + after[stop - 1]
-        if at is not None:
-            instead[at] = text
+        ends[stop - 1] = closed + ends[stop - 1]
+        if place is not None:
+            instead[place] = text
     made, end = [], 0
-    for (_, begin, next_end), *parts in zip(found, before, instead, after):
+    for (_, begin, next_end), *parts in zip(found, before, instead, ends):
         made += [source[end:begin], *parts]
         end = next_end
     return "".join([*made, source[end:]])
 
 
-def defined(words):
+def defined(words: list[str]) -> set[Any]:
     """Names of the functions that these tokens define."""
     heads = (at for at, word in enumerate(words[:-1]) if words[at + 1] == "(" and word not in CONTROL)
     return {words[at] for at in heads if words[closing(words, at + 1) + 1 :][:1] == ["{"]}
 
 
-def _is_harmless(words, at):
+def _is_harmless(words: list[str], at: int) -> bool:
     """Whether the division at this token is by a constant that is neither 0 nor -1."""
     whole = words[at] in ("/=", "%=")
     stop = (_expression if whole else _unary)(words, at + 1)
     return stop == at + 2 and _is_constant(words[at + 1])
 
 
-def _is_addressed(words, at):
+def _is_addressed(words: list[str], at: int) -> bool:
     """Whether the address of an element of the array at this token is taken."""
     at -= 1
     while at >= 0 and words[at] == "(" and not ends_operand(words, at - 1):
@@ -113,7 +120,7 @@ def _is_addressed(words, at):
     return at >= 0 and words[at] == "&" and not ends_operand(words, at - 1)
 
 
-def _is_argument(words, at, functions):
+def _is_argument(words: list[str], at: int, functions: set[str]) -> bool:
     """Whether the name at this token alone is an argument of one of these functions."""
     if at + 1 == len(words) or words[at + 1] not in (",", ")") or words[at - 1] not in (",", "("):
         return False
@@ -125,12 +132,12 @@ def _is_argument(words, at, functions):
     return False
 
 
-def tokens_of(source) -> list[str]:
+def tokens_of(source: str) -> list[str]:
     """The tokens of the code, without comments."""
     return [word for word, _, _ in tokens(source)]
 
 
-def tokens(source):
+def tokens(source: str) -> list[Any]:
     """(text, begin, end) of each token of the code; a literal is one token."""
     found, at = [], 0
     for hidden in [*NOT_CODE.finditer(source), None]:
@@ -143,7 +150,7 @@ def tokens(source):
     return found
 
 
-def closing(words, at):
+def closing(words: list[str], at: int) -> int:
     """The index of the bracket that closes the one at this index."""
     depth = 0
     for index in range(at, len(words)):
@@ -153,7 +160,7 @@ def closing(words, at):
     return len(words)
 
 
-def _unary(words, at):
+def _unary(words: list[str], at: int) -> int:
     """One past the last token of the operand that begins here, with its signs, casts and postfix operators."""
     while at < len(words) and words[at] in PREFIX:
         at += 1
@@ -176,7 +183,7 @@ def _unary(words, at):
     return min(at, len(words))
 
 
-def _opening(words, at):
+def _opening(words: list[str], at: int) -> int:
     """The index of the bracket that the one at this index closes."""
     depth = 0
     for index in range(at, -1, -1):
@@ -186,7 +193,7 @@ def _opening(words, at):
     return 0
 
 
-def _is_cast(words, at):
+def _is_cast(words: list[str], at: int) -> bool:
     """Whether the bracket at this index closes a cast."""
     start = _opening(words, at)
     if start and words[start - 1] == "sizeof":
@@ -194,7 +201,7 @@ def _is_cast(words, at):
     return start + 1 < at and all(TYPE.match(word) for word in words[start + 1 : at])
 
 
-def ends_operand(words, at):
+def ends_operand(words: list[str], at: int) -> bool:
     """Whether an operand ends at this index, so that a sign after it is a binary operator."""
     if at < 0:
         return False
@@ -206,7 +213,7 @@ def ends_operand(words, at):
     return words[at] == "]" or (re.match(r"[\w.]", words[at]) is not None and words[at] not in KEYWORDS)
 
 
-def _operand(words, at):
+def _operand(words: list[str], at: int) -> int:
     """The first token of the operand that ends at this index, with its signs and casts."""
     start = _primary(words, at)
     while start:
@@ -220,7 +227,7 @@ def _operand(words, at):
     return start
 
 
-def _primary(words, at):
+def _primary(words: list[str], at: int) -> int:
     """The first token of a name, a number, a call, an element or a bracketed expression."""
     if words[at] in ("++", "--") and at:
         return _primary(words, at - 1)
@@ -232,7 +239,7 @@ def _primary(words, at):
     return at
 
 
-def _product(words, at):
+def _product(words: list[str], at: int) -> int:
     """The first token of the product or quotient that ends at this index."""
     start = _operand(words, at)
     while start > 1 and words[start - 1] in ("*", "/", "%"):
@@ -240,7 +247,7 @@ def _product(words, at):
     return start
 
 
-def _expression(words, at):
+def _expression(words: list[str], at: int) -> int:
     """One past the last token of the right side of an assignment."""
     choices = 0
     while at < len(words) and words[at] not in (";", ",", ")", "]", "}") and (words[at] != ":" or choices):
@@ -253,7 +260,7 @@ def _expression(words, at):
 NUMBER = re.compile(r"0b([01]+)[ul]*\Z|0x([0-9a-f.]+)(?:p[-+]?\d+)?[ul]*\Z|([\d.]+)(?:e[-+]?\d+)?[ulfh]*\Z")
 
 
-def _is_constant(word):
+def _is_constant(word: str) -> bool:
     """Whether a token is a number other than 0."""
     found = NUMBER.match(word.lower())
     return found is not None and any(digits and re.search("[1-9a-f]", digits) for digits in found.groups())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from clgeom.dp.language.nodes import loop_of, walk
 from clgeom.dp.language.trace import Expr
@@ -43,19 +44,20 @@ def wide_of(*roots: Expr) -> Wide | None:
     conditions = [needed(root, set(twins)) for root in roots]
     if any(when is None for when in conditions):
         return None
-    need = conditions[0]
+    need: Any = conditions[0]
+    other: Any
     for other in conditions[1:]:
         if not same(need, other):
             need = Expr("or", (need, other), "bool", None)
     return Wide(nodes[0], twins, need)
 
 
-def needed(expr: Expr, targets) -> Expr | None:
+def needed(expr: Expr, targets: set[Expr]) -> Expr | None:
     """The condition under which one of the targets is evaluated; YES or NO if it is constant.
 
     None if a condition, a loop or another reduction needs a target.
     """
-    made = {}
+    made: dict[Expr, Any] = {}
     for part in walk(expr):
         below = [made[arg] for arg in part.args]
         if part in targets:
@@ -75,21 +77,22 @@ def needed(expr: Expr, targets) -> Expr | None:
             for when in below:
                 total = _either(total, when)
             made[part] = total
-    return made[expr]
+    condition: Expr | None = made[expr]
+    return condition
 
 
-def _either(a, b):
+def _either(a: Expr, b: Expr) -> Expr:
     if a is NO or b is NO:
         return b if a is NO else a
     return YES if a is YES or b is YES else Expr("or", (a, b), "bool", None)
 
 
-def _both(test, when):
+def _both(test: Expr, when: Expr) -> Expr:
     """The conjunction of two conditions."""
     return when if when is NO else test if when is YES else Expr("and", (test, when), "bool", None)
 
 
-def _not(test):
+def _not(test: Expr) -> Expr:
     return Expr("not", (test,), "bool", None)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from clgeom.dp.language.parameters import RESERVED, require_c_name
 from clgeom.dp.language.types import LIMITS, TYPES
 from clgeom.errors import InvalidInput, short
 from clgeom.intake.arrays import C_NAMES
+
+if TYPE_CHECKING:
+    from clgeom.dp.language.equation import Equation
 
 #: Types of numbers in cells, and the types in which expressions hold them.
 CELLS = {
@@ -168,7 +171,7 @@ class RecordType:
         return next(cell for cell in self.scalars if cell.limits is not None).enough(low, high)
 
 
-def cell_type_of(dtype, overflow) -> CellType | RecordType:
+def cell_type_of(dtype: Any, overflow: str | None) -> CellType | RecordType:
     """The `dtype` and `overflow` parameters of Equation."""
     found = _cell_type_of(dtype, overflow)
     if overflow is not None and all(cell.dtype.kind == "f" for cell in found.scalars):
@@ -179,7 +182,7 @@ def cell_type_of(dtype, overflow) -> CellType | RecordType:
     return found
 
 
-def _cell_type_of(dtype, overflow):
+def _cell_type_of(dtype: Any, overflow: str | None) -> CellType | RecordType:
     what = "the 'dtype' parameter of Equation"
     if not isinstance(dtype, Mapping):
         found = _numpy_type(dtype)
@@ -199,21 +202,22 @@ def _cell_type_of(dtype, overflow):
     )
 
 
-def _numpy_type(dtype):
+def _numpy_type(dtype: Any) -> np.dtype[Any] | None:
     try:
-        return np.dtype(dtype).newbyteorder("=")
+        kind: np.dtype[Any] = np.dtype(dtype).newbyteorder("=")
+        return kind
     except (TypeError, ValueError):
         return None
 
 
-def _scalar_type(dtype, overflow, what) -> CellType:
+def _scalar_type(dtype: Any, overflow: str | None, what: str) -> CellType:
     found = _numpy_type(dtype)
     if found is None or found.name not in CELLS:
         raise InvalidInput(f"{what} must be one of {', '.join(CELLS)}. Got {short(dtype)} instead.")
     return CellType(found, _overflow(overflow, found))
 
 
-def _overflow(overflow, dtype) -> str:
+def _overflow(overflow: str | None, dtype: np.dtype[Any]) -> str:
     """What becomes of values beyond a type; by default narrow types trap, and others wrap around."""
     if overflow is None:
         return "wrap" if dtype.name in ("int32", "int64", "uint64") or dtype.kind == "f" else "trap"
@@ -229,12 +233,12 @@ def _overflow(overflow, dtype) -> str:
 # In C -------------------------------------------------------------------------------------------------------------
 
 
-def c_type(dtype) -> str:
+def c_type(dtype: Any) -> str:
     """The name of cells of this type in OpenCL C."""
     return C_NAMES[dtype.name] if dtype.names is None else RECORD
 
 
-def record_in_c(dtype) -> str:
+def record_in_c(dtype: np.dtype[Any]) -> str:
     """What kernels need before they name the type of records; empty for numbers."""
     if dtype.names is None:
         return ""
@@ -251,7 +255,7 @@ def record_in_c(dtype) -> str:
     return "\n".join(lines)
 
 
-def fits_in_c(equation, *, checked: bool, traps: bool) -> list[str]:
+def fits_in_c(equation: Equation, *, checked: bool, traps: bool) -> list[str]:
     """The lines of `fit_in_c` for the cells of an equation, and for each of their fields."""
     if not equation.traced:
         return []
@@ -274,7 +278,7 @@ def fit_in_c(cell: CellType, wide: str, field: str = "", *, checked: bool, traps
     name = noted.rpartition("*")[2]
     made = cell.in_c if field else cell.value_in_c
     lines = [f"inline {made} dp_fit{stem}(const {wide} dp_value{noted})", "{"]
-    unsigned, (low, high) = wide == "ulong", cell.limits
+    unsigned, (low, high) = wide == "ulong", cell.limits or LIMITS["int"]
     if saturates:
         low = max(low, 0) if unsigned else low
         lines.append(f"    return ({made})clamp(dp_value, ({wide}){low}, ({wide}){high});")
@@ -293,6 +297,6 @@ def fit_in_c(cell: CellType, wide: str, field: str = "", *, checked: bool, traps
     return [*lines, "}", *_macros(stem, wide, name)]
 
 
-def _macros(stem, wide, name):
+def _macros(stem: str, wide: str, name: str) -> list[str]:
     given = f", {name}" if name else ""
     return [f"#define DP_FIT{stem} dp_fit{stem}(({wide})(", f"#define DP_FITTED{stem} ){given})"]

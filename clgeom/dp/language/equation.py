@@ -145,7 +145,7 @@ class Equation(EquationBase):
         self.traced, self.helpers = callable(what), helpers
         if callable(what):
             parameters = self._annotated(what, parameters)
-        self._declare(name or getattr(what, "__name__", "equation"), dtype, overflow, parameters)
+        self._declare(name or str(getattr(what, "__name__", "equation")), dtype, overflow, parameters)
         self.pattern = pattern_name(pattern, caller="Equation")
         if callable(what):
             if helpers:
@@ -188,7 +188,7 @@ class Equation(EquationBase):
         self.helpers = users_c.c_text(self.helpers, caller="Equation", name="helpers", empty=True)
         traps.check_arrays(self.body, self.helpers, self.parameters)
 
-    def _set_decisions(self, decisions):
+    def _set_decisions(self, decisions: Any) -> None:
         if decisions is not None and not (isinstance(decisions, str) and decisions == "index"):
             whole = isinstance(decisions, (int, np.integer)) and not isinstance(decisions, bool)
             if not whole or not 2 <= decisions <= 1 << 31:
@@ -206,7 +206,7 @@ class Equation(EquationBase):
                 )
         self.decisions = decisions
 
-    def _set_reach(self):
+    def _set_reach(self) -> None:
         if self.traced:
             found = dependences.dependences_of(*self.roots)
             self.loops = any(p.op in ("reduce", "argreduce") for p in walk(*self.roots))
@@ -231,7 +231,7 @@ class Equation(EquationBase):
         """
         if self.decisions is None:
             return None
-        values = max(shape) + 2 if self.decisions == "index" else self.decisions
+        values = self.decisions if isinstance(self.decisions, int) else max(shape) + 2
         return np.dtype(np.uint8 if values <= 1 << 8 else np.uint16 if values <= 1 << 16 else np.uint32)
 
     @functools.cached_property
@@ -250,7 +250,7 @@ class Equation(EquationBase):
             value = dp_cell(i, j, n, m, <context> DP_ARGUMENTS DP_DECISION(&decision));
         """
         with deep_enough(self.name):
-            return self.cache.get(("text", form), lambda: cell.kernel_text(self, form))
+            return str(self.cache.get(("text", form), lambda: cell.kernel_text(self, form)))
 
     def release(self, device: DeviceLike = None) -> None:
         """Drop the programs that fills of this equation have built in a session; another fill builds them again.

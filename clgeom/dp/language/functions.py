@@ -75,7 +75,7 @@ def where(condition_: Operand, a: Any, b: Any) -> Any:
     return a if a is b else node("where", c, a, b)
 
 
-def alike(values) -> list[Expr]:
+def alike(values: Any) -> list[Expr]:
     """Values as nodes of their widest type."""
     like = [v for v in values if isinstance(v, Expr) and v.op != "const"]
     nodes = [expression(v, widest(like) if like else None) for v in values]
@@ -142,11 +142,10 @@ def maximum(a: Operand, b: Operand, *more: Operand) -> Expr:
     return fold("max", a, b, *more)
 
 
-def fold(op, *values) -> Expr:
+def fold(op: str, *values: Any) -> Expr:
     """The least ("min") or largest ("max") of values."""
-    values = [number(v) for v in alike(values)]
-    result = values[0]
-    for value in values[1:]:
+    result, *rest = map(number, alike(values))
+    for value in rest:
         if result.op == value.op == "const":
             first = not (value.data < result.data if op == "min" else value.data > result.data)
             result = result if first else value
@@ -531,7 +530,15 @@ def argmax_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callabl
     return _over("argreduce", "max", k, lo, hi, expr)
 
 
-def _over(op, kind, k, lo, hi, expr, empty=None):
+def _over(
+    op: str,
+    kind: str,
+    k: Any,
+    lo: Any,
+    hi: Any,
+    expr: Any,
+    empty: Any = None,
+) -> Expr:
     lo, hi = as_index(lo, "a reduction"), as_index(hi, "a reduction")
     if isinstance(k, str):
         if not callable(expr):

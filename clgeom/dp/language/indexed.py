@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from clgeom.dp.language.mistakes import OURS, mistake, refusal
 from clgeom.dp.language.trace import Expr, Indexed, as_index, node
 from clgeom.dp.language.types import cell_type
 from clgeom.errors import InvalidInput
 
+if TYPE_CHECKING:
+    from clgeom.dp.language.cells import CellType, RecordType
+    from clgeom.dp.language.parameters import Parameter
+
 
 class Cells:
     """`M` in a traced function: ``M[a, b]`` reads a cell, and ``M.X[a, b]`` the field X of a cell that has fields."""
 
-    def __init__(self, cell=None, ndim=2):
+    def __init__(self, cell: CellType | RecordType | None = None, ndim: int = 2) -> None:
         self._cell, self._ndim = cell, ndim  # the type of the cells, None for int; the number of their indices
 
-    def __getitem__(self, where):
+    def __getitem__(self, where: Any) -> Expr:
         if self._cell is not None and self._cell.fields:
             raise mistake(
                 f"Cells have the fields {', '.join(self._cell.fields)}: read M.{next(iter(self._cell.fields))}[i, j]."
@@ -24,7 +30,7 @@ class Cells:
         data = "" if self._cell is not None and self._cell.fitted else None
         return read(where, "M", cell_type(), data, self._ndim)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         fields = self._cell.fields if self._cell is not None else {}
         if name.startswith("__") or not fields:
             raise AttributeError(f"cells have no {name!r}")
@@ -36,14 +42,14 @@ class Cells:
 class FieldCells:
     """A field of `M` in a traced function: ``M.X[a, b]``."""
 
-    def __init__(self, name, type):
+    def __init__(self, name: str, type: str) -> None:
         self.name, self.type = name, type
 
-    def __getitem__(self, where):
+    def __getitem__(self, where: Any) -> Expr:
         return read(where, f"M.{self.name}", self.type, self.name)
 
 
-def read(where, what, type, data, ndim=2) -> Expr:
+def read(where: Any, what: Any, type: str | None, data: str | None, ndim: int = 2) -> Expr:
     """The node that reads a cell, or a field of it."""
     if not isinstance(where, tuple) or len(where) != ndim:
         wanted = f"a row and a column: {what}[i - 1, j]" if ndim == 2 else f"three indices: {what}[i - 1, j, k]"
@@ -54,23 +60,23 @@ def read(where, what, type, data, ndim=2) -> Expr:
 class Values(Indexed):
     """An array parameter in a traced function: ``w[i - 1]``, ``c[i, j]``."""
 
-    def __init__(self, parameter):
+    def __init__(self, parameter: Parameter) -> None:
         self.parameter = parameter
 
-    def __getitem__(self, where):
+    def __getitem__(self, where: Any) -> Expr:
         name, ndim = self.parameter.name, self.parameter.ndim
         where = where if isinstance(where, tuple) else (where,)
         if len(where) != ndim:
             raise mistake(f"The parameter {name!r} takes {ndim} indices. Got {len(where)} instead.")
         return node("load", *(as_index(w, name) for w in where), type=self.parameter.type, data=name)
 
-    def refuse(self, *_):
+    def refuse(self, *_: object) -> NoReturn:
         raise mistake(f"The parameter {self.parameter.name!r} is an array: give it an index.")
 
-    def __iter__(self):
+    def __iter__(self) -> None:
         raise mistake(f"The parameter {self.parameter.name!r} has no length while it is traced: index it.")
 
-    def __len__(self):
+    def __len__(self) -> None:
         raise mistake(f"The parameter {self.parameter.name!r} has no length while it is traced: pass it as a scalar.")
 
 
@@ -80,12 +86,15 @@ for _name in "add sub mul truediv floordiv mod and or xor lshift rshift pow matm
 for _name in "neg pos abs invert lt le gt ge eq ne bool index int float complex round trunc floor ceil".split():
     setattr(Values, f"__{_name}__", Values.refuse)
 for _cells in (Cells, FieldCells):
-    _cells.__call__ = refusal("M takes square brackets in Python: M[i - 1, j].")
-    _cells.__setitem__ = refusal("An equation returns the value of its cell, and writes no other: M can only be read.")
+    for _name, _message in (
+        ("call", "M takes square brackets in Python: M[i - 1, j]."),
+        ("setitem", "An equation returns the value of its cell, and writes no other: M can only be read."),
+    ):
+        setattr(_cells, f"__{_name}__", refusal(_message))
 
 
 @contextlib.contextmanager
-def refused_by_python():
+def refused_by_python() -> Iterator[Any]:
     """Turn Python's TypeError for an operation that nodes do not have, such as ``numpy.exp(x)``, into an error that
     names the line."""
     try:

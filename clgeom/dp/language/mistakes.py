@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 from clgeom.core import host_floats
 from clgeom.errors import InvalidInput
@@ -15,7 +18,7 @@ OURS = str(Path(__file__).parent), host_floats.__file__
 
 def mistake(message: str) -> InvalidInput:
     """The error for a mistake in a traced function; names the line."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(OURS):
         frame = frame.f_back
     if frame is None:
@@ -23,17 +26,17 @@ def mistake(message: str) -> InvalidInput:
     return InvalidInput(f"{frame.f_code.co_filename}, line {frame.f_lineno}: {message}")
 
 
-def refusal(message):
+def refusal(message: str) -> Any:
     """A method that raises the error of this mistake."""
 
-    def refuse(self, *_):
+    def refuse(self: object, *_: object) -> None:
         raise mistake(message)
 
     return refuse
 
 
 @contextlib.contextmanager
-def deep_enough(name):
+def deep_enough(name: str) -> Iterator[Any]:
     """Turn Python's RecursionError into an error that names the equation that is nested too deeply."""
     try:
         yield

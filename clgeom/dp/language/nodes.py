@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +12,7 @@ from clgeom.dp.language.mistakes import mistake
 from clgeom.dp.language.trace import FOLD, Expr, widest
 from clgeom.dp.language.types import LIMITS
 from clgeom.errors import InvalidInput
+from clgeom.intake.typing import NDArray
 
 #: Most operators inside each other. Compilers accept 256 nested brackets; the writer of nodes makes three nested calls
 #: for each operator, and Python's stack has 1,000.
@@ -24,7 +27,7 @@ NUMPY = {
 }
 
 
-def walk(*roots):
+def walk(*roots: Expr | None) -> Iterator[Expr]:
     """Every node of the graphs of these roots, once, operands before their users. A root may be None."""
     seen, stack = set(), [(root, False) for root in reversed(roots) if root is not None]
     while stack:
@@ -37,7 +40,7 @@ def walk(*roots):
             stack.extend((arg, False) for arg in reversed(expr.args))
 
 
-def require_shallow(name: str, *roots) -> None:
+def require_shallow(name: str, *roots: Expr | None) -> None:
     """Refuse expressions that are too deep for compilers."""
     deep = depth(*roots)
     if deep > MOST_DEEP:
@@ -47,46 +50,47 @@ def require_shallow(name: str, *roots) -> None:
         )
 
 
-def depth(*roots) -> int:
+def depth(*roots: Expr | None) -> int:
     """The nesting depth of operators."""
-    deep = {}
+    deep: dict[Expr, int] = {}
     for part in walk(*roots):
         deep[part] = 1 + max((deep[arg] for arg in part.args), default=-1)
     return max(deep.values(), default=0)
 
 
-def depends_on(expr: Expr, ops) -> bool:
+def depends_on(expr: Expr, ops: Collection[str]) -> bool:
     """Whether the graph has a node of one of these operators."""
     return any(part.op in ops for part in walk(expr))
 
 
-def replace(expr: Expr, by: dict) -> Expr:
+def replace(expr: Expr, by: Mapping[Expr, Expr]) -> Expr:
     """The expression with nodes replaced; `by` maps nodes to nodes."""
-    made = dict(by)
+    made: dict[Expr, Expr] = dict(by)
     for part in walk(expr):
         if part not in made:
             made[part] = with_args(part, tuple(made[a] for a in part.args))
     return made[expr]
 
 
-def with_args(part: Expr, args) -> Expr:
+def with_args(part: Expr, args: Any) -> Expr:
     """The node with other operands; the node itself if they are the same."""
     same = all(x is y for x, y in zip(args, part.args))
     return part if same else Expr(part.op, args, part.type, part.data)
 
 
-def loop_of(part: Expr) -> tuple:
+def loop_of(part: Expr) -> tuple[Any, ...]:
     """A key that reductions share if one loop computes both: kind, index, range and expression."""
     return (part.data, *map(id, part.args[:4]))
 
 
-def with_own_indices(*roots) -> list:
+def with_own_indices(*roots: Expr | None) -> list[Any]:
     """The roots, with an index of its own for each loop. A root may be None.
 
     Users may write one index in several reductions, nested or one after the other. After this each index has one range
     only, and no reduction hides the index of another. Raises the error for an index outside of its reductions.
     """
-    free, loops = {}, {}  # the free indices of each node; the loops of each index
+    free: dict[Expr, frozenset[Expr]] = {}  # the free indices of each node
+    loops: dict[Expr, set[Any]] = {}  # the loops of each index
     for part in walk(*roots):
         below = [free[arg] for arg in part.args]
         if part.op == "index":
@@ -101,12 +105,13 @@ def with_own_indices(*roots) -> list:
         raise mistake(f"The index {unbound.data!r} is read outside of the reductions over it.")
     if all(len(own) == 1 for own in loops.values()):
         return list(roots)
-    made, indices = {}, {}
+    made: dict[Any, Expr] = {}
+    indices: dict[Any, Expr] = {}
 
-    def key(part, names):
+    def key(part: Any, names: dict[Any, Any]) -> tuple[Any, ...]:
         return (part, *sorted((id(k), id(own)) for k, own in names.items()))
 
-    def renamed(part, names):
+    def renamed(part: Expr, names: dict[Any, Any]) -> Expr:
         """The node with its free indices renamed."""
         names = {k: own for k, own in names.items() if k in free[part]}
         found = made.get(key(part, names))
@@ -128,7 +133,7 @@ def with_own_indices(*roots) -> list:
     return [None if root is None else renamed(root, {}) for root in roots]
 
 
-def as_rows(*roots) -> tuple[list, list]:
+def as_rows(*roots: Expr | None) -> tuple[list[Any], list[Any]]:
     """The graph of these roots as plain rows, for pickling without recursion: a row for each node, with its operands by
     number, operands first; and the numbers of the roots, None for None."""
     parts = list(walk(*roots))
@@ -137,9 +142,9 @@ def as_rows(*roots) -> tuple[list, list]:
     return rows, [None if root is None else numbers[root] for root in roots]
 
 
-def from_rows(rows, numbers) -> list:
+def from_rows(rows: list[Any], numbers: list[int | None]) -> list[Any]:
     """The roots of a graph from the rows of `as_rows`."""
-    parts = []
+    parts: list[Expr] = []
     for op, args, type, data in rows:
         parts.append(Expr(op, tuple(parts[k] for k in args), type, data))
     return [None if k is None else parts[k] for k in numbers]
@@ -148,7 +153,7 @@ def from_rows(rows, numbers) -> list:
 # Values on the host -----------------------------------------------------------------------------------------------
 
 
-def evaluate(expr: Expr, env: dict, made: dict) -> np.ndarray:
+def evaluate(expr: Expr, env: Mapping[str, Any], made: dict[Expr, Any]) -> Any:
     """Evaluate an expression on the host, for arrays of indices, with the device's types.
 
     The expression has no cells and no reductions.
@@ -171,7 +176,7 @@ def evaluate(expr: Expr, env: dict, made: dict) -> np.ndarray:
     return made[expr]
 
 
-def _evaluated(part, args, env):
+def _evaluated(part: Expr, args: Any, env: Mapping[str, Any]) -> Any:
     op = part.op
     if op == "const":
         return np.asarray(part.data, host_type(part))
@@ -187,12 +192,12 @@ def _evaluated(part, args, env):
     return found.astype(np.int32).astype(np.int64) if part.type == "int" and op in WRAPPED else found
 
 
-def host_type(part):
+def host_type(part: Expr) -> Any:
     """The NumPy type of a node's values on the host; integers are int64, so that overflow of int32 shows."""
     return np.int64 if part.type == "int" else NUMPY[part.type]
 
 
-def applied(part: Expr, values) -> np.ndarray:
+def applied(part: Expr, values: Any) -> Any:
     """The result of one operator without branches, as the device computes it: floats in the widest type of the
     operands, 0 for a division of integers by zero. An int32 result has not wrapped around yet."""
     op = part.op
@@ -210,7 +215,7 @@ def applied(part: Expr, values) -> np.ndarray:
         return np.asarray(ON_ARRAYS[op](*values))
 
 
-def cast(values, type) -> np.ndarray:
+def cast(values: Any, type: str) -> Any:
     """Values converted to another type: integers wrap around; floats are cut towards zero and to the range of the type,
     and NaN becomes 0."""
     if type not in LIMITS or values.dtype.kind != "f":
@@ -224,10 +229,10 @@ def cast(values, type) -> np.ndarray:
     return np.where(inside, whole, beyond).astype(NUMPY[type])
 
 
-def _shifted(left):
+def _shifted(left: bool) -> Callable[..., Any]:
     """``<<`` or ``>>`` of arrays: counts above 63 leave the sign only, negative counts give 0."""
 
-    def apply(a, count):
+    def apply(a: NDArray[Any], count: NDArray[Any]) -> NDArray[Any]:
         if np.asarray(a).dtype == np.uint64:
             found = (np.left_shift if left else np.right_shift)(a, np.minimum(count, np.uint64(63)))
             return np.where(count > 63, np.uint64(0), found)
@@ -239,10 +244,10 @@ def _shifted(left):
     return apply
 
 
-def _first_best(better):
+def _first_best(better: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     """The number of the best value: a later one wins if it is better, and NaN is better than nothing."""
 
-    def apply(*values):
+    def apply(*values: Any) -> NDArray[Any]:
         best, at = np.asarray(values[0]), np.zeros(np.broadcast_shapes(*map(np.shape, values)), np.int64)
         for number, value in enumerate(values[1:], 1):
             wins = better(value, best)
@@ -252,7 +257,7 @@ def _first_best(better):
     return apply
 
 
-ON_ARRAYS = {
+ON_ARRAYS: dict[str, Callable[..., Any]] = {
     **FOLD,
     "shl": _shifted(True),
     "shr": _shifted(False),
@@ -274,7 +279,7 @@ ON_ARRAYS = {
 WRAPPED = frozenset(("add", "sub", "mul", "neg", "abs", "shl", "floordiv"))
 
 
-def _element(array, indices):
+def _element(array: NDArray[Any], indices: list[NDArray[Any]]) -> Any:
     """Elements of a parameter."""
     if array.size == 0:
         return np.zeros(np.broadcast_shapes(*map(np.shape, indices)), array.dtype)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import keyword
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.types import CELL_TYPES
 from clgeom.errors import InvalidInput, short
 from clgeom.intake.arrays import c_name
+
+if TYPE_CHECKING:
+    from clgeom.dp.language.equation import Equation
 
 PARAMETER_TYPES = ("int8", "uint8", "int16", "uint16", "int32", "int64", "uint64", "float32", "float64")
 #: Names that parameters must not have: words of OpenCL C, and names that every cell's function uses.
@@ -87,7 +91,7 @@ class Parameter:
 # As users give them -----------------------------------------------------------------------------------------------
 
 
-def parameters_of(given) -> dict[str, Parameter]:
+def parameters_of(given: Any) -> dict[str, Parameter]:
     """The `parameters` parameter of Equation, checked."""
     instance(given, dict, "a dictionary of names and types", "parameters", caller="Equation")
     found = {name: parameter(name, what) for name, what in given.items()}
@@ -106,7 +110,7 @@ def require_c_name(name: Any, what: str) -> None:
         raise InvalidInput(f"{what} a name in C and in Python. Got {short(name)} instead.")
 
 
-def parameter(name: str, what) -> Parameter:
+def parameter(name: str, what: Any) -> Parameter:
     """A parameter from "int32", "int32[]" or "int32[,]"; a NumPy type stands for a scalar."""
     require_c_name(name, "A parameter's name must be")
     if name in RESERVED or name.startswith(RESERVED_STEMS):
@@ -142,7 +146,7 @@ def require_declared(names: list[str], known: tuple[str, ...], function: str, *,
         )
 
 
-def require_given(equation, given: dict, *, caller: str) -> None:
+def require_given(equation: Equation, given: Mapping[str, Any], *, caller: str) -> None:
     """Refuse a call without one of the equation's parameters."""
     for p in equation.parameters.values():
         if p.name not in given:
@@ -168,18 +172,18 @@ def declaration(name: str, value: Any = None) -> str:
 # In C -------------------------------------------------------------------------------------------------------------
 
 
-def names_of(p: Parameter, prefix="") -> list[str]:
+def names_of(p: Parameter, prefix: str = "") -> list[str]:
     """The C names of a parameter: its own, and those of its sizes."""
     sizes = ((), ("size",), ("rows", "columns"))[p.ndim]
     return [prefix + p.name, *(f"{prefix}{p.name}_{size}" for size in sizes)]
 
 
-def arguments(parameters: dict, prefix="") -> str:
+def arguments(parameters: Mapping[str, Parameter], prefix: str = "") -> str:
     """Parameters as arguments of a C call, after others."""
     return "".join(f", {name}" for p in parameters.values() for name in names_of(p, prefix))
 
 
-def declarations(parameters: dict, prefix="") -> str:
+def declarations(parameters: Mapping[str, Parameter], prefix: str = "") -> str:
     """Parameters as declared by a C function, after others."""
     declared = []
     for p in parameters.values():
@@ -189,6 +193,6 @@ def declarations(parameters: dict, prefix="") -> str:
     return "".join(f", {one}" for one in declared)
 
 
-def taken(parameters: dict) -> set[str]:
+def taken(parameters: Mapping[str, Parameter]) -> set[str]:
     """Names that variables of a cell's function must not have."""
     return {name for p in parameters.values() for name in names_of(p)} | RESERVED

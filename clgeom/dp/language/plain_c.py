@@ -15,10 +15,17 @@ from __future__ import annotations
 
 import copy
 import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from clgeom.dp.language import functions, trace, types
 from clgeom.dp.language.indexed import Cells, Values
 from clgeom.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from clgeom.dp.language.equation import Equation
+    from clgeom.dp.language.parameters import Parameter
+    from clgeom.dp.language.trace import Expr
 
 #: Most tokens of a text that is parsed: the parser and the writer of nodes recurse as deep as a text is nested.
 MOST_TOKENS = 300
@@ -38,14 +45,15 @@ class _Beyond(Exception):
     """A text has more than this parser takes."""
 
 
-def nodes_of(equation):
+def nodes_of(equation: Equation) -> Equation | None:
     """The equation itself if it is traced, its parsed twin if it is a simple one in C, else None. Cached."""
     if equation.traced:
         return equation
-    return equation.cache.get(("twin",), lambda: as_traced(equation))
+    twin: Equation | None = equation.cache.get(("twin",), lambda: as_traced(equation))
+    return twin
 
 
-def as_traced(equation):
+def as_traced(equation: Equation) -> Equation | None:
     """A twin of an equation in C that has nodes; None if the text is not a simple one."""
     if equation.cell.type != "int" or equation.decisions is not None or equation.helpers:
         return None
@@ -61,7 +69,7 @@ def as_traced(equation):
     return twin
 
 
-def expression_in_c(text, parameters):
+def expression_in_c(text: str, parameters: Mapping[str, Parameter]) -> Expr | None:
     """The node of a simple expression in C; None if it is not a simple one."""
     try:
         with types.Trace("int").active():
@@ -72,7 +80,7 @@ def expression_in_c(text, parameters):
         return None
 
 
-def _whole(value):
+def _whole(value: Expr) -> Expr:
     """The value if it has 32 bits: in C one longer operand makes the whole expression longer."""
     if value.type not in ("int", "bool"):
         raise _Beyond
@@ -82,10 +90,12 @@ def _whole(value):
 class _Reader:
     """A recursive-descent parser of one body."""
 
-    def __init__(self, text, parameters):
-        self.parameters, self.variables, self.tokens, at = parameters, {}, [], 0
-        self.tests = []  # of ifs that were passed
-        self.eager = []  # variables, which C computes where they stand
+    def __init__(self, text: str, parameters: Mapping[str, Parameter]) -> None:
+        self.parameters, at = parameters, 0
+        self.variables: dict[str, Expr] = {}
+        self.tokens: list[Any] = []
+        self.tests: list[Expr] = []  # of ifs that were passed
+        self.eager: list[Expr] = []  # variables, which C computes where they stand
         while text[at:].strip():
             found = TOKEN.match(text, at)
             if not found:
@@ -97,27 +107,27 @@ class _Reader:
         self.tokens += [None] * 3  # a statement begins with up to three words
         self.at = 0
 
-    def is_next(self, *marks):
+    def is_next(self, *marks: Any) -> bool:
         token = self.tokens[self.at]
         return token is not None and token.group(3) in marks
 
-    def take(self, mark):
+    def take(self, mark: str) -> None:
         if not self.is_next(mark):
             raise _Beyond
         self.at += 1
 
-    def word(self):
+    def word(self) -> str | None:
         """The next token, if it is a word."""
         token = self.tokens[self.at]
-        return token and token.group(2)
+        return None if token is None else str(token.group(2) or "") or None
 
-    def whole(self):
+    def whole(self) -> Expr:
         value = self.statements()
         if self.tokens[self.at] is not None:
             raise _Beyond
         return value
 
-    def statements(self):
+    def statements(self) -> Expr:
         """The value that the statements from here on return."""
         word = self.word()
         self.at += 1
@@ -148,13 +158,13 @@ class _Reader:
         self.eager.append(computed)
         return self.statements()
 
-    def ended(self):
+    def ended(self) -> Expr:
         """An expression and its semicolon."""
         value = trace.number(self.choice())
         self.take(";")
         return value
 
-    def choice(self):
+    def choice(self) -> Expr:
         test = self.binary(0)
         if not self.is_next("?"):
             return test
@@ -163,7 +173,7 @@ class _Reader:
         self.take(":")
         return functions.where(test, then, trace.number(self.choice()))
 
-    def binary(self, level):
+    def binary(self, level: int) -> Expr:
         if level == len(BINARY):
             return self.unary()
         left = self.binary(level + 1)
@@ -177,14 +187,14 @@ class _Reader:
             left = _whole(left)
         return left
 
-    def check_constants(self, op, left, right):
+    def check_constants(self, op: str, left: Expr, right: Expr) -> None:
         """Leave a sum or product of constants that goes beyond 32 bits to C, where it may be anything."""
         if op in ("add", "sub", "mul") and left.op == right.op == "const":
             low, high = types.LIMITS["int"]
             if not low <= trace.FOLD[op](left.data, right.data) <= high:
                 raise _Beyond
 
-    def unary(self):
+    def unary(self) -> Expr:
         if self.is_next("-"):
             self.take("-")
             return -trace.number(self.unary())
@@ -193,10 +203,10 @@ class _Reader:
             return trace.node("not", trace.condition(self.unary()), type="bool")
         return self.atom()
 
-    def atom(self):
+    def atom(self) -> Expr:
         return _whole(self.operand())
 
-    def operand(self):
+    def operand(self) -> Expr:
         token = self.tokens[self.at]
         if token is None:
             raise _Beyond
@@ -220,13 +230,13 @@ class _Reader:
             return functions.fold(name, *self.inside("(", ")", 2))
         raise _Beyond
 
-    def parameter(self, what):
+    def parameter(self, what: Any) -> Expr:
         if what.ndim == 0:
             return trace.node("parameter", type=what.type, data=what.name)
-        where = self.inside(*("[]" if what.ndim == 1 else "()"), what.ndim)
+        where = self.inside("[", "]", 1) if what.ndim == 1 else self.inside("(", ")", 2)
         return Values(what)[where]
 
-    def inside(self, opening, closing, count):
+    def inside(self, opening: str, closing: str, count: int) -> tuple[Any, ...]:
         self.take(opening)
         found = [trace.number(self.choice())]
         while self.is_next(","):

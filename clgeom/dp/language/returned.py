@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from clgeom.dp.language import trace, types
 from clgeom.dp.language.trace import Expr
 from clgeom.errors import InvalidInput
 
+if TYPE_CHECKING:
+    from clgeom.dp.language.traced import EquationBase
 
-def parts_of(result, equation):
+    pass
+
+
+def parts_of(result: Any, equation: EquationBase) -> tuple[Any, Any, Any]:
     """(value, choice or None, places of the choices of fields or None) of what the function of an equation returned.
 
     The choices of fields are digits of one number, in the order of the fields: that of field f is
@@ -21,7 +27,9 @@ def parts_of(result, equation):
         value, decision = result
     if fields:
         made = _by_field(value, equation, "values")
-        args = [_as_cell(trace.number(made[name]), cell, equation.name, name) for name, cell in fields.items()]
+        args: list[Any] = [
+            _as_cell(trace.number(made[name]), cell, equation.name, name) for name, cell in fields.items()
+        ]
         data = tuple((name, cell.fitted) for name, cell in fields.items())
         value = trace.Expr("record", tuple(args), "record", data)
     else:
@@ -33,7 +41,7 @@ def parts_of(result, equation):
     return value, decision, places
 
 
-def _by_field(given, equation, what) -> dict:
+def _by_field(given: Any, equation: EquationBase, what: Any) -> dict[str, Any]:
     """Values by the names of the fields, from a dictionary or a tuple in their order."""
     fields = equation.cell.fields
     if isinstance(given, tuple) and len(given) == len(fields):
@@ -47,7 +55,7 @@ def _by_field(given, equation, what) -> dict:
     return dict(given)
 
 
-def _as_cell(value, cell, name, field=None):
+def _as_cell(value: Expr, cell: Any, name: str, field: str | None = None) -> Expr:
     """The value in the type in which it is stored, or in a wider one that is fitted to it."""
     if value.type == cell.type:
         return value
@@ -59,16 +67,18 @@ def _as_cell(value, cell, name, field=None):
     return trace.convert(value, cell.type)
 
 
-def _choice(decision, equation):
+def _choice(decision: Expr, equation: EquationBase) -> Expr:
     decision = trace.number(decision)
     if decision.type not in types.LIMITS:
         raise InvalidInput(f"The choice that {equation.name} returns must be an integer.")
     return decision
 
 
-def _digits(choices, equation):
+def _digits(choices: dict[str, Expr], equation: EquationBase) -> Any:
     """One number with a digit for the choice of each field, and (place, count) of each digit."""
-    number, places, place = None, {}, 1
+    number: Any = None
+    places: dict[str, tuple[int, int]] = {}
+    place = 1
     for name, choice in choices.items():
         choice = _choice(choice, equation)
         count = count_of(choice)
@@ -84,7 +94,7 @@ def _digits(choices, equation):
     return number, places
 
 
-def count_of(decision: Expr):
+def count_of(decision: Expr) -> Any:
     """The number of values of a choice if its operators tell it, else None."""
     if decision.op in ("which_min", "which_max"):
         return len(decision.args)
@@ -98,7 +108,7 @@ def count_of(decision: Expr):
         first = count_of(decision.args[0])
         return first + decision.args[1].data if isinstance(first, int) else None
     if decision.op == "where":
-        counts = [count_of(arg) for arg in decision.args[1:]]
+        counts: list[Any] = [count_of(arg) for arg in decision.args[1:]]
         if None in counts:  # an index, or -1 for none
             known = [c for c, arg in zip(counts, decision.args[1:]) if arg.op != "const" or arg.data != -1]
             return "index" if known == ["index"] else None

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+
+if TYPE_CHECKING:
+    from clgeom.dp.language.parameters import Parameter
+    from clgeom.dp.language.trace import Expr
 
 #: The least and the largest int32.
 WHOLE = (-(2**31), 2**31 - 1)
@@ -10,7 +17,7 @@ WHOLE = (-(2**31), 2**31 - 1)
 SIDE = (0, 2**31 - 2)
 
 
-def fits(op, args, made: dict, parameters) -> bool:
+def fits(op: str, args: Any, made: dict[Any, Any], parameters: Mapping[str, Parameter]) -> bool:
     """Whether an operator of int32 operands never goes beyond int32.
 
     Parameters
@@ -22,16 +29,16 @@ def fits(op, args, made: dict, parameters) -> bool:
     parameters : dict of Parameter
     """
     low, high = _result(op, [_span(arg, made, parameters) for arg in args])
-    return WHOLE[0] <= low and high <= WHOLE[1]
+    return bool(WHOLE[0] <= low and high <= WHOLE[1])
 
 
-def _span(part, made, parameters):
+def _span(part: Expr, made: Any, parameters: Mapping[str, Parameter]) -> Any:
     if part not in made:
         made[part] = _found(part, made, parameters)
     return made[part]
 
 
-def _found(part, made, parameters):
+def _found(part: Expr, made: Any, parameters: Mapping[str, Parameter]) -> Any:
     op = part.op
     if op == "const":
         return part.data, part.data
@@ -52,7 +59,7 @@ def _found(part, made, parameters):
     return WHOLE
 
 
-def _result(op, spans):
+def _result(op: str, spans: Any) -> Any:
     low, high = spans[0]
     if op == "neg":
         return -high, -low

@@ -26,7 +26,7 @@ from clgeom.errors import short
 MOST_NODES = 20_000
 
 
-def widened(op, *args) -> tuple[Expr, ...]:
+def widened(op: str, *args: Any) -> tuple[Expr, ...]:
     """The operands of an operator of integers, as int64 where the equation asks for it; see `Trace`."""
     trace = traced.get()
     if trace is None or not trace.exact or widest(args) != "int":
@@ -210,16 +210,16 @@ for _names, _message in REFUSED.items():
 # Making nodes ---------------------------------------------------------------------------------------------------
 
 
-def node(op, *args, type=None, data=None) -> Expr:
+def node(op: str, *args: Any, type: str | None = None, data: float | str | None = None) -> Expr:
     """The node for this operator and these operands; an existing node of the trace if there is one."""
     type = type or widest(args)
     trace = traced.get()
     if trace is None:
         return Expr(op, args, type, data)
-    key = (op, tuple(map(id, args)), type, data, data.__class__)
+    key: tuple[Any, ...] = (op, tuple(map(id, args)), type, data, data.__class__)
     if op == "const":
         key = (op, type, repr(data))
-    found = trace.nodes.get(key)
+    found: Expr | None = trace.nodes.get(key)
     if found is None:
         if len(trace.nodes) >= MOST_NODES:
             raise mistake(
@@ -230,7 +230,7 @@ def node(op, *args, type=None, data=None) -> Expr:
 
 
 @contextlib.contextmanager
-def shared_index(new, lo, hi) -> Iterator[Expr]:
+def shared_index(new: Expr, lo: Expr, hi: Expr) -> Iterator[Expr]:
     """The index of a reduction over lo <= k < hi: the same one, of this name, for all that are equally deep inside
     others, so that a minimum and the index where it is are one loop."""
     trace = traced.get()
@@ -244,7 +244,7 @@ def shared_index(new, lo, hi) -> Iterator[Expr]:
         trace.depth -= 1
 
 
-def widest(args) -> str:
+def widest(args: Any) -> str:
     """The widest type of these nodes."""
     return TYPES[max(TYPES.index(arg.type) for arg in args)]
 
@@ -252,7 +252,7 @@ def widest(args) -> str:
 # Values as nodes ------------------------------------------------------------------------------------------------
 
 
-def constant(value, type=None) -> Expr:
+def constant(value: float | None, type: str | None = None) -> Expr:
     """A number as a node of the given type, by default the narrowest that holds it."""
     if isinstance(value, (bool, np.bool_)):
         return node("const", type="bool", data=bool(value))
@@ -274,7 +274,7 @@ def constant(value, type=None) -> Expr:
     raise mistake(f"A part of an equation must be {expected}. Got {short(value)} instead.")
 
 
-def expression(value, type=None) -> Expr:
+def expression(value: Any, type: str | None = None) -> Expr:
     """A value as a node; a plain number takes the given type if it fits."""
     if isinstance(value, Expr):
         return value
@@ -283,13 +283,13 @@ def expression(value, type=None) -> Expr:
     return constant(value, type)
 
 
-def number(value, type=None) -> Expr:
+def number(value: Any, type: str | None = None) -> Expr:
     """A value as a numeric node; conditions become 0 and 1."""
     value = expression(value, type)
     return convert(value, "int") if value.type == "bool" else value
 
 
-def operands(a, b) -> tuple[Expr, Expr]:
+def operands(a: Any, b: Any) -> tuple[Expr, Expr]:
     """Two values as numeric nodes; a plain number takes the type of the other."""
     type = a.type if isinstance(a, Expr) else b.type if isinstance(b, Expr) else None
     a, b = number(a, type), number(b, type)
@@ -298,13 +298,13 @@ def operands(a, b) -> tuple[Expr, Expr]:
     return a, b
 
 
-def condition(value) -> Expr:
+def condition(value: Any) -> Expr:
     """A value as a condition; a number holds where it is not 0."""
     value = expression(value)
     return value if value.type == "bool" else compare("ne", value, 0)
 
 
-def convert(value: Expr, type: str) -> Expr:
+def convert(value: Expr, type: str | None) -> Expr:
     """The node converted to this type."""
     if value.type == type:
         return value
@@ -319,7 +319,7 @@ def convert(value: Expr, type: str) -> Expr:
     return node("cast", value, type=type)
 
 
-def as_index(value, what) -> Expr:
+def as_index(value: Any, what: Any) -> Expr:
     """A value as an integer node, for use as an index."""
     value = expression(value)
     if value.type not in LIMITS:
@@ -350,13 +350,13 @@ FOLD = {
 }
 
 
-def folded(op, a, b, type) -> Expr:
+def folded(op: str, a: Any, b: Any, type: str) -> Expr:
     """The constant result of two integer constants, wrapped around in its type as on the device."""
     low, high = LIMITS[type]
     return node("const", type=type, data=low + (FOLD[op](a.data, b.data) - low) % (high - low + 1))
 
 
-def arithmetic(op, a, b) -> Expr:
+def arithmetic(op: str, a: Any, b: Any) -> Expr:
     """A sum, difference or product; steps added to an index are merged into one where they fit its type."""
     a, b = operands(a, b)
     if op == "mul" and widest((a, b)) == "int" and cell_type() in WIDE:
@@ -371,7 +371,7 @@ def arithmetic(op, a, b) -> Expr:
     if op in ("add", "sub") and b.op == "const" and a.type == type:
         step = b.data if op == "add" else -b.data
         if step == 0:
-            return a
+            return number(a)
         if a.op in ("add", "sub") and a.args[1].op == "const" and a.args[0].op in ("i", "j", "k", "index"):
             both = step + (a.args[1].data if a.op == "add" else -a.args[1].data)  # i - 1 + 1 is i
             if LIMITS[type][0] < both <= LIMITS[type][1]:
@@ -381,7 +381,7 @@ def arithmetic(op, a, b) -> Expr:
     return node(op, a, b)
 
 
-def divide(a, b) -> Expr:
+def divide(a: Any, b: Any) -> Expr:
     """A quotient of floats."""
     a, b = operands(a, b)
     if widest((a, b)) not in ("float", "double"):
@@ -391,7 +391,7 @@ def divide(a, b) -> Expr:
     return node("div", a, b)
 
 
-def whole(op, a, b) -> Expr:
+def whole(op: str, a: Any, b: Any) -> Expr:
     """A quotient rounded down, or its remainder."""
     a, b = operands(a, b)
     if widest((a, b)) not in LIMITS:
@@ -405,7 +405,7 @@ def whole(op, a, b) -> Expr:
     return node(op, a, b)
 
 
-def compare(op, a, b) -> Expr:
+def compare(op: str, a: Any, b: Any) -> Expr:
     """A comparison."""
     a, b = operands(a, b)
     if a.op == b.op == "const":
@@ -414,7 +414,7 @@ def compare(op, a, b) -> Expr:
     return node(op, a, b, type="bool")
 
 
-def logical(op, a, b) -> Expr:
+def logical(op: str, a: Any, b: Any) -> Expr:
     """Two conditions joined by "and" or "or"."""
     a, b = condition(a), condition(b)
     known = settled(op, a, b)
@@ -424,7 +424,7 @@ def logical(op, a, b) -> Expr:
 BITS = {"&": "bitand", "|": "bitor", "^": "bitxor"}
 
 
-def bitwise(symbol, a, b) -> Expr:
+def bitwise(symbol: str, a: Any, b: Any) -> Expr:
     """``& | ^`` of two conditions, which join them, or of two integers, bit by bit."""
     conditions = [_is_condition(value, symbol) for value in (a, b)]
     if all(conditions):
@@ -440,22 +440,22 @@ def bitwise(symbol, a, b) -> Expr:
     return node(BITS[symbol], a, b)
 
 
-def inverted(value) -> Expr:
+def inverted(value: Expr) -> Expr:
     """``~``: the negation of a condition, or of the bits of an integer."""
     if _is_condition(value, "~"):
         return node("not", condition(value), type="bool")
     return node("bitnot", expression(value))
 
 
-def _is_condition(value, symbol) -> bool:
+def _is_condition(value: Any, symbol: str) -> bool:
     """Whether a value is a condition; else it is an integer."""
     value = expression(value)
     if value.type not in ("bool", *LIMITS):
         raise mistake(f"'{symbol}' takes conditions or integers. Got a value of type {value.type} instead.")
-    return value.type == "bool"
+    return bool(value.type == "bool")
 
 
-def shift(symbol, a, b) -> Expr:
+def shift(symbol: str, a: Any, b: Any) -> Expr:
     """``<<`` and ``>>`` of integers, as in Python; a shift by the width of the type or more leaves the sign only."""
     a, b = operands(a, b)
     if widest((a, b)) not in LIMITS:
@@ -470,7 +470,7 @@ def shift(symbol, a, b) -> Expr:
     return node(op, convert(a, type), convert(b, type))
 
 
-def settled(op, a, b) -> Expr | None:
+def settled(op: str, a: Expr, b: Expr) -> Expr | None:
     """The value of "and" or "or" where a constant side decides it; else None."""
     for known, other in ((a, b), (b, a)):
         if known.op == "const":

@@ -39,8 +39,8 @@ class EquationBase:
     parameters: Mapping[str, Parameter]
     name: str
     traced: bool
-    value: Expr | None = None
-    decision: Expr | None = None
+    value: Any = None  # an Expr, None in C
+    decision: Any = None
     places: Mapping[str, tuple[int, int]] | None = None
 
     def _declare(self, name: str, dtype: DTypeLike, overflow: str | None, parameters: Any) -> None:

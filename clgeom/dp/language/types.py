@@ -5,6 +5,11 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import math
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from clgeom.dp.language.parameters import Parameter
 
 #: Types of expressions, from narrow to wide: the result of an operator has the wider type of its operands.
 TYPES = ("bool", "int", "long", "ulong", "float", "double")
@@ -14,7 +19,7 @@ WIDE = ("long", "ulong", "double")
 #: Types of cells by their names for users.
 CELL_TYPES = {"int32": "int", "int64": "long", "uint64": "ulong", "float32": "float", "float64": "double"}
 
-traced: contextvars.ContextVar = contextvars.ContextVar("clgeom_dp_trace", default=None)
+traced: contextvars.ContextVar[Any] = contextvars.ContextVar("clgeom_dp_trace", default=None)
 
 
 class Trace:
@@ -29,13 +34,16 @@ class Trace:
     parameters : dict of Parameter
     """
 
-    def __init__(self, cell: str, exact: bool = False, parameters=None):
-        self.cell, self.nodes, self.exact = cell, {}, exact
-        self.parameters, self.spans = parameters or {}, {}
-        self.indices, self.depth = {}, 0  # of reductions; how many are open, one inside the other
+    def __init__(self, cell: str, exact: bool = False, parameters: Mapping[str, Parameter] | None = None) -> None:
+        self.cell, self.exact = cell, exact
+        self.nodes: dict[Any, Any] = {}
+        self.parameters = parameters or {}
+        self.spans: dict[Any, Any] = {}
+        self.indices: dict[Any, Any] = {}
+        self.depth = 0  # how many reductions are open, one inside the other
 
     @contextlib.contextmanager
-    def active(self):
+    def active(self) -> Iterator[Any]:
         token = traced.set(self)
         try:
             yield self
@@ -46,13 +54,13 @@ class Trace:
 def cell_type() -> str | None:
     """The cell type of the equation being traced; None if there is none."""
     trace = traced.get()
-    return None if trace is None else trace.cell
+    return None if trace is None else str(trace.cell)
 
 
 def is_exact() -> bool:
     """Whether the equation being traced computes with int64 what may go beyond int32."""
     trace = traced.get()
-    return trace is not None and trace.exact
+    return bool(trace is not None and trace.exact)
 
 
 def float_type() -> str:
@@ -60,7 +68,7 @@ def float_type() -> str:
     return "double" if cell_type() == "double" else "float"
 
 
-def neutral(kind: str, type: str):
+def neutral(kind: str, type: str) -> float:
     """The value of an empty reduction: the largest value for "min", the smallest for "max", 0 for "sum"."""
     if kind == "sum":
         return 0

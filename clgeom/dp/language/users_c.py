@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from clgeom.arguments import instance, wrong
 from clgeom.core.messages import first_error
@@ -11,6 +13,9 @@ from clgeom.dp.analysis.dependences import Near
 from clgeom.dp.codegen.text import users_line
 from clgeom.dp.language.parameters import declaration
 from clgeom.errors import InvalidInput, KernelBuildError
+
+if TYPE_CHECKING:
+    from clgeom.dp.language.parameters import Parameter
 
 #: Comments, and literals of characters and texts, which may hold brackets.
 NOT_CODE = re.compile(r"""//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*\"""", re.DOTALL)
@@ -46,7 +51,7 @@ TOKENS = re.compile(r"\w+|[^\w\s]")
 def uncommented(source: str) -> str:
     """C without comments and with character literals as 0; line numbers stay."""
 
-    def instead(found):
+    def instead(found: Any) -> str:
         return "0" if found.group()[0] in "'\"" else "\n" * found.group().count("\n") + " "
 
     return NOT_CODE.sub(instead, source)
@@ -55,7 +60,7 @@ def uncommented(source: str) -> str:
 # Checks -----------------------------------------------------------------------------------------------------------
 
 
-def c_text(source, *, caller, name, empty=False) -> str:
+def c_text(source: str, *, caller: str, name: str, empty: bool = False) -> str:
     """The user's C text, validated; `empty`: it may be empty."""
     instance(source, str, "OpenCL C text", name, caller=caller)
     source = source.replace("\r\n", "\n")
@@ -94,12 +99,12 @@ def c_text(source, *, caller, name, empty=False) -> str:
     return source.rstrip()
 
 
-def shown(line):
+def shown(line: str) -> str:
     """A line as messages show it, cut to 80 characters."""
     return line.strip() if len(line.strip()) <= 80 else f"{line.strip()[:77]}..."
 
 
-def _check_length(bare, *, caller, name):
+def _check_length(bare: str, *, caller: str, name: str) -> None:
     """Refuse texts that are too long for compilers."""
     total = longest = here = 0
     for found in TOKENS.finditer(bare):
@@ -114,7 +119,7 @@ def _check_length(bare, *, caller, name):
             raise wrong(name, caller, expected, f"{count:,}", verb="have", hint="Write a loop.")
 
 
-def body_and_kind(source) -> tuple[str, bool]:
+def body_and_kind(source: str) -> tuple[str, bool]:
     """The text of an equation, and whether it is an expression; else it is statements that end with a return."""
     source = body = c_text(source, caller="Equation", name="what")
     bare = uncommented(source)
@@ -128,7 +133,7 @@ def body_and_kind(source) -> tuple[str, bool]:
     return body, True
 
 
-def _last_semicolon(source):
+def _last_semicolon(source: str) -> int:
     """The position of the last semicolon outside comments and literals."""
     hidden = [found.span() for found in NOT_CODE.finditer(source)]
     places = [match.start() for match in re.finditer(";", source)]
@@ -138,21 +143,21 @@ def _last_semicolon(source):
 # Reads and calls --------------------------------------------------------------------------------------------------
 
 
-def near_of(body) -> Near | None:
+def near_of(body: str) -> Near | None:
     """The dependences of a text that reads only at i and j plus constants, else None."""
     bare = uncommented(body)
     if OWN_INDEX.search(bare):
         return None  # an own i or j hides the cell's
-    offsets = []
+    offsets: list[Any] = []
     for pair in _pairs(bare, "M"):
-        found = [OFFSET.match(argument) for argument in pair or ()]
+        found: list[Any] = [OFFSET.match(argument) for argument in pair or ()]
         if not found or any(f is None or f.group(1) != axis for f, axis in zip(found, "ij")):
             return None
         offsets.append(tuple(int((f.group(2) or "+") + (f.group(3) or "0")) for f in found))
     return Near(tuple(offsets))
 
 
-def reads_in_c(body, parameters) -> list[tuple]:
+def reads_in_c(body: str, parameters: Mapping[str, Parameter]) -> list[tuple[Any, ...]]:
     """The row and the column of every read of a text, as text; None where they cannot be found."""
     bare = uncommented(body)
     if OWN_NAME.search(bare) and any(name in {"i", "j", "n", "m", *parameters} for name in OWN_NAME.findall(bare)):
@@ -160,24 +165,25 @@ def reads_in_c(body, parameters) -> list[tuple]:
     return [tuple(pair or (None, None)) for pair in _pairs(bare, "M")]
 
 
-def has_loop(source) -> bool:
+def has_loop(source: str) -> bool:
     """Whether the text has a loop."""
     return bool(re.search(r"\b(for|while|do|goto)\b", uncommented(source)))
 
 
-def _pairs(bare, names):
+def _pairs(bare: str, names: str) -> Iterator[Any]:
     """The two arguments of every call of these functions; None where there are not two."""
     for match in re.finditer(rf"\b(?:{names})\b", bare):
         arguments = _arguments(bare, match.end())
         yield arguments if arguments is not None and len(arguments) == 2 else None
 
 
-def _arguments(bare, at):
+def _arguments(bare: str, at: int) -> list[str] | None:
     """The arguments of a call whose opening bracket comes next."""
     rest = bare[at:].lstrip()
     if not rest.startswith("("):
         return None
-    depth, start, found = 0, 1, []
+    depth, start = 0, 1
+    found: list[str] = []
     for place, mark in enumerate(rest):
         if mark in "([":
             depth += 1
@@ -192,7 +198,7 @@ def _arguments(bare, at):
 
 
 @contextlib.contextmanager
-def users_errors(source: str, *, name: str):
+def users_errors(source: str, *, name: str) -> Iterator[Any]:
     """Turn a build error into one that shows the user's own line and the compiler's message."""
     try:
         yield
@@ -201,7 +207,7 @@ def users_errors(source: str, *, name: str):
         said = next((part for part in log if users_line(error.source, part)), None)
         place = line = ""
         if said is not None:
-            where, number = users_line(error.source, said)
+            where, number = users_line(error.source, said) or ("", 1)
             line = shown(source.splitlines()[number - 1]) if where == "equation" else ""
             place = f": line {number} of the {where}{': ' * bool(line)}{line}"
         said_first = first_error(said or error.log)

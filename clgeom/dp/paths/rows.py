@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,11 @@ from clgeom.dp.codegen import cuts
 from clgeom.dp.fills import Fill, too_large
 from clgeom.dp.table.decisions import bits_of, new_packed, packed_pitch
 from clgeom.dp.table.table import CellStore, Filled
+from clgeom.intake.typing import NDArray
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
+    from clgeom.core.policies import Policy
 
 NAME = "rows"
 FUSED, DIRECT = "dp/paths/rows_fused", "dp/paths/rows_direct"
@@ -49,12 +54,17 @@ LAUNCH_GPU, ROW_GPU, ITEM_GPU = 5e-6, 2e-7, 1e-10
 
 def step_of(fill: Fill) -> int | None:
     """-1 when every read is in the row above, 1 when in the row below, else None."""
-    reach = fill.equation.reach
+    reach: Any = fill.equation.reach
     if isinstance(reach, Row):
         return reach.step
     if isinstance(reach, Near) and {di for di, _ in reach.offsets} in ({-1}, {1}):
         return reach.offsets[0][0]
     return None
+
+
+def is_flipped(fill: Fill) -> bool:
+    """Whether the last row is filled first."""
+    return step_of(fill) == 1
 
 
 def obstacle(fill: Fill) -> str | None:
@@ -74,7 +84,7 @@ def obstacle(fill: Fill) -> str | None:
     return too_large(fill, nbytes)
 
 
-def _pitch(m):
+def _pitch(m: int) -> int:
     return ceil_div(m, ALIGN) * ALIGN
 
 
@@ -86,12 +96,12 @@ class Launches(NamedTuple):
 
     direct: np.ndarray
     row: np.ndarray
-    count: np.ndarray
+    count: np.ndarray  # type: ignore[assignment]  # not the method of tuples
     left: np.ndarray
     right: np.ndarray
 
     @classmethod
-    def of_rows(cls, n: int, each: int = 1):
+    def of_rows(cls, n: int, each: int = 1) -> Any:
         """Launches of `each` whole rows, without margins."""
         row = np.arange(0, n, each)
         none = np.zeros(len(row), np.int64)
@@ -101,7 +111,7 @@ class Launches(NamedTuple):
 def reaches_of(fill: Fill) -> tuple[np.ndarray, np.ndarray]:
     """Largest dependence offsets of each row to the left and to the right, in the order of filling."""
     n, m = fill.shape
-    reach = fill.equation.reach
+    reach: Any = fill.equation.reach
     if isinstance(reach, Near):
         columns = [dj for _, dj in reach.offsets]
         left, right = np.full(n, -min(columns)), np.full(n, max(columns))
@@ -113,7 +123,7 @@ def reaches_of(fill: Fill) -> tuple[np.ndarray, np.ndarray]:
     return np.clip(left, 0, UNBOUNDED), np.clip(right, 0, UNBOUNDED)
 
 
-def in_parts(groups, most: int):
+def in_parts(groups: NDArray[Any], most: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Launches cut into parts of at most `most` groups: (index of launch, first group, groups) of each."""
     parts = -(-groups // most)
     which = np.repeat(np.arange(len(groups)), parts)
@@ -121,7 +131,9 @@ def in_parts(groups, most: int):
     return which, first, np.minimum(groups[which] - first, most)
 
 
-def launches(left, right, margin: int, guards, most: int = MOST_ROWS) -> Launches:
+def launches(
+    left: NDArray[Any], right: NDArray[Any], margin: int, guards: tuple[int, int], most: int = MOST_ROWS
+) -> Launches:
     """Launches of as many rows as the margins allow, at most `most`; rows that read beyond the guards go one by one."""
     n = len(left)
     rows = np.arange(n)
@@ -159,13 +171,14 @@ def fill_table(fill: Fill) -> Filled:
     near = isinstance(fill.equation.reach, Near)
     plan, last_slot = fill.planned(("rows",), planned) if near else planned()
     pitch, keep, bits = _pitch(m), fill.keep == "table", bits_of(fill)
-    buffers = {"cells": launch.allocate(session, (n if keep else 2) * pitch * dtype.itemsize)}
+    buffers: dict[str, Any] = {"cells": launch.allocate(session, (n if keep else 2) * pitch * dtype.itemsize)}
     table = CellStore(session, (buffers["cells"],), dtype, fill.shape, "ROWS", pitch=pitch) if keep else None
-    decisions = new_packed(fill, bits, multiple=ALIGN, flip_rows=step_of(fill) > 0) if bits else None
+    decisions = new_packed(fill, bits, multiple=ALIGN, flip_rows=is_flipped(fill)) if bits else None
     if decisions is not None:
         buffers["decisions"] = decisions.buffer
     result = fill.run(plan, **buffers)
-    last = corner = None
+    last: Any = None
+    corner = None
     if table is None:
         last = LastRow(session, result["cells"], dtype, m, last_slot * pitch)
         corner = last[fill.pattern.corner(n, m)[1]]
@@ -177,25 +190,25 @@ def fill_table(fill: Fill) -> Filled:
 class LastRow:
     """The row completed last, in device memory: copied when it is asked for."""
 
-    session: object
-    buffer: object
-    dtype: np.dtype
+    session: Session
+    buffer: Any
+    dtype: np.dtype[Any]
     count: int
     start: int
 
-    def __getitem__(self, j: int):
+    def __getitem__(self, j: int) -> Any:
         return launch.read(self.session, self.buffer, self.dtype, 1, self.start + j)[0]
 
-    def copy(self) -> np.ndarray:
+    def copy(self) -> Any:
         return launch.read(self.session, self.buffer, self.dtype, self.count, self.start)
 
 
 class Rows:
     """The launches of a fill."""
 
-    def __init__(self, fill: Fill):
-        self.fill, self.flip = fill, step_of(fill) > 0
-        self.pitch, self.keep, self.bits = _pitch(fill.shape[1]), fill.keep == "table", bits_of(fill)
+    def __init__(self, fill: Fill) -> None:
+        self.fill, self.flip = fill, is_flipped(fill)
+        self.pitch, self.keep, self.bits = _pitch(fill.shape[1]), fill.keep == "table", bits_of(fill) or 0
         self.last_slot = 0
         self.params = {**fill.params, "equation": fill.text(), "flip_rows": self.flip, "bits": self.bits}
 
@@ -212,7 +225,7 @@ class Rows:
     def right(self) -> np.ndarray:
         return self.reaches[1]
 
-    def slots(self, parts: Launches):
+    def slots(self, parts: Launches) -> tuple[NDArray[Any], NDArray[Any]]:
         """Slots of the row that each launch reads and of the last one that it fills: in the table, or in two rows."""
         if not self.keep:
             at = np.arange(len(parts.row))
@@ -221,7 +234,7 @@ class Rows:
         places = np.maximum(parts.row - 1, 0), parts.row + parts.count - 1
         return tuple(self.fill.shape[0] - 1 - at for at in places) if self.flip else places
 
-    def step(self, kernel, policy, args, params, rows):
+    def step(self, kernel: str, policy: Policy, args: Any, params: dict[Any, Any], rows: int) -> Step:
         """A step with the fill's choices and parameters."""
         n, m = self.fill.shape
         if self.bits:
@@ -231,7 +244,7 @@ class Rows:
         params = {**self.params, **params}
         return Step(kernel, policy, (*args, *self.fill.arguments), 1, params, moved, self.fill.options)
 
-    def on_gpu(self, direct, fused):
+    def on_gpu(self, direct: Policy, fused: Policy) -> list[Series]:
         """Launches for GPUs: fused rows in local memory where their margins allow it, else direct rows."""
         n, m = self.fill.shape
         fused, guards, margin = shape_of(self.fill, fused, self.left, self.right)
@@ -244,7 +257,7 @@ class Rows:
             direct_, row, count, left, right = (values[begin:end] for values in parts)
             places = [slot[begin:end] for slot in slots]
             if direct_[0]:
-                args = (np.int32(n), np.int32(m), *(zero,) * 4, "cells", "cells", np.int32(self.pitch))
+                args: Any = (np.int32(n), np.int32(m), *(zero,) * 4, "cells", "cells", np.int32(self.pitch))
                 step = self.step(DIRECT, direct, args, {}, len(row))
                 groups = np.full(len(row), ceil_div(m, direct.tile))
                 which, first, groups = in_parts(groups, max(most // direct.tile, 1))
@@ -259,7 +272,7 @@ class Rows:
             series.append(Series(step, tuple(range(2, 2 + values.shape[1])), values, groups))
         return series
 
-    def on_cpu(self, policy):
+    def on_cpu(self, policy: Policy) -> list[Series]:
         """Launches for CPUs: several rows each, by work-items that share the columns, or by one if that is faster."""
         fill, (n, m) = self.fill, self.fill.shape
         items = max(policy.groups_per_unit, 1) * fill.session.profile.compute_units
@@ -273,9 +286,9 @@ class Rows:
             parts = Launches.of_rows(n, max(min(max(MOST_ROWS, CELLS_PER_LAUNCH // m), alone // m), 1))
         else:
             parts = launches(self.left, self.right, margin, (margin, margin), max(most // m, 1))
-        groups = min(ceil_div(m, core), max(most // core, 1))
+        together = min(ceil_div(m, core), max(most // core, 1))
         width = core + 2 * (margin + ALIGN) + 2 * margin
-        scratch = Scratch("scratch", fill.equation.dtype, groups * 3 * width)
+        scratch = Scratch("scratch", fill.equation.dtype, together * 3 * width)
         args = (
             np.int32(n),
             np.int32(m),
@@ -290,12 +303,12 @@ class Rows:
             scratch,
         )
         values = np.stack([parts.row, parts.count, parts.left, parts.right, *self.slots(parts)], axis=1)
-        which, first, groups = in_parts(np.full(len(values), ceil_div(m, core)), groups)
+        which, first, groups = in_parts(np.full(len(values), ceil_div(m, core)), together)
         step = self.step(DIRECT, policy, args, {"loops": loops}, n)
         values = np.concatenate([first[:, None], values[which]], axis=1)
         return [Series(step, tuple(range(2, 9)), values, groups)]
 
-    def _parts_cost(self, core, margin, items, loops) -> bool:
+    def _parts_cost(self, core: int, margin: int, items: int, loops: str) -> bool:
         """Whether columns in parts, with margins, cost more time in launches than they save."""
         n, m = self.fill.shape
         far = int(((self.left > margin) | (self.right > margin)).sum())
@@ -305,7 +318,9 @@ class Rows:
         return saved / CELLS_PER_SECOND[0 if loops else 1] < count * LAUNCH_SECONDS
 
 
-def shape_of(fill, policy, left, right):
+def shape_of(
+    fill: Fill, policy: Policy, left: NDArray[Any], right: NDArray[Any]
+) -> tuple[Policy, tuple[int, int], int]:
     """A policy whose tiles fit in local memory, the columns to read on each side of a tile, and the largest margin.
 
     Of the tiles that fit, those with the least estimated time: small ones for narrow tables, so that the whole device
@@ -316,7 +331,7 @@ def shape_of(fill, policy, left, right):
     room = min(fill.session.profile.local_mem_bytes, LOCAL_BYTES)
     sums = [int(np.minimum(side, m).sum()) for side in (left, right)]
 
-    def seconds(policy):
+    def seconds(policy: Policy) -> float:
         margin = max(policy.tile // MARGIN, 1)
         count = max(n / MOST_ROWS, *(total / margin for total in sums))
         core = policy.tile - min(sum(sums) / count, 2 * margin)
@@ -336,4 +351,4 @@ def shape_of(fill, policy, left, right):
         guards.append(min(next((size for size in GUARDS if near <= size), margin), margin))
     while sum(guards) > (room - policy.tile * each) // fill.equation.dtype.itemsize:
         guards[guards.index(max(guards))] //= 2
-    return policy, tuple(guards), margin
+    return policy, (guards[0], guards[1]), margin

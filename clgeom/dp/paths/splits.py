@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +27,10 @@ from clgeom.dp.language.types import neutral
 from clgeom.dp.paths.rows import in_parts
 from clgeom.dp.table.table import CellStore, Filled
 from clgeom.intake.arrays import c_name
+
+if TYPE_CHECKING:
+    from clgeom.core.policies import Policy
+    from clgeom.dp.language.trace import Expr
 
 NAME = "splits"
 EMPTY, PRODUCT, FINISH = "dp/paths/split_empty", "dp/paths/split_product", "dp/paths/split_finish"
@@ -100,13 +105,13 @@ class Frame:
     def layout(self) -> str:
         return "COLUMNS" if self.turned else "ROWS"
 
-    def store(self, fill: Fill, buffer, dtype, *, index=False) -> CellStore:
+    def store(self, fill: Fill, buffer: Any, dtype: np.dtype[Any], *, index: bool = False) -> CellStore:
         """Cells in this frame's order as the caller's table."""
         pitch = None if self.turned else self.pitch
         return CellStore(fill.session, (buffer,), dtype, fill.shape, self.layout, pitch=pitch, index=index)
 
 
-def _offset(expr, axis):
+def _offset(expr: Expr, axis: str) -> int | None:
     """c for an expression that is `axis` + c, else None."""
     total = affine(expr)
     if total is None or {atom.op for atom in total if atom is not None} != {axis}:
@@ -118,7 +123,7 @@ def _offset(expr, axis):
 def obstacle(fill: Fill) -> str | None:
     """Why this path does not apply; None if it does."""
     frame, reach = Frame.of(fill), fill.equation.reach
-    if frame is None or reach.outer:
+    if frame is None or not isinstance(reach, Split) or reach.outer:
         return f"it reads {reach} with the pattern {fill.pattern.name}, not splits with SONE or NESO"
     if fill.layout not in (None, frame.layout):
         return f"the layout is {fill.layout}, not {frame.layout}"
@@ -135,7 +140,7 @@ def obstacle(fill: Fill) -> str | None:
     return too_large(fill, max(n * frame.pitch, ceil_div(n, tile) * tile * tile) * max(fill.equation.dtype.itemsize, 4))
 
 
-def shapes_of(fill: Fill):
+def shapes_of(fill: Fill) -> tuple[int, Policy, Policy]:
     """Side of the tiles, and the policies of the product and of the tiles' own splits."""
     n, m = fill.shape
     product, finish = (select(fill.session.profile, kernel, fill.equation.dtype, n * m) for kernel in (PRODUCT, FINISH))
@@ -154,9 +159,10 @@ def shapes_of(fill: Fill):
     return tile, replace(product, wg_size=side * side, items_per_thread=items), finish
 
 
-def finish_bytes(fill: Fill, tile: int, finish) -> int:
+def finish_bytes(fill: Fill, tile: int, finish: Policy) -> int:
     """Bytes of local memory that `split_finish` needs with both triangles beside a tile."""
-    itemsize = np.dtype(NUMPY[fill.equation.reach.node.type]).itemsize
+    reach: Any = fill.equation.reach
+    itemsize = np.dtype(NUMPY[reach.node.type]).itemsize
     return 2 * tile * (tile + 1) * itemsize + max(finish.wg_size, tile) * (itemsize + 4)
 
 
@@ -165,10 +171,10 @@ def fill_table(fill: Fill) -> Filled:
     session, equation, dtype = fill.session, fill.equation, fill.equation.dtype
     plan, frame = fill.planned(("splits",), lambda: _planned(fill))
     cells = frame.shape[0] * frame.pitch
-    buffers = {"table": launch.allocate(session, cells * dtype.itemsize)}
+    buffers: dict[str, Any] = {"table": launch.allocate(session, cells * dtype.itemsize)}
     table, decisions = frame.store(fill, buffers["table"], dtype), None
     if _is_decided(fill):
-        kind = equation.decision_dtype(fill.shape)
+        kind: Any = equation.decision_dtype(fill.shape)
         buffers["decisions"] = launch.allocate(session, cells * kind.itemsize)
         decisions = frame.store(fill, buffers["decisions"], kind, index=equation.decisions == "index")
     fill.run(plan, **buffers)
@@ -190,7 +196,8 @@ def _is_decided(fill: Fill) -> bool:
 def _planned(fill: Fill) -> tuple[Plan, Frame]:
     """The plan of the launches, and the frame."""
     session, equation, dtype = fill.session, fill.equation, fill.equation.dtype
-    frame, reach = Frame.of(fill), equation.reach
+    frame: Any = Frame.of(fill)  # None only where the path does not apply
+    reach: Any = equation.reach
     n, m = frame.shape
     tile, product, finish = shapes_of(fill)
     decided = _is_decided(fill)
@@ -244,7 +251,7 @@ def _planned(fill: Fill) -> tuple[Plan, Frame]:
     return Plan(*steps), frame
 
 
-def diagonals_of(fill: Fill, shape, tile: int, serial: bool) -> list[tuple[int, int]]:
+def diagonals_of(fill: Fill, shape: tuple[int, int], tile: int, serial: bool) -> list[tuple[int, int]]:
     """(tiles, parts of their products) of each diagonal of tiles from the main one upwards."""
     rows, columns = (ceil_div(side, tile) for side in shape)
     wanted = GROUPS_PER_UNIT * fill.session.profile.compute_units
@@ -261,13 +268,15 @@ def diagonals_of(fill: Fill, shape, tile: int, serial: bool) -> list[tuple[int, 
 
 def most_tiles(fill: Fill, diagonal: int, tile: int) -> int:
     """Most tiles of a diagonal for one launch, so that it does not take long."""
-    each = (diagonal + 1) * tile**3 * (1 + _nodes(fill.equation.reach.term) / 8)
+    reach: Any = fill.equation.reach
+    each = (diagonal + 1) * tile**3 * (1 + _nodes(reach.term) / 8)
     return max(int(SPLITS * fill.session.profile.compute_units / each), 1)
 
 
 def leaves_parameters(fill: Fill, frame: Frame) -> bool:
     """Whether the term may index a parameter out of range where no cell needs it: then indices are clamped."""
-    term = fill.equation.reach.term
+    reach: Any = fill.equation.reach
+    term = reach.term
     if term is None:
         return False
     n, m = fill.shape
@@ -287,13 +296,13 @@ def leaves_parameters(fill: Fill, frame: Frame) -> bool:
 
 
 @functools.lru_cache(maxsize=64)
-def _nodes(term) -> int:
+def _nodes(term: Expr | None) -> int:
     """The number of nodes of a term, 0 for none."""
     return 0 if term is None else sum(1 for _ in walk(term))
 
 
 @functools.lru_cache(maxsize=64)
-def _indices(term) -> tuple:
+def _indices(term: Expr) -> tuple[Any, ...]:
     """(parameter, axis, index as an affine sum or None) of each index of a parameter in a term."""
     loads = [part for part in walk(term) if part.op == "load"]
     return tuple((part.data, axis, affine(index)) for part in loads for axis, index in enumerate(part.args))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,10 @@ from clgeom.dp.table.decisions import PackedStore, bits_of, new_packed
 from clgeom.dp.table.table import MOST_CHUNKS, CellStore, Filled, new_store
 from clgeom.errors import DependencyError, EquationWarning, IntegerOverflow, InvalidInput, KernelBuildError, warn
 from clgeom.intake.arrays import c_name
+from clgeom.intake.typing import NDArray
+
+if TYPE_CHECKING:
+    from clgeom.dp.language.equation import Equation
 
 NAME = "stages"
 KERNEL, WIDE = "dp/paths/fill_stage", "dp/paths/wide_stage"
@@ -50,10 +54,10 @@ def is_quickest(fill: Fill) -> bool:
     by_rows, equation = fill.pattern.kind == "rows", fill.equation
     if policy.variant == "serial" and by_rows and equation.traced and equation.reach_proven:
         return False  # an item of `rows` does the same, in vectors
-    return fill.shape[by_rows] <= policy.tile
+    return bool(fill.shape[by_rows] <= policy.tile)
 
 
-def _policy(fill):
+def _policy(fill: Fill) -> Any:
     return select(fill.session.profile, KERNEL, fill.equation.dtype, fill.shape[0] * fill.shape[1])
 
 
@@ -79,7 +83,7 @@ def fill_table(fill: Fill) -> Filled:
     decisions = None
     if fill.equation.decisions is not None and fill.keep in ("table", "decisions"):
         decisions = _new_decisions(fill, layout)
-    kept = Scratch("kept", dtype, n if fill.pattern.last_is_column else m) if ring else None
+    kept: Any = Scratch("kept", dtype, n if fill.pattern.last_is_column else m) if ring else None
     result = run_stages(fill, policy, store, decisions, kept, ring)
     last = None
     if ring:
@@ -98,13 +102,15 @@ def fill_table(fill: Fill) -> Filled:
     )
 
 
-def _new_decisions(fill: Fill, layout):
+def _new_decisions(fill: Fill, layout: str) -> CellStore | PackedStore:
     """Memory for choices: an integer for each, or a few bits where integers would need more than one buffer."""
     n, m = fill.shape
-    kind, bits = fill.equation.decision_dtype(fill.shape), bits_of(fill)
+    kind: Any = fill.equation.decision_dtype(fill.shape)
+    bits = bits_of(fill)
     if fill.keep == "decisions" and bits in (1, 2, 4) and n * m > fill.session.profile.max_alloc_bytes:
         packed = new_packed(fill, bits, multiple=32 // bits, flip_rows=False)
-        launch.fill(fill.session, packed.buffer, np.uint32(0), n * packed.pitch // 4)
+        buffer: Any = packed.buffer
+        launch.fill(fill.session, buffer, np.uint32(0), n * packed.pitch // 4)
         return packed
     index = fill.equation.decisions == "index"
     return new_store(
@@ -112,12 +118,13 @@ def _new_decisions(fill: Fill, layout):
     )
 
 
-def _bring_lines(fill: Fill, buffer, ring, width) -> None:
+def _bring_lines(fill: Fill, buffer: Any, ring: int, width: Any) -> None:
     """Write the last lines that are given to the memory of a fill that holds only a few lines."""
     size = fill.equation.dtype.itemsize
-    for stage in range(max(fill.initial.first, fill.start - ring + 1), fill.start):
+    initial: Any = fill.initial
+    for stage in range(max(initial.first, fill.start - ring + 1), fill.start):
         number = fill.stages - 1 - stage if fill.pattern.reverse else stage
-        line = fill.initial.line(fill, stage)
+        line = initial.line(fill, stage)
         given = launch.allocate(fill.session, line.nbytes)
         launch.write(fill.session, given, line)
         launch.copy(fill.session, given, buffer, width * size, at=number % ring * width * size)
@@ -142,11 +149,18 @@ def ring_of(fill: Fill) -> int:
     return depth + 1 if depth + 1 < fill.stages else 0
 
 
-def _stages_between(pattern: Pattern, di, dj):
+def _stages_between(pattern: Pattern, di: Any, dj: Any) -> Any:
     return {"rows": di, "columns": dj, "nose": di + dj, "sone": dj - di}[pattern.kind]
 
 
-def run_stages(fill: Fill, policy, store, decisions, kept, ring):
+def run_stages(
+    fill: Fill,
+    policy: Policy,
+    store: CellStore,
+    decisions: CellStore | PackedStore | None,
+    kept: Scratch | None,
+    ring: int,
+) -> Result:
     """Run all stages of a fill; raise the error for a trapped fault."""
     try:
         return _run_stages(fill, policy, store, decisions, kept, ring)
@@ -162,7 +176,15 @@ def run_stages(fill: Fill, policy, store, decisions, kept, ring):
         return found
 
 
-def _run_stages(fill: Fill, policy, store, decisions, kept, ring, trapped=True) -> Result:
+def _run_stages(
+    fill: Fill,
+    policy: Policy,
+    store: CellStore,
+    decisions: CellStore | PackedStore | None,
+    kept: Scratch | None,
+    ring: int,
+    trapped: bool = True,
+) -> Result:
     def planned() -> tuple[Plan, OneStep]:
         whole = one_step(fill, policy, store, decisions, kept, ring, trapped=trapped)
         return _plan(fill, policy, whole), whole
@@ -196,10 +218,20 @@ class OneStep(NamedTuple):
 
     step: Step
     indices: tuple[int, ...]
-    faults: Scratch | None
+    faults: Any
 
 
-def one_step(fill: Fill, policy, store, decisions, kept, ring, *, trial=False, trapped=True) -> OneStep:
+def one_step(
+    fill: Fill,
+    policy: Policy,
+    store: CellStore,
+    decisions: CellStore | PackedStore | None,
+    kept: Scratch | None,
+    ring: int,
+    *,
+    trial: bool = False,
+    trapped: bool = True,
+) -> OneStep:
     """The step that fills stages. `trial`: trap as the check before a fill."""
     n, m = fill.shape
     checks = "trial" if trial else "all" if fill.check else None
@@ -240,7 +272,13 @@ def one_step(fill: Fill, policy, store, decisions, kept, ring, *, trial=False, t
     return OneStep(step, indices, faults)
 
 
-def memory_of(fill: Fill, whole: OneStep, store, decisions=None, kept=None) -> dict[str, Any]:
+def memory_of(
+    fill: Fill,
+    whole: OneStep,
+    store: CellStore,
+    decisions: CellStore | PackedStore | None = None,
+    kept: Scratch | None = None,
+) -> dict[str, Any]:
     """The buffers of a step: those of the stores, and new ones for the line that is kept and for faults."""
     buffers = _pointers(store, "dp_t") | ({} if decisions is None else _pointers(decisions, "dp_d"))
     if kept is not None:
@@ -252,7 +290,7 @@ def memory_of(fill: Fill, whole: OneStep, store, decisions=None, kept=None) -> d
     return buffers
 
 
-def raise_first(fill: Fill, whole: OneStep, result, buffers, known=1) -> None:
+def raise_first(fill: Fill, whole: OneStep, result: Any, buffers: dict[str, Any], known: int = 1) -> None:
     """Raise the error for the first fault that checked stages have noted, if there is one."""
     stage, index = result.read(whole.faults)[:2].tolist()
     if stage:
@@ -264,19 +302,19 @@ def raise_first(fill: Fill, whole: OneStep, result, buffers, known=1) -> None:
         raise fault(fill, fill.pattern.cell(stage - 1, index, *fill.shape), kind, a, b)
 
 
-def _chunking(store, chunks, shift):
+def _chunking(store: CellStore, chunks: str, shift: str) -> dict[str, Any]:
     several = len(store.buffers) > 1
     return {chunks: MOST_CHUNKS if several else 1, shift: store.shift if several else 0}
 
 
-def _pointers(store, stem: str) -> dict[str, Any]:
+def _pointers(store: CellStore | PackedStore, stem: str) -> dict[str, Any]:
     """The buffers of a store by the names of its pointers; those beyond its buffers repeat the first."""
     buffers = (store.buffer,) if isinstance(store, PackedStore) else store.buffers
     count = 1 if len(buffers) == 1 else MOST_CHUNKS
     return {f"{stem}{i}": buffers[i if i < len(buffers) else 0] for i in range(count)}
 
 
-def counts_of(fill: Fill, begin, end):
+def counts_of(fill: Fill, begin: int, end: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """The stages begin <= s < end, and how many cells each has."""
     n, m = fill.shape
     stages = np.arange(begin, end, dtype=np.int64)
@@ -285,7 +323,7 @@ def counts_of(fill: Fill, begin, end):
     return stages, np.minimum(np.minimum(stages + 1, fill.stages - stages), min(n, m))
 
 
-def shares(fill: Fill, group):
+def shares(fill: Fill, group: Policy) -> list[tuple[bool, int, int]]:
     """(wide, begin, end) of ranges of stages. Wide: a group reduces each cell, for stages of few cells."""
     if group.variant != "group" or fill.check or fill.equation.wide is None:
         return [(False, fill.start, fill.stop)]
@@ -313,7 +351,7 @@ class Launches(NamedTuple):
         return np.stack(self[:4], axis=1)
 
 
-def launches(fill: Fill, policy, begin, end, *, wide=False) -> Launches:
+def launches(fill: Fill, policy: Policy, begin: int, end: int, *, wide: bool = False) -> Launches:
     """Launches that fill stages: a stage each, several small ones together by one group, or long ones in parts."""
     stages, counts = counts_of(fill, begin, end)
     units = fill.session.profile.compute_units
@@ -349,7 +387,7 @@ def launches(fill: Fill, policy, begin, end, *, wide=False) -> Launches:
     return Launches(first[which], last[which], low, np.where(parts[which] == 1, ALL_CELLS, high), groups)
 
 
-def of_size(equation, values, size) -> str:
+def of_size(equation: Equation, values: Any, size: int) -> str:
     """The parameter of this size in words, or the parameters, of which a read out of range was one."""
     names = []
     for p in equation.parameters.values():
@@ -359,7 +397,7 @@ def of_size(equation, values, size) -> str:
     return f"the parameter {' or '.join(names)}" if names else "a parameter"
 
 
-def base_case_hint(cell, negative, traced=True) -> str:
+def base_case_hint(cell: tuple[int, int], negative: tuple[bool, bool], traced: bool = True) -> str:
     """The sentence about a base case, after a blank, where a read of a first cell of an axis is negative.
 
     Parameters
@@ -379,7 +417,7 @@ def base_case_hint(cell, negative, traced=True) -> str:
     return f" If the cell is a base case, write dp.where({condition}, value, ...)."
 
 
-def fault(fill: Fill, cell, kind, a, b):
+def fault(fill: Fill, cell: tuple[int, int], kind: int, a: int, b: int) -> Any:
     """The error for a fault of a checked cell: `a` and `b` are the cell that it read, or an index and the size."""
     name, pattern = fill.equation.name, fill.pattern
     where, given = f"Cell {cell} of {name}", "filled" if fill.initial is None else "given"
@@ -390,7 +428,7 @@ def fault(fill: Fill, cell, kind, a, b):
             START: f"which is before the first stage {given} (start={fill.start})",
         }[kind]
         hint = base_case_hint(cell, (a < 0, b < 0), fill.equation.traced) if kind == RANGE else ""
-        error = DependencyError(f"{where} reads cell {(a, b)}, {reason}: {cell} -> {(a, b)}.{hint}")
+        error: Any = DependencyError(f"{where} reads cell {(a, b)}, {reason}: {cell} -> {(a, b)}.{hint}")
         error.cell, error.read = cell, (a, b)
     elif kind == OVERFLOW:
         error = overflow_of(fill, cell)
@@ -406,7 +444,7 @@ def fault(fill: Fill, cell, kind, a, b):
     elif kind == SHIFT:
         error = InvalidInput(f"{where} shifts by a negative count, {a}.")
     else:
-        count = fill.equation.decisions
+        count: Any = fill.equation.decisions
         least, most = (-1, max(fill.shape)) if count == "index" else (0, count - 1)
         error = InvalidInput(f"{where} chooses {a}, and a choice is from {least} to {most}.")
     error.cell = cell

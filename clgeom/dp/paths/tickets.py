@@ -6,6 +6,8 @@ The probe finds out whether groups see what others have written while both run.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from clgeom.core import launch
@@ -13,6 +15,10 @@ from clgeom.core.call import unrecorded
 from clgeom.core.plan import Plan, Step
 from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
+    from clgeom.core.policies import Policy
 
 KERNEL = "dp/paths/ticket_probe"
 #: Rounds of the probe: in each, every group reads what another has written.
@@ -22,24 +28,24 @@ ROUNDS = 64
 PATIENCE = {"cpu": 1 << 24, "gpu": 1 << 18}
 
 
-def new_counters(session, count: int):
+def new_counters(session: Session, count: int) -> Any:
     """Memory of `count` zeros: the next ticket, and how far each piece is."""
     counters = launch.allocate(session, 4 * count)
     launch.fill(session, counters, np.int32(0), count)
     return counters
 
 
-def patience(session) -> np.int32:
+def patience(session: Session) -> np.int32:
     """Number of looks after which a group of this device gives up."""
     return np.int32(PATIENCE.get(session.profile.kind, PATIENCE["gpu"]))
 
 
-def are_safe(session) -> bool:
+def are_safe(session: Session) -> bool:
     """Whether the groups of a launch on this device see each other's writes in order. Probed once."""
-    return session.cached(("tickets",), lambda: _probe(session))
+    return bool(session.cached(("tickets",), lambda: _probe(session)))
 
 
-def _probe(session) -> bool:
+def _probe(session: Session) -> bool:
     policy = select(session.profile, KERNEL)
     groups = 4 * session.profile.compute_units + 1  # more than run at once on most devices
     words = np.full(2 * ROUNDS * policy.wg_size, -1, np.int32)
@@ -55,7 +61,7 @@ def _probe(session) -> bool:
     return not faults[0]
 
 
-def require(session, policy) -> None:
+def require(session: Session, policy: Policy) -> None:
     """Raise `DeviceLimit` unless the groups of one launch, of a policy that asks for it, may wait for each other."""
     name = session.profile.name
     if policy.wg_size == 1:

@@ -7,7 +7,9 @@ kept costs no memory but two rows and a few columns, and one that is kept is wri
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +28,7 @@ from clgeom.dp.policies import TilePolicy
 from clgeom.dp.table.decisions import bits_of, new_packed, packed_pitch
 from clgeom.dp.table.table import CellStore, Filled
 from clgeom.errors import DeviceWarning, warn
+from clgeom.intake.typing import NDArray
 
 NAME = "tiles"
 KERNEL = "dp/paths/tile_sweep"
@@ -44,7 +47,7 @@ FILLED = 1 << 20
 SPARE_BYTES = 512
 
 
-def flips_of(offsets, wanted=(False, False)):
+def flips_of(offsets: tuple[Any, ...], wanted: tuple[bool, bool] = (False, False)) -> tuple[bool, bool] | None:
     """(flip_rows, flip_columns) that turn all offsets to up and left, or None; of several those wanted."""
     for rows in (wanted[0], not wanted[0]):
         for columns in (wanted[1], not wanted[1]):
@@ -56,13 +59,14 @@ def flips_of(offsets, wanted=(False, False)):
     return None
 
 
-def flips_for(fill: Fill, moves=()):
+def flips_for(fill: Fill, moves: Iterable[tuple[int, int]] = ()) -> tuple[bool, bool] | None:
     """The flips of a fill with near dependences: those that fill the pattern's corner last, if its offsets allow them.
 
     `moves` are offsets that must lead up and left, too.
     """
     i, j = fill.pattern.corner(2, 2)
-    return flips_of((*fill.equation.reach.offsets, *moves), (i == 0, j == 0))
+    reach: Any = fill.equation.reach
+    return flips_of((*reach.offsets, *moves), (i == 0, j == 0))
 
 
 def obstacle(fill: Fill) -> str | None:
@@ -101,18 +105,19 @@ class Sweep:
     band: tuple[int, int] | None = None
 
     @classmethod
-    def of(cls, fill: Fill, flips) -> Sweep | None:
+    def of(cls, fill: Fill, flips: tuple[bool, bool] | None) -> Sweep | None:
         """The sweep of a fill, None when its dependence offsets are too large for a block. Kept by the equation."""
         policy = select(fill.session.profile, KERNEL, fill.equation.dtype, fill.shape[0] * fill.shape[1])
         key = fill.shape, flips, fill.keep, policy, fill.session.profile, fill.band
-        return fill.equation.cache.get(("sweep", *key), lambda: cls._of(fill, flips, policy))
+        result: Sweep | None = fill.equation.cache.get(("sweep", *key), lambda: cls._of(fill, flips, policy))
+        return result
 
     @classmethod
-    def _of(cls, fill, flips, policy):
+    def _of(cls, fill: Fill, flips: Any, policy: Any) -> Any:
         n, m = fill.shape
-        reach = fill.equation.reach
+        reach: Any = fill.equation.reach
         offsets = tuple((-abs(di), -abs(dj)) for di, dj in reach.offsets)
-        bits = bits_of(fill)
+        bits: Any = bits_of(fill)
         if policy.wg_size == 1:
             policy = replace(policy, variant="serial")  # groups of one work-item have nothing to hand to each other
         if bits or fill.keep == "table":
@@ -216,18 +221,14 @@ class Sweep:
             sizes.append(n * packed_pitch(m, self.bits, self.policy.block_columns))
         return max(sizes)
 
-    def numbers(self, top=0, bottom=None, entry=0, every=0):
+    def numbers(self, top: int = 0, bottom: int | None = None, entry: int = 0, every: int = 0) -> tuple[Any, ...]:
         """The first arguments of the kernel: the rows top .. bottom - 1, and which slots hold edges. See there."""
         n, m = self.shape
         bottom = n if bottom is None else bottom
-        return tuple(
-            map(
-                np.int32,
-                (n, m, 0, 0, self.lag, self.policy.strips, top, bottom, entry, every, self.edge_pitch),
-            )
-        )
+        numbers = n, m, 0, 0, self.lag, self.policy.strips, top, bottom, entry, every, self.edge_pitch
+        return tuple(np.int32(number) for number in numbers)
 
-    def flush(self, room) -> int:
+    def flush(self, room: int) -> int:
         """Number of steps whose cells and choices a group gathers in `room` bytes, to write them in runs of a row.
 
         0: items write their own.
@@ -243,7 +244,7 @@ class Sweep:
                 return steps
         return 0
 
-    def local(self, kinds, room):
+    def local(self, kinds: tuple[Any, ...], room: int) -> tuple[Any, ...]:
         """Which elements are held in local memory of `room` bytes for all cells of a column, and the bytes left."""
         p, held = self.policy, []
         room -= 2 * self.up * p.block_columns * self.itemsize * (p.wg_size + p.steps) + SPARE_BYTES
@@ -257,7 +258,7 @@ class Sweep:
             room -= size if kind == "column" else 0
         return tuple(held), room
 
-    def params(self, fill: Fill, *, last: bool) -> dict:
+    def params(self, fill: Fill, *, last: bool) -> dict[str, Any]:
         """Parameters of the kernel's template, for the equation of this sweep."""
         flip_rows, flip_columns = self.flips
         held = pieces.held(fill.equation, inner=not any(self.flips), traps=fill.traps)
@@ -279,21 +280,21 @@ class Sweep:
             "flush": self.flush(room),
         }
 
-    def in_order(self, row):
+    def in_order(self, row: NDArray[Any]) -> NDArray[Any]:
         """A row of whole blocks in the order of filling, as one of the table."""
         row = row[: self.shape[1]]
         return row[::-1].copy() if self.flips[1] else row
 
-    def band_from(self, top):
+    def band_from(self, top: int) -> Any:
         """The band of the rows from `top` on, counted from there."""
         if self.band is None:
             return None
         by = top if self.flips[0] == self.flips[1] else -top
         return self.band[0] + by, self.band[1] + by
 
-    def in_band(self, launches):
+    def in_band(self, launches: int, band: tuple[int, int]) -> tuple[NDArray[Any], NDArray[Any]]:
         """(first, last) row of tiles of each launch that has cells of the band; last < first for none."""
-        p, (low, high) = self.policy, self.band
+        p, (low, high) = self.policy, band
         first, last = np.full(launches, self.rows), np.full(launches, -1)
         row = np.arange(self.rows, dtype=np.int64) * self.strip * p.strips
         bottom = np.minimum(row + self.strip * p.strips, self.shape[0]) - 1
@@ -313,13 +314,13 @@ class Sweep:
         return first, last
 
     @functools.cached_property
-    def launches(self):
+    def launches(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """(launch and its first row of tiles, how many rows of tiles) of every launch."""
         launches = np.arange(self.lag * (self.rows - 1) + self.columns, dtype=np.int64)
         first = np.maximum(0, -(-(launches - self.columns + 1) // self.lag))
         last = np.minimum(self.rows - 1, launches // self.lag)
         if self.band is not None:
-            ends = self.in_band(len(launches))
+            ends = self.in_band(len(launches), self.band)
             first, last = np.maximum(first, ends[0]), np.minimum(last, ends[1])
         some = last >= first  # a short row of tiles leaves gaps
         launches, first, count = (number[some] for number in (launches, first, last - first + 1))
@@ -327,7 +328,7 @@ class Sweep:
         return np.stack([launches[which], first[which] + more], axis=1), count
 
 
-def _band_of(fill, flips):
+def _band_of(fill: Fill, flips: tuple[bool, bool]) -> Any:
     """The band of a fill, counted in the order of filling: of column - row, or where one is flipped, of their sum."""
     if fill.band is None:
         return None
@@ -337,7 +338,7 @@ def _band_of(fill, flips):
     return (n - 1 + low, n - 1 + high) if rows else (m - 1 - high, m - 1 - low) if columns else (low, high)
 
 
-def _narrowed(policy, width):
+def _narrowed(policy: TilePolicy, width: int) -> TilePolicy:
     """A policy of tiles that are not much larger than a band is wide."""
     while policy.wg_size > LEAST_GROUP and policy.wg_size * policy.block_rows > width:
         policy = replace(policy, wg_size=policy.wg_size // 2)
@@ -349,7 +350,7 @@ def _narrowed(policy, width):
     return policy
 
 
-def reads_text(offsets, flips) -> str:
+def reads_text(offsets: tuple[Any, ...], flips: tuple[bool, bool]) -> str:
     """What a cell's function finds in `tile_sweep`: DP_CONTEXT, M(a, b), and NEAR_OF(r, c), the cells that it is given.
 
     Each read is the parameter `dp_near0 ..` of its offset.
@@ -364,7 +365,7 @@ def reads_text(offsets, flips) -> str:
     return "\n".join(f"#define {line}" for line in lines)
 
 
-def elements_text(held, kinds) -> str:
+def elements_text(held: Any, kinds: tuple[Any, ...]) -> str:
     """The functions of a cell whose elements of parameters `tile_sweep` holds, and HELD_OF(r, c), what it passes them.
 
     Elements are read once for all cells that share them, and also where no cell needs them.
@@ -383,9 +384,9 @@ def elements_text(held, kinds) -> str:
     )
 
 
-def _write_outside(fill, buffer, count):
+def _write_outside(fill: Fill, buffer: Any, count: Any) -> None:
     """Set cells to what those outside the band of a fill are."""
-    cell = np.zeros((), fill.equation.dtype)
+    cell: Any = np.zeros((), fill.equation.dtype)
     for name in fill.equation.cell.fields:
         cell[name] = fill.values[f"{OUTSIDE}_{name}"]
     if not fill.equation.cell.fields:
@@ -401,12 +402,12 @@ def _write_outside(fill, buffer, count):
         launch.copy(fill.session, source, buffer, nbytes, at=at * cell.nbytes)
 
 
-def _depths(offsets):
+def _depths(offsets: tuple[Any, ...]) -> tuple[int, int]:
     """Rows above and columns to the left that a cell reads, at least one of each."""
     return tuple(max([1, *(-offset[axis] for offset in offsets)]) for axis in (0, 1))
 
 
-def fill_table(fill: Fill, *, waited=False) -> Filled:
+def fill_table(fill: Fill, *, waited: bool = False) -> Filled:
     """Fill a table. `waited`: groups of one launch have waited in vain, so take many."""
     n, m = fill.shape
     dtype = fill.equation.dtype
@@ -416,7 +417,8 @@ def fill_table(fill: Fill, *, waited=False) -> Filled:
     if single:
         tickets.require(fill.session, sweep.policy)
         buffers["progress"] = tickets.new_counters(fill.session, 1 + ceil_div(n, sweep.strip) + 1)
-    table = decisions = None
+    table: Any = None
+    decisions: Any = None
     if sweep.table:
         buffers["table"] = launch.allocate(fill.session, n * sweep.pitch * dtype.itemsize)
         table = CellStore(fill.session, (buffers["table"],), dtype, fill.shape, "ROWS", pitch=sweep.pitch)
@@ -444,11 +446,11 @@ def fill_table(fill: Fill, *, waited=False) -> Filled:
     return Filled(NAME, "ROWS", table, last if fill.keep != "corner" else None, corner, decisions)
 
 
-def _planned(fill: Fill, waited) -> tuple[Plan, Sweep, Scratch]:
+def _planned(fill: Fill, waited: bool) -> tuple[Plan, Sweep, Scratch]:
     """The plan of the launches, the sweep, and the memory of the row that is completed last."""
     n, m = fill.shape
     dtype = fill.equation.dtype
-    sweep = Sweep.of(fill, flips_for(fill))
+    sweep: Any = Sweep.of(fill, flips_for(fill))  # None only where the path does not apply
     single = not waited and sweep.policy.launches == "single"
     line = Scratch("last", dtype, sweep.edge_pitch)
     args = [*sweep.numbers(), Scratch("edges", dtype, sweep.edges)]
