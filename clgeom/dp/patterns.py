@@ -77,13 +77,8 @@ class Pattern:
 
     def cell(self, stage: int, position: int, n: int, m: int) -> tuple[int, int]:
         """A cell of a stage, in the layout's order."""
-        line = self.stages(n, m) - 1 - stage if self.reverse else stage
-        if self.kind == "rows":
-            return line, position
-        if self.kind == "columns":
-            return position, line
-        down = max(0, line - (m - 1)) + position
-        return (down, line - down) if self.kind == "nose" else (n - 1 - down, line - down)
+        i, j = self.cells_at(stage, position, n, m)
+        return int(i), int(j)
 
     def cells_at(self, stages: Any, positions: Any, n: int, m: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Rows and columns of cells of stages, as `cell` has them; for arrays."""

@@ -475,8 +475,9 @@ def _first_stages(job, *, trapped):
     store = CellStore(session, (buffer,), dtype, job.shape, job.pattern.layout)
     policy = select(session.profile, stages.KERNEL, dtype, ring * width)
     quiet = replace(job, watch=None)
-    step = stages.one_step(quiet, policy, store, None, None, ring, trial=True, trapped=trapped)
-    buffers = stages.memory_of(quiet, step, store)
+    memory = stages.Memory(store, ring)
+    step = stages.one_step(quiet, policy, memory, trial=True, trapped=trapped)
+    buffers = stages.buffers_of(quiet, memory, step)
     if whole:
         planned = stages.launches(replace(quiet, check=True), policy, job.start, job.start + whole)
         found = quiet.run(Plan(Series(step.step, step.indices, planned.numbers, planned.groups)), **buffers)

@@ -530,15 +530,7 @@ def argmax_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callabl
     return _over("argreduce", "max", k, lo, hi, expr)
 
 
-def _over(
-    op: str,
-    kind: str,
-    k: Any,
-    lo: Any,
-    hi: Any,
-    expr: Any,
-    empty: Any = None,
-) -> Expr:
+def _over(op: str, kind: str, k: Any, lo: Any, hi: Any, expr: Any, empty: Any = None) -> Expr:
     lo, hi = as_index(lo, "a reduction"), as_index(hi, "a reduction")
     if isinstance(k, str):
         if not callable(expr):

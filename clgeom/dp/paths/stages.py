@@ -84,7 +84,7 @@ def fill_table(fill: Fill) -> Filled:
     if fill.equation.decisions is not None and fill.keep in ("table", "decisions"):
         decisions = _new_decisions(fill, layout)
     kept: Any = Scratch("kept", dtype, n if fill.pattern.last_is_column else m) if ring else None
-    result = run_stages(fill, policy, store, decisions, kept, ring)
+    result = run_stages(fill, policy, Memory(store, ring, decisions, kept))
     last = None
     if ring:
         last = result.read(kept)
@@ -112,13 +112,11 @@ def _new_decisions(fill: Fill, layout: str) -> CellStore | PackedStore:
         buffer: Any = packed.buffer
         launch.fill(fill.session, buffer, np.uint32(0), n * packed.pitch // 4)
         return packed
-    index = fill.equation.decisions == "index"
-    return new_store(
-        fill.session, kind, fill.shape, layout, index=index, zero=not fill.whole, what="The table of choices"
-    )
+    index, zero = fill.equation.decisions == "index", not fill.whole
+    return new_store(fill.session, kind, fill.shape, layout, index=index, zero=zero, what="The table of choices")
 
 
-def _bring_lines(fill: Fill, buffer: Any, ring: int, width: Any) -> None:
+def _bring_lines(fill: Fill, buffer: Any, ring: int, width: int) -> None:
     """Write the last lines that are given to the memory of a fill that holds only a few lines."""
     size = fill.equation.dtype.itemsize
     initial: Any = fill.initial
@@ -149,25 +147,18 @@ def ring_of(fill: Fill) -> int:
     return depth + 1 if depth + 1 < fill.stages else 0
 
 
-def _stages_between(pattern: Pattern, di: Any, dj: Any) -> Any:
+def _stages_between(pattern: Pattern, di: int, dj: int) -> int:
     return {"rows": di, "columns": dj, "nose": di + dj, "sone": dj - di}[pattern.kind]
 
 
-def run_stages(
-    fill: Fill,
-    policy: Policy,
-    store: CellStore,
-    decisions: CellStore | PackedStore | None,
-    kept: Scratch | None,
-    ring: int,
-) -> Result:
+def run_stages(fill: Fill, policy: Policy, memory: Memory) -> Result:
     """Run all stages of a fill; raise the error for a trapped fault."""
     try:
-        return _run_stages(fill, policy, store, decisions, kept, ring)
+        return _run_stages(fill, policy, memory)
     except KernelBuildError:
         if not fill.check or fill.equation.traced:
             raise
-        found = _run_stages(fill, policy, store, decisions, kept, ring, trapped=False)
+        found = _run_stages(fill, policy, memory, trapped=False)
         warn(
             f"{fill.equation.name} does not compile with traps around indices of parameters and divisors (vectors, or "
             "a variable that is called as a parameter): only reads of cells and overflow were checked.",
@@ -176,21 +167,13 @@ def run_stages(
         return found
 
 
-def _run_stages(
-    fill: Fill,
-    policy: Policy,
-    store: CellStore,
-    decisions: CellStore | PackedStore | None,
-    kept: Scratch | None,
-    ring: int,
-    trapped: bool = True,
-) -> Result:
+def _run_stages(fill: Fill, policy: Policy, memory: Memory, trapped: bool = True) -> Result:
     def planned() -> tuple[Plan, OneStep]:
-        whole = one_step(fill, policy, store, decisions, kept, ring, trapped=trapped)
+        whole = one_step(fill, policy, memory, trapped=trapped)
         return _plan(fill, policy, whole), whole
 
     plan, whole = fill.planned(("stages", trapped), planned)
-    buffers = memory_of(fill, whole, store, decisions, kept)
+    buffers = buffers_of(fill, memory, whole)
     result = fill.run(plan, **buffers)
     if fill.check:
         raise_first(fill, whole, result, buffers)
@@ -212,27 +195,26 @@ def _plan(fill: Fill, policy: Policy, whole: OneStep) -> Plan:
     return Plan(*parts)
 
 
+class Memory(NamedTuple):
+    """The memory of stages: cells (`ring` lines of them, or all for 0), choices, and the line that is kept."""
+
+    store: CellStore
+    ring: int
+    decisions: CellStore | PackedStore | None = None
+    kept: Scratch | None = None
+
+
 class OneStep(NamedTuple):
-    """A step that fills stages; the indices of its arguments first, last, low, high; and its memory for faults, or
-    None."""
+    """A step that fills stages, the indices of its arguments first, last, low, high, and its memory for faults."""
 
     step: Step
     indices: tuple[int, ...]
     faults: Any
 
 
-def one_step(
-    fill: Fill,
-    policy: Policy,
-    store: CellStore,
-    decisions: CellStore | PackedStore | None,
-    kept: Scratch | None,
-    ring: int,
-    *,
-    trial: bool = False,
-    trapped: bool = True,
-) -> OneStep:
+def one_step(fill: Fill, policy: Policy, memory: Memory, *, trial: bool = False, trapped: bool = True) -> OneStep:
     """The step that fills stages. `trial`: trap as the check before a fill."""
+    store, ring, decisions, kept = memory
     n, m = fill.shape
     checks = "trial" if trial else "all" if fill.check else None
     params = {
@@ -253,10 +235,7 @@ def one_step(
     if isinstance(decisions, PackedStore):
         params |= {"decisions": "uint", "decision_bits": decisions.bits}
     elif decisions is not None:
-        params |= {
-            "decisions": c_name(decisions.dtype),
-            **_chunking(decisions, "decision_chunks", "decision_shift"),
-        }
+        params |= {"decisions": c_name(decisions.dtype), **_chunking(decisions, "decision_chunks", "decision_shift")}
     if decisions is not None:
         args += _pointers(decisions, "dp_d")
     if kept is not None:
@@ -272,14 +251,9 @@ def one_step(
     return OneStep(step, indices, faults)
 
 
-def memory_of(
-    fill: Fill,
-    whole: OneStep,
-    store: CellStore,
-    decisions: CellStore | PackedStore | None = None,
-    kept: Scratch | None = None,
-) -> dict[str, Any]:
+def buffers_of(fill: Fill, memory: Memory, whole: OneStep) -> dict[str, Any]:
     """The buffers of a step: those of the stores, and new ones for the line that is kept and for faults."""
+    store, _, decisions, kept = memory
     buffers = _pointers(store, "dp_t") | ({} if decisions is None else _pointers(decisions, "dp_d"))
     if kept is not None:
         buffers["kept"] = launch.allocate(fill.session, kept.nbytes)
