@@ -1,8 +1,6 @@
 <%page args="cells='short2', local=False, ends=True, codes=32, variant='group', wg_size=32, items_per_thread=16"/>\
 <%
 lanes = 1 if cells == "int" else 2
-fours, stride = items_per_thread // 4, -(-codes // 4) | 1
-each = range(lanes)
 %>\
 // align_pairs: scores of many short pairs with affine gaps, and where they end. A work-item computes ${lanes} pair${"s" if lanes > 1 else ""} at
 // once${", one in each half of a word" if lanes > 1 else ""}; pairs are sorted by their sizes, so those of a group end together.
@@ -29,7 +27,9 @@ each = range(lanes)
 #define ENDS ${int(ends)}
 #define CODES ${codes}        // of letters; the last one is PAD
 #define PAD (CODES - 1)
-#define STRIDE ${stride}       // words of a row of the table: odd, so that rows begin in different banks
+#define WORDS ((CODES + 3) / 4)    // of scores of a letter
+#define STRIDE (WORDS | 1)         // words of a row of the table: odd, so that rows begin in different banks
+#define FOURS (ROWS / 4)
 #define UNKNOWN 255
 #define A_BEGIN 1
 #define B_BEGIN 2
@@ -52,7 +52,7 @@ typedef short2 cells_t;
 #define ADD(x, y) ((x) + (y))
 #define MAX(x, y) max(x, y)
 #define MAX0(x, y) max(max(x, y), (short2)(0))
-#define LANE(x, l) ((int)(x).s##l)
+#define LANE(x, l) ((int)((l) ? (x).s1 : (x).s0))
 #define WORD(x) as_uint(x)
 #define CELLS(x) as_short2(x)
 #define SCORE(words, r) (short2)(as_char4((words)[0]).s##r, as_char4((words)[1]).s##r)
@@ -87,17 +87,109 @@ inline uint ptx_bytes(const uint x, const uint y, const uint selector)
 #define ADD(x, y) ptx_add(x, y)
 #define MAX(x, y) ptx_max(x, y)
 #define MAX0(x, y) ptx_max_or_zero(x, y)
-#define LANE(x, l) ((int)(short)((x) >> 16 * l))
+#define LANE(x, l) ((int)(short)((x) >> 16 * (l)))
 #define WORD(x) (x)
 #define CELLS(x) (x)
 #define SCORE(words, r) ptx_bytes((words)[0], (words)[1], 0xc480u + 0x1111u * r)
 % endif
-#define PROFILE(code, four, lane) profile[(((code) * ${fours} + (four)) * LANES + (lane)) * WG_SIZE + item]
+// The scores of rows 4 * four .. of a strip against a code, of a lane of this work-item, whose words begin at `profile`.
+#define PROFILE(profile, code, four, lane) (profile)[(((code) * FOURS + (four)) * LANES + (lane)) * WG_SIZE]
+
+typedef struct { uint number, a, b; int n, m; } pair_t;             // first letters and lengths
+typedef struct { int score, row, column, needed; } end_t;          // the best one so far; least score of a better one
+
+inline pair_t take_pair(const size_t number, const uint count, const uint ordered, global const uint *order,
+                        global const uint *a_offsets, global const uint *b_offsets, const uint a_many, const uint b_many)
+{
+    pair_t pair = {0, 0, 0, 0, 0};
+    if (number < count) {
+        pair.number = ordered ? order[number] : number;
+        pair.a = a_offsets[pair.number * a_many];
+        pair.n = a_offsets[pair.number * a_many + 1] - pair.a;
+        pair.b = b_offsets[pair.number * b_many];
+        pair.m = b_offsets[pair.number * b_many + 1] - pair.b;
+    }
+    return pair;
+}
 
 // H in the first row or column of the table, k cells from the corner.
 inline int border(const bool is_free, const int gap_open, const int gap_extend, const int k)
 {
     return is_free || k == 0 ? 0 : max(-(gap_open + k * gap_extend), LOWEST * (LANES > 1 ? 1 : 1 << 15));
+}
+
+// Write the codes of a pair's columns, four in a word. Returns whether a letter is outside the alphabet.
+inline uint write_columns(global uint *letters, const pair_t pair, const int quads, global const uchar *b,
+                          global const uchar *codes, const uint reverse)
+{
+    uint wrong = 0;
+    for (int quad = 0; quad < quads; ++quad) {
+        uint four = 0;
+        #pragma unroll
+        for (int k = 0; k < 4; ++k) {
+            const int j = 4 * quad + k;
+            uint code = PAD;
+            if (j < pair.m) {
+                code = reverse ? codes[512 + b[pair.b + pair.m - 1 - j]] : codes[256 + b[pair.b + j]];
+                wrong |= code == UNKNOWN;
+            }
+            four |= min(code, (uint)PAD) << 8 * k;
+        }
+        letters[quad * LANES * WG_SIZE] = four;
+    }
+    return wrong;
+}
+
+// Fill the profile of the rows of a strip. Returns whether a letter is outside the alphabet.
+inline uint fill_profile(local uint *profile, const int lane, const pair_t pair, const int above,
+                         global const uchar *a, global const uchar *codes, local const uint *table)
+{
+    uint wrong = 0;
+    for (int four = 0; four < FOURS; ++four) {
+        uint row[4];
+        #pragma unroll
+        for (int k = 0; k < 4; ++k) {
+            const int i = above + 4 * four + k;
+            row[k] = PAD;
+            if (i < pair.n) {
+                row[k] = codes[a[pair.a + i]];
+                wrong |= row[k] == UNKNOWN;
+            }
+            row[k] = min(row[k], (uint)PAD) * STRIDE;
+        }
+        for (int word = 0; word < WORDS; ++word) {
+            const uchar4 s0 = as_uchar4(table[row[0] + word]), s1 = as_uchar4(table[row[1] + word]);
+            const uchar4 s2 = as_uchar4(table[row[2] + word]), s3 = as_uchar4(table[row[3] + word]);
+% for k in range(4):
+            ${f"if (4 * word + {k} < CODES)" if codes % 4 else ""}
+                PROFILE(profile, 4 * word + ${k}, four, lane) = as_uint((uchar4)(s0.s${k}, s1.s${k}, s2.s${k}, s3.s${k}));
+% endfor
+        }
+    }
+    return wrong;
+}
+
+// The column from which on the strip below row `above` has cells that may be the end.
+inline int first_end(const pair_t pair, const int above, const int free_ends)
+{
+    const bool is_last = pair.n > above && pair.n <= above + ROWS;
+    return is_last && (free_ends & B_END) ? 1 : is_last || (pair.n > above && (free_ends & A_END)) ? pair.m : INT_MAX;
+}
+
+// Take cell (i, j) as the end of a pair if it may be it, and is better.
+inline void note_end(end_t *end, const pair_t pair, const int value, const int i, const int j, const int free_ends)
+{
+#if LOCAL
+    const bool is_end = i <= pair.n && j <= pair.m;
+#else
+    const bool is_end = (i == pair.n && (j == pair.m || (j <= pair.m && (free_ends & B_END))))
+                     || (j == pair.m && i <= pair.n && (free_ends & A_END));
+#endif
+    if (is_end && (value > end->score || (value == end->score && i < end->row))) {
+        end->score = end->needed = value;
+        end->row = i;
+        end->column = j;
+    }
 }
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
@@ -107,8 +199,9 @@ void align_pairs(global const uchar *a, global const uchar *b, global const uint
                  const uint ordered, const uint count, const uint width, global uint *columns, global uint4 *top,
                  global int *results, global uint *status)
 {
-    local uint table[CODES * STRIDE], profile[CODES * ${fours} * LANES * WG_SIZE];
+    local uint table[CODES * STRIDE], profiles[CODES * FOURS * LANES * WG_SIZE];
     const uint item = get_local_id(0);
+    local uint *profile = profiles + item;
     for (uint k = item; k < CODES * STRIDE; k += WG_SIZE)
         table[k] = scores[k];
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -119,70 +212,28 @@ void align_pairs(global const uchar *a, global const uchar *b, global const uint
     top += (size_t)get_group_id(0) * width * 2 * WG_SIZE + item;
     uint wrong = 0;
     for (size_t batch = get_global_id(0); batch * LANES < count; batch += get_global_size(0)) {
-% for l in each:
-        uint pair${l} = 0, a${l} = 0, b${l} = 0;
-        int n${l} = 0, m${l} = 0;
-        if (batch * LANES + ${l} < count) {
-            pair${l} = batch * LANES + ${l};
-            if (ordered)
-                pair${l} = order[pair${l}];
-            a${l} = a_offsets[pair${l} * a_many];
-            n${l} = a_offsets[pair${l} * a_many + 1] - a${l};
-            b${l} = b_offsets[pair${l} * b_many];
-            m${l} = b_offsets[pair${l} * b_many + 1] - b${l};
+        pair_t pair[LANES];
+        end_t end[LANES];
+        int rows = 0, quads = 0;
+        #pragma unroll
+        for (int l = 0; l < LANES; ++l) {
+            pair[l] = take_pair(batch * LANES + l, count, ordered, order, a_offsets, b_offsets, a_many, b_many);
+            rows = max(rows, pair[l].n);
+            quads = max(quads, (pair[l].m + 3) / 4);
+            end[l].score = LOCAL ? 0 : INT_MIN;
+            end[l].row = end[l].column = -1;
         }
-% endfor
-        const int rows = ${"max(n0, n1)" if lanes > 1 else "n0"}, quads = (${"max(m0, m1)" if lanes > 1 else "m0"} + 3) / 4;
-        // the codes of the columns, four in a word
-        for (int quad = 0; quad < quads; ++quad) {
-% for l in each:
-            {
-                uint four = 0;
-                #pragma unroll
-                for (int k = 0; k < 4; ++k) {
-                    const int j = 4 * quad + k;
-                    uint code = PAD;
-                    if (j < m${l}) {
-                        code = reverse ? codes[512 + b[b${l} + m${l} - 1 - j]] : codes[256 + b[b${l} + j]];
-                        wrong |= code == UNKNOWN;
-                    }
-                    four |= min(code, (uint)PAD) << 8 * k;
-                }
-                letters[(quad * LANES + ${l}) * WG_SIZE] = four;
-            }
-% endfor
-        }
-% for l in each:
-        int highest${l} = LOCAL ? 0 : INT_MIN, end_row${l} = -1, end_column${l} = -1;
-% endfor
-% if local and not ends:
+        #pragma unroll
+        for (int l = 0; l < LANES; ++l)
+            wrong |= write_columns(letters + l * WG_SIZE, pair[l], quads, b, codes, reverse);
         cells_t best[4] = {SPLAT(0), SPLAT(0), SPLAT(0), SPLAT(0)};
-% endif
         for (int above = 0; above < rows; above += ROWS) {
-            for (int four = 0; four < ${fours}; ++four) {
-% for l in each:
-                {
-                    uint row[4];
-                    #pragma unroll
-                    for (int k = 0; k < 4; ++k) {
-                        const int i = above + 4 * four + k;
-                        row[k] = PAD;
-                        if (i < n${l}) {
-                            row[k] = codes[a[a${l} + i]];
-                            wrong |= row[k] == UNKNOWN;
-                        }
-                        row[k] = min(row[k], (uint)PAD) * STRIDE;
-                    }
-                    for (int word = 0; word < ${-(-codes // 4)}; ++word) {
-                        const uchar4 s0 = as_uchar4(table[row[0] + word]), s1 = as_uchar4(table[row[1] + word]);
-                        const uchar4 s2 = as_uchar4(table[row[2] + word]), s3 = as_uchar4(table[row[3] + word]);
-% for k in range(4):
-                        ${f"if (4 * word + {k} < CODES)" if codes % 4 else ""}
-                            PROFILE(4 * word + ${k}, four, ${l}) = as_uint((uchar4)(s0.s${k}, s1.s${k}, s2.s${k}, s3.s${k}));
-% endfor
-                    }
-                }
-% endfor
+            int from[LANES];
+            #pragma unroll
+            for (int l = 0; l < LANES; ++l) {
+                wrong |= fill_profile(profile, l, pair[l], above, a, codes, table);
+                end[l].needed = end[l].score + 1;
+                from[l] = first_end(pair[l], above, free_ends);
             }
             cells_t h[ROWS], f[ROWS], diagonal = SPLAT(border(free_column, gap_open, gap_extend, above));
             #pragma unroll
@@ -190,15 +241,6 @@ void align_pairs(global const uchar *a, global const uchar *b, global const uint
                 h[r] = SPLAT(border(free_column, gap_open, gap_extend, above + r + 1));
                 f[r] = ADD(h[r], opened);
             }
-% for l in each:
-% if local:
-            int needed${l} = highest${l} + 1;   // least score of a cell that may be the end
-% else:
-            // the columns in which the strip has cells that may be the end
-            const bool is_last${l} = n${l} > above && n${l} <= above + ROWS;
-            const int from${l} = is_last${l} && (free_ends & B_END) ? 1 : is_last${l} || (n${l} > above && (free_ends & A_END)) ? m${l} : INT_MAX;
-% endif
-% endfor
             for (int quad = 0; quad < quads; ++quad) {
                 cells_t up[4], gap[4];
                 if (above == 0) {
@@ -214,19 +256,21 @@ void align_pairs(global const uchar *a, global const uchar *b, global const uint
                     gap[${c}] = CELLS(e4.s${c});
 % endfor
                 }
-% for l in each:
-                const uint code${l} = letters[(quad * LANES + ${l}) * WG_SIZE];
-% endfor
+                uint code[LANES];
+                #pragma unroll
+                for (int l = 0; l < LANES; ++l)
+                    code[l] = letters[(quad * LANES + l) * WG_SIZE];
                 #pragma unroll
                 for (int c = 0; c < 4; ++c) {
+                    const int j = 4 * quad + c + 1;
                     cells_t e = gap[c], before = diagonal;
                     diagonal = up[c];
-% if local and ends:
-                    cells_t best[4] = {SPLAT(0), SPLAT(0), SPLAT(0), SPLAT(0)};
-% endif
+#if LOCAL && ENDS
+                    best[0] = best[1] = best[2] = best[3] = SPLAT(0);   // of this column
+#endif
                     #pragma unroll
-                    for (int four = 0; four < ${fours}; ++four) {
-                        const uint words[LANES] = {${", ".join(f"PROFILE(code{l} >> 8 * c & 255, four, {l})" for l in each)}};
+                    for (int four = 0; four < FOURS; ++four) {
+                        const uint words[LANES] = {${", ".join(f"PROFILE(profile, code[{l}] >> 8 * c & 255, four, {l})" for l in range(lanes))}};
 % for r in range(4):
                         {
                             cells_t now = MAX(ADD(before, SCORE(words, ${r})), e);
@@ -236,68 +280,53 @@ void align_pairs(global const uchar *a, global const uchar *b, global const uint
                             f[4 * four + ${r}] = MAX(ADD(f[4 * four + ${r}], extended), open);
                             before = h[4 * four + ${r}];
                             h[4 * four + ${r}] = now;
-% if local:
+#if LOCAL
                             best[${r}] = MAX(best[${r}], now);
-% endif
+#endif
                         }
 % endfor
                     }
                     up[c] = h[ROWS - 1];
                     gap[c] = e;
-% if local and ends:
+#if ENDS || !LOCAL
+                    bool may_end = false;
+#if LOCAL
                     const cells_t most = MAX(MAX(best[0], best[1]), MAX(best[2], best[3]));
-                    if (${" || ".join(f"LANE(most, {l}) >= needed{l}" for l in each)}) {
-% elif not local:
-                    const int column = 4 * quad + c + 1;
-                    if (${" || ".join(f"(column >= from{l} && column <= m{l})" for l in each)}) {
-% endif
-% if ends or not local:
-                        const int j = 4 * quad + c + 1;
+#endif
+                    #pragma unroll
+                    for (int l = 0; l < LANES; ++l)
+#if LOCAL
+                        may_end |= LANE(most, l) >= end[l].needed;
+#else
+                        may_end |= j >= from[l] && j <= pair[l].m;
+#endif
+                    if (may_end) {
                         #pragma unroll
-                        for (int r = 0; r < ROWS; ++r) {
-                            const int i = above + r + 1;
-% for l in each:
-% if local:
-                            const bool is_end${l} = i <= n${l} && j <= m${l};
-% else:
-                            const bool is_end${l} = (i == n${l} && (j == m${l} || (j <= m${l} && (free_ends & B_END))))
-                                                 || (j == m${l} && i <= n${l} && (free_ends & A_END));
-% endif
-                            const int value${l} = LANE(h[r], ${l});
-                            if (is_end${l} && (value${l} > highest${l} || (value${l} == highest${l} && i < end_row${l}))) {
-                                highest${l} = value${l};
-                                end_row${l} = i;
-                                end_column${l} = j;
-% if local:
-                                needed${l} = value${l};
-% endif
-                            }
-% endfor
-                        }
+                        for (int r = 0; r < ROWS; ++r)
+                            #pragma unroll
+                            for (int l = 0; l < LANES; ++l)
+                                note_end(&end[l], pair[l], LANE(h[r], l), above + r + 1, j, free_ends);
                     }
-% endif
+#endif
                 }
                 top[2 * quad * WG_SIZE] = (uint4)(WORD(up[0]), WORD(up[1]), WORD(up[2]), WORD(up[3]));
                 top[(2 * quad + 1) * WG_SIZE] = (uint4)(WORD(gap[0]), WORD(gap[1]), WORD(gap[2]), WORD(gap[3]));
             }
         }
-% if local and not ends:
-        const cells_t most = MAX(MAX(best[0], best[1]), MAX(best[2], best[3]));
-% for l in each:
-        highest${l} = LANE(most, ${l});
-% endfor
-% endif
-% for l in each:
-        if (batch * LANES + ${l} < count) {
-% if ends:
-            results[3 * (size_t)pair${l}] = highest${l};
-            results[3 * (size_t)pair${l} + 1] = end_row${l};
-            results[3 * (size_t)pair${l} + 2] = end_column${l};
-% else:
-            results[pair${l}] = highest${l};
-% endif
-        }
-% endfor
+        #pragma unroll
+        for (int l = 0; l < LANES; ++l)
+            if (batch * LANES + l < count) {
+#if LOCAL && !ENDS
+                const cells_t most = MAX(MAX(best[0], best[1]), MAX(best[2], best[3]));
+                results[pair[l].number] = LANE(most, l);
+#elif !ENDS
+                results[pair[l].number] = end[l].score;
+#else
+                results[3 * (size_t)pair[l].number] = end[l].score;
+                results[3 * (size_t)pair[l].number + 1] = end[l].row;
+                results[3 * (size_t)pair[l].number + 2] = end[l].column;
+#endif
+            }
     }
     if (wrong)
         status[0] = 1;
