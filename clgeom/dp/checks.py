@@ -9,7 +9,7 @@ import numpy as np
 from clgeom.core.checks import check, same
 
 
-def letters(n, step):
+def letters(n: int, step: int) -> np.ndarray:
     """Letters 0 to 3 in a pattern."""
     return (np.arange(n) * step % 13 % 4).astype(np.uint8)
 
@@ -26,7 +26,7 @@ def last_rows(a, b):
     return lengths, distances
 
 
-def lcs_and_edit_distance(a, b):
+def lcs_and_edit_distance(a: np.ndarray, b: np.ndarray) -> tuple[int, int]:
     """The length of the longest common subsequence, and the edit distance."""
     lengths, distances = last_rows(a, b)
     return lengths[-1], distances[-1]

@@ -17,7 +17,7 @@ from clgeom.dp.language.cells import record_in_c
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.parameters import Parameter, declaration, require_given
 from clgeom.dp.patterns import Pattern
-from clgeom.errors import DeviceLimit, InvalidInput, short
+from clgeom.errors import InvalidInput, short
 from clgeom.intake.arrays import to_device
 from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.interop.objects import values_of
@@ -263,11 +263,6 @@ def bind(
             continue
         flat = value.ravel() if value.size else np.zeros(1, p.dtype)  # a buffer cannot be empty
         held = to_device(session, flat, caller=caller)
-        if len(held.chunks) > 1:
-            raise DeviceLimit(
-                f"The {p.name!r} parameter of {caller} has {flat.nbytes:,} bytes, and {session.profile.name} allows "
-                f"{session.profile.max_alloc_bytes:,} in one buffer."
-            )
-        buffers[f"dp_{p.name}"] = held.chunks[0].buffer
+        buffers[f"dp_{p.name}"] = held.one_buffer(f"The {p.name!r} parameter of {caller}")
         arguments += [f"dp_{p.name}", *map(np.int32, value.shape)]
     return tuple(arguments), buffers

@@ -99,6 +99,16 @@ class DeviceArray:
         """The chunks by name: "name[0]", "name[1]" ..., for `launch.run`."""
         return {f"{name}[{i}]": chunk.buffer for i, chunk in enumerate(self.chunks)}
 
+    def one_buffer(self, what: str) -> cl.Buffer:
+        """The buffer of all rows; `DeviceLimit` if the device needs several. `what` begins its message."""
+        if len(self.chunks) > 1:
+            profile = self.session.profile
+            raise DeviceLimit(
+                f"{what} has {self.nbytes:,} bytes, and {profile.name} allows {profile.max_alloc_bytes:,} "
+                "in one buffer."
+            )
+        return self.chunks[0].buffer
+
     def split(self) -> list[DeviceArray]:
         """Each chunk as an array of its own."""
         return [

@@ -17,9 +17,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, overload
 
 import numpy as np
 
@@ -47,13 +47,18 @@ from clgeom.sequences.align_tiles import (
 from clgeom.sequences.bands import align_in_growing_bands
 from clgeom.sequences.letters import as_sequences, refuse_letters
 from clgeom.sequences.result import Alignment, AlignmentBatch
-from clgeom.sequences.scoring import UNKNOWN, as_scoring
+from clgeom.sequences.scoring import UNKNOWN, Scoring, as_scoring
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
+    from clgeom.intake.chunks import Chunks
 
 #: Cost of a pair besides its cells, in cells, for devices that share pairs.
 PAIR_COST = 256
 #: Cells from which on GPUs share pairs, as long as nothing was measured (H200: 2e8 cells with paths take 10 ms).
 LEAST_SHARED = 1 << 30
 
+Fields = dict[str, Any]
 MODES = ("global", "local", "semiglobal")
 #: Steps through the second sequence of each strand.
 STEPS = {"forward": (1,), "reverse": (-1,), "both": (1, -1)}
@@ -68,7 +73,7 @@ def align(a: str | bytes, b: str | bytes, *, a_offsets: None = None, **options: 
 def align(a: ChunksLike, b: None = None, **options: Any) -> Iterator[AlignmentBatch]: ...
 @overload
 def align(a: Any, b: Any, **options: Any) -> Any: ...
-@keeps_subnormals
+@keeps_subnormals  # type: ignore[misc]  # the options of the overloads are those of the implementation
 def align(
     a: Any,
     b: Any = None,
@@ -190,15 +195,18 @@ def align(
     return _aligned_chunks(chunks, rules, is_adaptive, device, profile)
 
 
-def _aligned(a, b, a_offsets, b_offsets, rules, is_adaptive, device, profile) -> Alignment | AlignmentBatch:
+def _aligned(
+    a: Any, b: Any, a_offsets: Any, b_offsets: Any, rules: Rules, is_adaptive: bool, device: DevicesLike, profile: bool
+) -> Alignment | AlignmentBatch:
     """The alignments of one batch, or of two single sequences."""
     call = Call("align", profile=profile, options=rules)
     pairs = _take_pairs(as_sequences(a, a_offsets, "a"), as_sequences(b, b_offsets, "b"))
     _check_sizes(rules, pairs)
     choose_sessions_of(call, (pairs.a, pairs.b), device)
 
-    def solve(pairs, band, path):
-        return dispatch(call, AlignWork(replace(rules, band=band, path=path), pairs))
+    def solve(pairs: SequencePairs, band: int | None, path: bool) -> Fields:
+        fields: Fields = dispatch(call, AlignWork(replace(rules, band=band, path=path), pairs))
+        return fields
 
     with call:
         if is_adaptive and len(pairs):
@@ -220,7 +228,9 @@ def _aligned(a, b, a_offsets, b_offsets, rules, is_adaptive, device, profile) ->
     return batch[0] if pairs.is_single else batch
 
 
-def _aligned_chunks(chunks, rules, is_adaptive, device, profile) -> Iterator[AlignmentBatch]:
+def _aligned_chunks(
+    chunks: Chunks[Any], rules: Rules, is_adaptive: bool, device: DevicesLike, profile: bool
+) -> Iterator[AlignmentBatch]:
     """Yield the alignments of each chunk."""
     with contextlib.closing(pairs_ahead(chunks, caller="align")) as batches:
         for number, (first, second) in enumerate(batches):
@@ -239,7 +249,7 @@ def _aligned_chunks(chunks, rules, is_adaptive, device, profile) -> Iterator[Ali
 # Options --------------------------------------------------------------------------------------------------------------
 
 
-def _checked(scoring, mode, free_ends, strand, band, path, ends) -> Rules:
+def _checked(scoring: Scoring, mode: Any, free_ends: Any, strand: Any, band: Any, path: Any, ends: Any) -> Rules:
     """The rules, or the error that names a wrong option."""
     one_of(mode, MODES, "mode", caller="align")
     one_of(strand, tuple(STEPS), "strand", caller="align")
@@ -256,7 +266,7 @@ def _checked(scoring, mode, free_ends, strand, band, path, ends) -> Rules:
     return Rules(scoring, is_local, _free(free_ends, mode), band, mode, strand, path, ends or not is_local)
 
 
-def _check_sizes(rules, pairs) -> None:
+def _check_sizes(rules: Rules, pairs: SequencePairs) -> None:
     """Refuse scores beyond int32, and bands that no alignment can end in."""
     scoring, n, m = rules.scoring, pairs.n, pairs.m
     largest = max(scoring.greatest, -scoring.least, 1) + scoring.gap_extend
@@ -280,7 +290,7 @@ def _check_sizes(rules, pairs) -> None:
         )
 
 
-def _free(free_ends, mode) -> int:
+def _free(free_ends: Any, mode: Any) -> int:
     """The bits of ends that are free."""
     if mode != "semiglobal":
         absent(free_ends, "free_ends", "unless mode is 'semiglobal'", caller="align")
@@ -307,7 +317,7 @@ class SequencePairs:
     n: np.ndarray
     m: np.ndarray
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.n)
 
     @property
@@ -315,12 +325,12 @@ class SequencePairs:
         """Whether both sides are single sequences."""
         return self.a.single and self.b.single
 
-    def subset(self, indices) -> SequencePairs:
+    def subset(self, indices: np.ndarray) -> SequencePairs:
         """The pairs at these ascending indices."""
         return SequencePairs(self.a.subset(indices), self.b.subset(indices), self.n[indices], self.m[indices])
 
 
-def _take_pairs(a, b) -> SequencePairs:
+def _take_pairs(a: Sequences, b: Sequences) -> SequencePairs:
     """The sequences first with first, second with second ..., or one with all."""
     if not a.single and not b.single and len(a) != len(b):
         raise InvalidInput(
@@ -334,29 +344,32 @@ def _take_pairs(a, b) -> SequencePairs:
 class AlignWork(Work):
     """The alignment of pairs, in parts that are each small enough for one allocation and one second."""
 
+    kind: str
+    n: int
+    progress: Any
     least_cost = LEAST_SHARED
 
-    def __init__(self, rules: Rules, pairs: SequencePairs):
+    def __init__(self, rules: Rules, pairs: SequencePairs) -> None:
         self.rules, self.pairs, self.n = rules, pairs, len(pairs)
         self.kind, self.progress = f"align {rules.mode} {rules.path}", watching()
 
     @functools.cached_property
-    def costs(self):
+    def costs(self) -> np.ndarray:
         return np.append(0, np.cumsum(PAIR_COST + np.asarray(self.pairs.n, np.float64) * self.pairs.m))
 
     @property
-    def cost(self):
+    def cost(self) -> float:
         return float(self.costs[-1])
 
-    def at_once(self, session):
+    def at_once(self, session: Session) -> Fields:
         return self.join(
             session, [[self.part(session, part) for part in each(session, self.slices(session, 0, self.n))]]
         )
 
-    def piece(self, session, start, stop):
+    def piece(self, session: Session, start: int, stop: int) -> list[Fields]:
         return [self.part(session, part) for part in self.slices(session, start, stop)]
 
-    def join(self, session, results):
+    def join(self, session: Session, results: Any) -> Fields:
         """The fields of `AlignmentBatch`, from those of parts."""
         parts = list(itertools.chain.from_iterable(results))
         if not parts:
@@ -365,7 +378,7 @@ class AlignWork(Work):
             parts[0] if len(parts) == 1 else {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         )
 
-    def slices(self, session, first, stop):
+    def slices(self, session: Session, first: int, stop: int) -> list[slice]:
         """Slices of the pairs first .. stop - 1."""
         profile, (n, m) = session.profile, (self.pairs.n, self.pairs.m)
         most, cells = min(profile.max_alloc_bytes, 1 << 30), PART_CELLS if profile.is_cpu else PART_CELLS_OF_GPUS
@@ -384,7 +397,7 @@ class AlignWork(Work):
             begin = end
         return parts
 
-    def part(self, session, part) -> dict:
+    def part(self, session: Session, part: slice) -> Fields:
         """The results of a range of pairs, by the names of the fields of `AlignmentBatch`."""
         rules, n, m = self.rules, self.pairs.n[part], self.pairs.m[part]
         (a_letters, a_offsets), (b_letters, b_offsets) = (_letters(one, part) for one in (self.pairs.a, self.pairs.b))
@@ -399,7 +412,8 @@ class AlignWork(Work):
             PairSpans(a_begin, n, b_begin if step > 0 else b_begin + m - 1, np.full(len(n), step), m)
             for step in STEPS[rules.strand]
         ]
-        pairs, ends, walks, operations = strands[0], None, None, np.empty(0, np.uint8)
+        ends: Any = None
+        pairs, walks, operations = strands[0], None, np.empty(0, np.uint8)
         if len(strands) == 2 or not rules.path or (rules.mode != "global" and not side):
             pairs, ends = _better(
                 strands, [tiles.in_tiles(one, side)[0] if side else tiles.ends(one) for one in strands]
@@ -418,15 +432,17 @@ class AlignWork(Work):
             self._refuse()
         return self._fields(ends.T, walks, pairs.b_step.astype(np.int8), m) | {"operations": operations}
 
-    def _short(self, session, tiles, n, m, offsets) -> dict:
+    def _short(
+        self, session: Session, tiles: PairTiles, n: np.ndarray, m: np.ndarray, offsets: tuple[np.ndarray, np.ndarray]
+    ) -> Fields:
         """The results of a range of short pairs, of which nothing but scores and ends is asked."""
         strand, ends_known = self.rules.strand, self.rules.ends
         pairs = ShortPairs(session, self.rules, tiles.letters, [one.astype(np.uint32) for one in offsets], len(n))
-        unknown, found = np.full(len(n), -1), []
+        unknown, found = np.full(len(n), -1), list[Any]()
         for step in STEPS[strand]:
             values = pairs.found(reverse=step < 0, ends=ends_known)
             if ends_known:
-                found.append(tiles.with_borders(PairSpans(None, n, None, None, m), values).astype(np.int64).T)
+                found.append(tiles.with_borders(PairSpans(unknown, n, unknown, unknown, m), values).astype(np.int64).T)
             else:
                 found.append((values.astype(np.int64), unknown, unknown))
         if pairs.met_unknown_letters():
@@ -434,10 +450,10 @@ class AlignWork(Work):
         ends, strands = found[0], np.full(len(n), STEPS[strand][0], np.int8)
         if len(found) == 2:
             better = found[1][0] > ends[0]
-            ends, strands[better] = [np.where(better, other, one) for one, other in zip(*found)], -1
+            ends, strands[better] = np.where(better, found[1], found[0]), -1
         return self._fields(ends, None, strands, m)
 
-    def _fields(self, ends, walks, strands, m):
+    def _fields(self, ends: Any, walks: np.ndarray | None, strands: np.ndarray, m: np.ndarray) -> Fields:
         """Results as arrays; starts and ends that are not known are -1."""
         scores, a_ends, columns = ends if self.rules.ends else (ends[0], *np.full((2, len(m)), -1))
         unknown = np.full(len(m), 0 if self.rules.mode == "global" else -1)
@@ -460,7 +476,7 @@ class AlignWork(Work):
             "operations": np.empty(0, np.uint8),
         }
 
-    def _refuse(self):
+    def _refuse(self) -> NoReturn:
         """Raise the error that names the first letter outside the alphabet."""
         scoring, (a, b) = self.rules.scoring, (self.pairs.a, self.pairs.b)
         first, second, complement = scoring.codes
@@ -471,7 +487,7 @@ class AlignWork(Work):
         raise AssertionError("the device met a letter outside the alphabet that the host does not find")
 
 
-def _letters(sequences, part):
+def _letters(sequences: Sequences, part: slice) -> tuple[Any, np.ndarray]:
     """The letters of a range of sequences, and where each begins among them, and ends."""
     offsets = sequences.offsets if sequences.single else sequences.offsets[part.start : part.stop + 1]
     low, high = int(offsets[0]), int(offsets[-1])
@@ -481,7 +497,7 @@ def _letters(sequences, part):
     return letters, offsets - low if low else offsets
 
 
-def _better(strands, found):
+def _better(strands: Sequence[PairSpans], found: Sequence[np.ndarray]) -> tuple[PairSpans, np.ndarray]:
     """(pairs, ends) of what scores better, the first strand of equal ones."""
     pairs, ends = strands[0], found[0]
     for other, other_ends in zip(strands[1:], found[1:]):
@@ -491,7 +507,7 @@ def _better(strands, found):
     return pairs, ends
 
 
-def _compacted(operations, room, counts):
+def _compacted(operations: np.ndarray, room: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """The operations of all pairs, which are at the end of each pair's room."""
     is_operation = np.repeat(np.tile([False, True], len(room)), np.stack([room - counts, counts], axis=1).ravel())
-    return operations[is_operation]
+    return np.asarray(operations[is_operation])

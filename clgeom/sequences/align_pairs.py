@@ -5,7 +5,9 @@ letters, offsets ─> classes of similar sizes, each in an order of sizes ─> a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +17,15 @@ from clgeom.core.plan import Plan, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.intake.arrays import as_device_values
+
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+    from clgeom.core.device import Session
+    from clgeom.core.policies import Policy
+    from clgeom.sequences.align_tiles import Rules
+    from clgeom.sequences.policies import PairsPolicy
+    from clgeom.sequences.scoring import Scoring
 
 KERNEL = "sequences/align_pairs"
 #: Most letters of a sequence: a work-item alone would take too long.
@@ -38,15 +49,15 @@ kernel void probe(global uint *word)
 """
 
 
-def policy_of(session):
+def policy_of(session: Session) -> PairsPolicy:
     """The policy of the kernel, with cells that the device's compiler knows."""
-    policy = select(session.profile, KERNEL)
+    policy: Any = select(session.profile, KERNEL)
     if policy.cells == "ptx" and not session.cached(("align_pairs", "ptx"), lambda: compiles(session, PTX_PROBE)):
-        return replace(policy, cells="int")
-    return policy
+        policy = replace(policy, cells="int")
+    return policy  # type: ignore[no-any-return]
 
 
-def are_short(session, rules, longest) -> bool:
+def are_short(session: Session, rules: Rules, longest: int) -> bool:
     """Whether the kernel is the one for such pairs: on CPUs the vectors of align_tiles are quicker."""
     scoring = rules.scoring
     return (
@@ -69,8 +80,10 @@ class ShortPairs:
         Number of pairs.
     """
 
-    def __init__(self, session, rules, letters, offsets, count):
-        self.session, self.rules, self.count, self.held = session, rules, count, []
+    def __init__(
+        self, session: Session, rules: Rules, letters: Sequence[Any], offsets: Sequence[np.ndarray], count: int
+    ) -> None:
+        self.session, self.rules, self.count, self.held = session, rules, count, list[Any]()
         self.policy = policy_of(session)
         self.many = [np.uint32(len(one) > 2 or count == 1) for one in offsets]
         self.lengths = [np.diff(one) for one in offsets]  # one, or one of each pair
@@ -86,17 +99,17 @@ class ShortPairs:
         }
         fill(session, self.buffers["status"], np.uint32(0), 1)
 
-    def _on_device(self, values):
+    def _on_device(self, values: Any) -> cl.Buffer:
         """A buffer with an array's elements; the array is held until the launches have ended."""
         array = as_device_values(self.session, values, caller="align", types=(values.dtype,))
         self.held.append(array)
-        return array.chunks[0].buffer
+        return array.one_buffer("A part of the sequences of align")
 
     def met_unknown_letters(self) -> bool:
         """Whether a letter was outside the alphabet, so that all results are void."""
         return bool(read(self.session, self.buffers["status"], np.uint32, 1)[0])
 
-    def found(self, *, reverse=False, ends=True) -> np.ndarray:
+    def found(self, *, reverse: bool = False, ends: bool = True) -> np.ndarray:
         """Score, row and column of the end of each pair, int32 of shape (count, 3); scores only without `ends`.
 
         Of local alignments of no letters the row is 0 or less.
@@ -119,11 +132,11 @@ class ShortPairs:
         return values if ends else values[:, 0]
 
     @property
-    def _greatest_sure(self):
+    def _greatest_sure(self) -> int:
         """The greatest local score in 16 bits that no sum of the pair has gone beyond."""
         return MOST_SHORT - max(self.rules.scoring.greatest, 0)
 
-    def _fits(self, n, m) -> bool:
+    def _fits(self, n: int, m: int) -> bool:
         """Whether 16 bits are enough for pairs of so many letters at most, or too great a local score is noticed."""
         scoring = self.rules.scoring
         opened = scoring.gap_open + scoring.gap_extend
@@ -136,7 +149,7 @@ class ShortPairs:
         lowest = (n + m) * scoring.gap_extend + 2 * scoring.gap_open + 2 * opened + 2 * most
         return greatest < MOST_SHORT and -lowest > LEAST_SHORT
 
-    def _classes(self):
+    def _classes(self) -> list[tuple[np.ndarray | None, int, int]]:
         """(order, most letters of a, of b) of pairs that are launched together; order None is that of the pairs."""
         n, m = self.lengths
         n_most, m_most = int(n.max()), int(m.max())
@@ -145,7 +158,7 @@ class ShortPairs:
         n, m = (np.broadcast_to(one, self.count) for one in (n, m))
         sizes = np.frexp(np.maximum(np.maximum(n, m), LEAST_CLASS).astype(np.float32))[1].astype(np.uint8)
         classes = np.flatnonzero(np.bincount(sizes))
-        found = []
+        found: list[tuple[np.ndarray | None, int, int]] = []
         for one in classes.tolist():
             chosen = None if len(classes) == 1 else np.flatnonzero(sizes == one)
             rows, columns = (n, m) if chosen is None else (n[chosen], m[chosen])
@@ -158,13 +171,13 @@ class ShortPairs:
             found.append((np.ascontiguousarray(order, np.uint32), n_most, m_most))
         return found
 
-    def _shape(self, cells):
+    def _shape(self, cells: str) -> tuple[PairsPolicy, int]:
         """The policy, smaller where the device has less local memory."""
         policy = replace(self.policy, cells=cells)
         lanes = 1 if cells == "int" else 2
         limit = self.session.profile.local_mem_bytes
 
-        def needed(policy):
+        def needed(policy: Policy) -> int:
             return self.codes * (policy.items_per_thread // 4 * lanes * policy.wg_size + 9) * 4
 
         while needed(policy) > limit and policy.wg_size > 32:
@@ -175,7 +188,9 @@ class ShortPairs:
             policy = replace(policy, wg_size=policy.wg_size // 2)
         return policy, lanes
 
-    def _launch(self, order, n, m, narrow, reverse, ends, results):
+    def _launch(
+        self, order: np.ndarray | None, n: int, m: int, narrow: bool, reverse: bool, ends: bool, results: cl.Buffer
+    ) -> None:
         rules, scoring = self.rules, self.rules.scoring
         count = self.count if order is None else len(order)
         policy, lanes = self._shape(self.policy.cells if narrow else "int")
@@ -185,12 +200,12 @@ class ShortPairs:
         tiles = ceil_div(count, lanes * policy.wg_size)
         groups = max(min(policy.groups(tiles, self.session.profile.compute_units), most), 1)
         groups = ceil_div(tiles, ceil_div(tiles, groups))  # each with as many tiles
-        buffers = dict(self.buffers, results=results)
+        buffers: dict[str, Any] = dict(self.buffers, results=results)
         buffers["order"] = self.buffers["status"] if order is None else self._on_device(order)
         buffers["columns"] = allocate(self.session, groups * width * 4 * lanes * policy.wg_size)
         buffers["top"] = allocate(self.session, groups * width * 32 * policy.wg_size)
         numbers = (scoring.gap_open, scoring.gap_extend, rules.free)
-        args = ["a", "b", "a_offsets", "b_offsets", *self.many, "codes", "scores", *map(np.int32, numbers)]
+        args: list[Any] = ["a", "b", "a_offsets", "b_offsets", *self.many, "codes", "scores", *map(np.int32, numbers)]
         args += [np.uint32(reverse), "order", np.uint32(order is not None), np.uint32(count), np.uint32(width)]
         args += ["columns", "top", "results", "status"]
         params = {"local": rules.local, "ends": ends, "codes": self.codes, "cells": policy.cells}
@@ -198,7 +213,7 @@ class ShortPairs:
         run(self.session, Plan(Step(KERNEL, policy, tuple(args), groups, params, bytes_moved=moved)), **buffers)
 
 
-def packed_table(scoring) -> tuple[int, np.ndarray]:
+def packed_table(scoring: Scoring) -> tuple[int, np.ndarray]:
     """Number of codes, the last one for what is beyond a pair, and their scores: rows of an odd number of words."""
     k = len(scoring.alphabet)
     stride = ceil_div(k + 1, 4) | 1

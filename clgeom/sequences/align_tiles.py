@@ -8,7 +8,9 @@ between them stay in memory where a traceback needs them: it fills the tiles on 
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,13 +22,19 @@ from clgeom.errors import DeviceLimit
 from clgeom.intake.arrays import as_device_values, to_device
 from clgeom.sequences.scoring import Scoring
 
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+    from clgeom.core.device import Session
+    from clgeom.core.policies import Policy
+
 KERNEL = "sequences/align_tiles"
 #: Bits of ends that are free, as in sequences/align_jobs.h.
 A_BEGIN, B_BEGIN, A_END, B_END = 1, 2, 4, 8
 JOB_WORDS = 12
 #: Elements of vectors on CPUs, 32 bytes.
 LANES = {"short": 16, "int": 8}
-TYPES = {"short": np.dtype(np.int16), "int": np.dtype(np.int32)}
+TYPES: dict[str, np.dtype[Any]] = {"short": np.dtype(np.int16), "int": np.dtype(np.int32)}
 #: Score of a local alignment in 16 bits that may be greater in truth.
 SATURATED = 32_767
 #: Greatest rows or columns of a tile in 16 bits; half of the least number stands for minus infinity.
@@ -48,6 +56,10 @@ BUDGET = 1 << 28
 #: State of a traceback at its end.
 DONE = 3
 NO_END = np.iinfo(np.int32).min
+#: Edges of tiles: their buffer, slots of rows, slots of columns.
+Tiled = tuple[Any, int, int]
+#: Of pairs that are a tile each: fours of rows and columns of choices, walks, operations, and where these end.
+Path = tuple[int, int, Any, Any, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -63,20 +75,20 @@ class Rules:
     path: bool = True
     ends: bool = True
 
-    def gap(self, length):
+    def gap(self, length: np.ndarray) -> np.ndarray:
         """Cost of a gap, for an array of lengths."""
         return np.where(length == 0, 0, self.scoring.gap_open + length * self.scoring.gap_extend)
 
-    def reaches(self, n, m, band):
+    def reaches(self, n: np.ndarray, m: np.ndarray, band: Any) -> np.ndarray:
         """Whether the band has a cell in which an alignment may end, for arrays of lengths."""
-        reached = np.abs(n - m) <= band
+        reached: np.ndarray = np.abs(n - m) <= band
         if self.free & A_END:
             reached |= m - n <= band
         if self.free & B_END:
             reached |= n - m <= band
         return reached
 
-    def border(self, length, is_free):
+    def border(self, length: np.ndarray, is_free: int) -> np.ndarray:
         """Score of a gap from the corner along an edge of the table, for an array of lengths."""
         return np.zeros_like(length) if is_free or self.local else -self.gap(length)
 
@@ -91,10 +103,10 @@ class PairSpans:
     b_step: np.ndarray
     m: np.ndarray
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.n)
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> PairSpans:
         return PairSpans(*(getattr(self, name)[index] for name in self.__dataclass_fields__))
 
 
@@ -102,7 +114,7 @@ class PairSpans:
 class Shape:
     """The shape of a launch: policy, type and lanes of a work-item, and memory for each."""
 
-    policy: object
+    policy: Policy
     value: str
     lanes: int
     groups: int
@@ -111,28 +123,28 @@ class Shape:
 class PairTiles:
     """The launches for the pairs of a part, whose letters are on the host or on the device."""
 
-    def __init__(self, session, a_letters, b_letters, rules: Rules):
+    def __init__(self, session: Session, a_letters: Any, b_letters: Any, rules: Rules) -> None:
         self.session, self.profile, self.rules = session, session.profile, rules
-        self.policy = session.cached((KERNEL,), lambda: select(session.profile, KERNEL), policies=True)
+        self.policy: Policy = session.cached((KERNEL,), lambda: select(session.profile, KERNEL), policies=True)
         self.serial = self.policy.variant == "serial"
         self.rows = self.policy.items_per_thread
-        self.letters, self.held = (a_letters, b_letters), []
+        self.letters, self.held = (a_letters, b_letters), list[Any]()
 
     @functools.cached_property
-    def buffers(self) -> dict:
+    def buffers(self) -> dict[str, Any]:
         """The inputs of all launches, and the word that they set for letters outside the alphabet."""
         scoring, status = self.rules.scoring, allocate(self.session, 4)
         fill(self.session, status, np.uint32(0), 1)
-        a, b = map(self._on_device, self.letters)
+        a, b = (self._on_device(one, "A part of the sequences of align") for one in self.letters)
         tables = {"codes": constant(self.session, scoring.codes), "scores": constant(self.session, scoring.table)}
         return {"a": a, "b": b, **tables, "status": status}
 
-    def _on_device(self, values):
+    def _on_device(self, values: Any, what: str) -> cl.Buffer:
         """A buffer with an array's elements; the array is held until the launches have ended."""
         on_host = type(values) is np.ndarray
         array = (to_device if on_host else as_device_values)(self.session, values, caller="align")
         self.held.append(array)
-        return array.chunks[0].buffer
+        return array.one_buffer(what)
 
     def met_unknown_letters(self) -> bool:
         """Whether a letter was outside the alphabet, so that all results are void."""
@@ -141,10 +153,10 @@ class PairTiles:
     # Choices
 
     @property
-    def budget(self):
+    def budget(self) -> int:
         return min(self.profile.max_alloc_bytes, max(BUDGET, self.profile.global_mem_bytes // 8))
 
-    def tile_side(self, n, m, path) -> int:
+    def tile_side(self, n: np.ndarray, m: np.ndarray, path: bool) -> int:
         """Rows and columns of tiles for pairs of these sizes, 0 where each pair is one tile."""
         if not len(n):
             return 0
@@ -169,7 +181,7 @@ class PairTiles:
             side //= 2
         return side
 
-    def fits_short(self, n, m):
+    def fits_short(self, n: np.ndarray, m: np.ndarray) -> np.ndarray:
         """Whether 16 bits are enough for tables of these sizes, or a local score that they cannot hold is noticed."""
         scoring, rules = self.rules.scoring, self.rules
         opened = scoring.gap_open + scoring.gap_extend
@@ -181,18 +193,21 @@ class PairTiles:
         lowest = (n + m) * scoring.gap_extend + 2 * scoring.gap_open + 2 * opened - min(scoring.least, 0)
         if rules.band is not None:
             lowest = lowest - np.minimum(n, m) * min(scoring.least, 0)
-        return (greatest < SATURATED) & (lowest + max(scoring.greatest, 0) < NEVER)
+        return np.asarray((greatest < SATURATED) & (lowest + max(scoring.greatest, 0) < NEVER))
 
-    def _shape(self, value, jobs, width, fours=0, choice_width=0) -> Shape:
+    def _shape(self, value: str, jobs: int, width: int, fours: int = 0, choice_width: int = 0) -> Shape:
         """The shape of a launch of at most so many jobs, whose scratch memory fits."""
-        key = "shapes of tiles", value, jobs, width, fours, choice_width
-        return self.session.cached(key, lambda: self._new_shape(*key[1:]), policies=True)
+        sizes = jobs, width, fours, choice_width
+        shape: Shape = self.session.cached(
+            ("shapes of tiles", value, *sizes), lambda: self._new_shape(value, *sizes), policies=True
+        )
+        return shape
 
-    def _new_shape(self, value, jobs, width, fours, choice_width) -> Shape:
+    def _new_shape(self, value: str, jobs: int, width: int, fours: int, choice_width: int) -> Shape:
         policy, lanes = self.policy, LANES[value] if self.serial else 1
         most = min(self.budget, self.profile.max_alloc_bytes)
 
-        def parts():
+        def parts() -> tuple[int, int]:
             one = policy.wg_size * lanes
             return one * 2 * width * TYPES[value].itemsize, one * fours * choice_width * 2
 
@@ -210,7 +225,20 @@ class PairTiles:
 
     # Launches
 
-    def _launch(self, shape, jobs, ranges, side, width, slots, *, best=False, tiled=None, path=None, free=0):
+    def _launch(
+        self,
+        shape: Shape,
+        jobs: np.ndarray,
+        ranges: Any,
+        side: int,
+        width: int,
+        slots: int,
+        *,
+        best: bool = False,
+        tiled: Tiled | None = None,
+        path: Any = None,
+        free: int = 0,
+    ) -> np.ndarray:
         """Run jobs, those of one range after the other; returns results of shape (slots, 3).
 
         `tiled` is (buffer, row slots, column slots); `path` is (fours, choice width, walks, operations).
@@ -236,7 +264,7 @@ class PairTiles:
         key = "tiles", shape, numbers, *sizes, tuple(params.values()), moved, launches.tobytes()
         make = functools.partial(tiles_plan, shape, params, numbers, *sizes, moved, launches)
         plan, results = make() if tiled else self.session.cached(key, make, policies=True)
-        buffers = dict(self.buffers, jobs=self._on_device(jobs.ravel()))
+        buffers = dict(self.buffers, jobs=self._on_device(jobs.ravel(), "The list of tiles of align"))
         if tiled:
             buffers["edges"] = tiled[0]
         if path:
@@ -244,7 +272,7 @@ class PairTiles:
         found = run(self.session, plan, paced=len(launches) > 1, **buffers)
         return found.read(results).reshape(slots, 3).astype(np.int64)
 
-    def _cut(self, shape, jobs, ranges, side) -> np.ndarray:
+    def _cut(self, shape: Shape, jobs: np.ndarray, ranges: Any, side: int) -> np.ndarray:
         """Ranges of jobs (first, count) that are a launch each: those of many cells in parts, each for all units."""
         most = LAUNCH_CELLS if self.profile.is_cpu else LAUNCH_CELLS_OF_GPUS
         groups = min(shape.groups, self.profile.compute_units) if self.serial else shape.groups
@@ -264,10 +292,10 @@ class PairTiles:
                 begin = end
         return np.array(cut)
 
-    def _rounded(self, size):
-        return -(-int(size) // self.rows) * self.rows
+    def _rounded(self, size: Any) -> int:
+        return int(ceil_div(int(size), self.rows) * self.rows)
 
-    def _classes(self, pairs, fits):
+    def _classes(self, pairs: PairSpans, fits: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
         """(value, indices) of pairs that are launched together: in 16 bits or 32, on GPUs those of similar sizes."""
         sizes = np.maximum(pairs.n, pairs.m)
         classes = np.zeros(len(pairs), np.int64) if self.serial else np.frexp(sizes)[1] // 2
@@ -290,7 +318,7 @@ class PairTiles:
                 found[again[order]] = self._whole(pairs[again][order], value)
         return self.with_borders(pairs, found)
 
-    def _whole(self, pairs, value, path=None, free=None):
+    def _whole(self, pairs: PairSpans, value: str, path: Path | None = None, free: int | None = None) -> np.ndarray:
         """Results of pairs that are a tile each."""
         count = len(pairs)
         width = int(pairs.m.max()) + 1
@@ -302,7 +330,7 @@ class PairTiles:
         launched = path and path[:4]
         return self._launch(shape, jobs, [(0, count)], side, width, count, best=best, path=launched, free=free)
 
-    def with_borders(self, pairs, found):
+    def with_borders(self, pairs: PairSpans, found: np.ndarray) -> np.ndarray:
         """The ends in the first row and column as well, and the empty local alignment."""
         scores, rows, columns = found.T
         if self.rules.local:
@@ -330,7 +358,9 @@ class PairTiles:
 
     # Paths
 
-    def paths(self, pairs: PairSpans, ends, regions, operations):
+    def paths(
+        self, pairs: PairSpans, ends: np.ndarray, regions: np.ndarray, operations: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Write the operations of pairs that end in `ends`, in regions of a buffer; returns (scores, walks).
 
         Parameters
@@ -367,18 +397,18 @@ class PairTiles:
 
     # Tiles
 
-    def in_tiles(self, pairs, side, path=None):
+    def in_tiles(self, pairs: PairSpans, side: int, path: tuple[np.ndarray, Any] | None = None) -> tuple[Any, Any]:
         """Ends, and walks if `path` is (regions, operations), of pairs cut into tiles; in halves if memory is short."""
         side, kept = self._rounded(side), path is not None
-        slots = tuple(ceil_div(int(size.max()), side) for size in (pairs.n, pairs.m)) if kept else (3, 1)
+        slots = (ceil_div(int(pairs.n.max()), side), ceil_div(int(pairs.m.max()), side)) if kept else (3, 1)
         sizes = 2 * (slots[0] * (pairs.m + 1) + slots[1] * (pairs.n + 1))
         if int(sizes.sum()) * 4 > self.budget and len(pairs) > 1:
             half = len(pairs) // 2
-            parts = [
+            (ends, walks), (more_ends, more_walks) = (
                 self.in_tiles(pairs[part], side, path and (path[0][part], path[1]))
                 for part in (slice(half), slice(half, None))
-            ]
-            return tuple(None if one is None else np.concatenate([one, other]) for one, other in zip(*parts))
+            )
+            return np.concatenate([ends, more_ends]), None if walks is None else np.concatenate([walks, more_walks])
         value = "short" if self.fits_short(pairs.n, pairs.m).all() else "int"
         # the type of the edges is that of all launches, also of those that need memory for choices
         value = self._shape(value, len(pairs), side + 1, *((side // 4, side) if kept else ())).value
@@ -386,9 +416,11 @@ class PairTiles:
         if value == "short" and self.rules.local and (ends[:, 0] >= SATURATED).any():
             value = "int"
             ends, tiled = self._fill_tiles(pairs, side, value, slots, sizes)
-        return ends, self._walk_tiles(pairs, side, value, ends, tiled, sizes, *path) if kept else None
+        return ends, None if path is None else self._walk_tiles(pairs, side, value, ends, tiled, sizes, *path)
 
-    def _fill_tiles(self, pairs, side, value, slots, sizes):
+    def _fill_tiles(
+        self, pairs: PairSpans, side: int, value: str, slots: tuple[int, int], sizes: np.ndarray
+    ) -> tuple[np.ndarray, Tiled]:
         """(ends, (edges, slots of rows, slots of columns)): a launch for each antidiagonal of tiles."""
         rows, columns = -(-pairs.n // side), -(-pairs.m // side)
         at = np.cumsum(sizes) - sizes
@@ -417,7 +449,17 @@ class PairTiles:
         found[found[:, 0] == NO_END, 1:] = 0
         return self.with_borders(pairs, found), tiled
 
-    def _walk_tiles(self, pairs, side, value, ends, tiled, sizes, regions, operations):
+    def _walk_tiles(
+        self,
+        pairs: PairSpans,
+        side: int,
+        value: str,
+        ends: np.ndarray,
+        tiled: Tiled,
+        sizes: np.ndarray,
+        regions: np.ndarray,
+        operations: Any,
+    ) -> np.ndarray:
         """The walks of all pairs, from tile to tile."""
         walks = np.zeros((len(pairs), 4), np.int32)
         walks[:, :2] = ends[:, 1:]
@@ -439,7 +481,15 @@ class PairTiles:
         return walks.astype(np.int64)
 
 
-def tiles_plan(shape, params, numbers, tiled, path, moved, launches) -> tuple[Plan, Scratch]:
+def tiles_plan(
+    shape: Shape,
+    params: dict[str, Any],
+    numbers: Sequence[int],
+    tiled: tuple[int, int] | None,
+    path: tuple[int, int] | None,
+    moved: int,
+    launches: np.ndarray,
+) -> tuple[Plan, Scratch]:
     """The launches of tiles, and the memory of their results. Pure: needs no device.
 
     Parameters
@@ -454,7 +504,7 @@ def tiles_plan(shape, params, numbers, tiled, path, moved, launches) -> tuple[Pl
     *costs, side, width, slots = numbers
     items = shape.groups * shape.policy.wg_size * shape.lanes
     results = Scratch("results", np.int32, 3 * slots)
-    args = ["a", "b", "codes", "scores", *map(np.int32, costs), "jobs", np.uint32(0), np.uint32(0)]
+    args: list[Any] = ["a", "b", "codes", "scores", *map(np.int32, costs), "jobs", np.uint32(0), np.uint32(0)]
     args += [np.int32(side), np.int32(width), Scratch("top", TYPES[shape.value], items * 2 * width)]
     args += [Scratch("columns", np.uint8, items * width), results, "status"]
     if tiled:
@@ -473,7 +523,7 @@ def tiles_plan(shape, params, numbers, tiled, path, moved, launches) -> tuple[Pl
     return Plan(step) if tiled else Plan(step).kept(memory=True), results
 
 
-def _bytes_of_tiles(jobs, side, itemsize, tiled, path) -> int:
+def _bytes_of_tiles(jobs: np.ndarray, side: int, itemsize: int, tiled: bool, path: bool) -> int:
     """What tiles read and write besides their jobs: letters, the edges between tiles, and choices of 4 bits."""
     rows, columns = (np.minimum(jobs[:, k], side).astype(np.int64) for k in (3, 4))
     letters = int(rows.sum() + columns.sum())
@@ -481,7 +531,9 @@ def _bytes_of_tiles(jobs, side, itemsize, tiled, path) -> int:
     return letters + edges + (int((rows * columns).sum()) // 2 if path else 0)
 
 
-def job_table(pairs, slots, tile_row=0, tile_column=0, edges=0, ends=None):
+def job_table(
+    pairs: PairSpans, slots: np.ndarray, tile_row: Any = 0, tile_column: Any = 0, edges: Any = 0, ends: Any = None
+) -> np.ndarray:
     """Jobs as rows of words, in the order of `job_of` in sequences/align_jobs.h."""
     jobs = np.zeros((len(pairs), JOB_WORDS), np.int64)
     columns = (pairs.a_begin, pairs.b_begin, pairs.b_step, pairs.n, pairs.m, tile_row, tile_column, slots)

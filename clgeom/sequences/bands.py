@@ -9,9 +9,15 @@ Source: E. Ukkonen, Algorithms for approximate string matching, Information and 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
-from clgeom.sequences.align_tiles import A_BEGIN, A_END, B_BEGIN, B_END
+from clgeom.sequences.align_tiles import A_BEGIN, A_END, B_BEGIN, B_END, Rules
+
+if TYPE_CHECKING:
+    from clgeom.sequences.align import SequencePairs
 
 #: The least of first bands, which are about this share of the longer sequence. PoCL, 2 cores, scores of a pair of
 #: 20,000 letters with 5 % changes, time by that without a band: from 16 on, each twice as wide as the last one, 0.97,
@@ -21,7 +27,7 @@ LEAST, SHARE = 16, 64
 PART = 2
 
 
-def bound_outside(rules, n, m, band) -> np.ndarray:
+def bound_outside(rules: Rules, n: np.ndarray, m: np.ndarray, band: Any) -> np.ndarray:
     """A bound of the scores of all alignments that leave the band, for arrays of lengths and bands."""
     most = np.full(len(n), np.iinfo(np.int64).min)
     # diagonals on the side of b, then, with both sequences exchanged, on that of a
@@ -45,7 +51,7 @@ def bound_outside(rules, n, m, band) -> np.ndarray:
     return most
 
 
-def align_in_growing_bands(solve, rules, pairs) -> dict:
+def align_in_growing_bands(solve: Callable[..., dict[str, Any]], rules: Rules, pairs: SequencePairs) -> dict[str, Any]:
     """The fields of alignments without a band, computed within bands that grow until the scores prove them.
 
     Parameters
@@ -59,7 +65,7 @@ def align_in_growing_bands(solve, rules, pairs) -> dict:
     while not rules.local and not (reached := rules.reaches(n, m, band)).all():
         band[~reached] *= 2
     chosen, todo = band.copy(), np.arange(count)
-    found: dict = {}
+    found: dict[str, Any] = {}
     while len(todo):
         is_whole = band[todo] >= widest[todo] // PART
         chosen[todo[is_whole]] = -1  # without a band
@@ -91,7 +97,7 @@ def align_in_growing_bands(solve, rules, pairs) -> dict:
     return found | {"operations": np.concatenate(operations)}
 
 
-def _wider(rules, n, m, band, scores):
+def _wider(rules: Rules, n: np.ndarray, m: np.ndarray, band: np.ndarray, scores: np.ndarray) -> np.ndarray:
     """The next bands: four times as wide, or as wide as the scores so far need to prove themselves."""
     wider = 4 * band
     for step in (2 * band, band, band // 2):
@@ -99,7 +105,7 @@ def _wider(rules, n, m, band, scores):
     return wider
 
 
-def _put(found, fields, pairs, which, count):
+def _put(found: dict[str, Any], fields: dict[str, Any], pairs: np.ndarray, which: Any, count: int) -> None:
     """Put the results of some pairs to their places."""
     for name, values in fields.items():
         if name != "operations":

@@ -6,7 +6,8 @@ operations on words fill 32 or 64 cells. The results are exact and equal those o
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,12 @@ from clgeom.core.tuning import select
 from clgeom.dp.paths import tickets
 from clgeom.errors import DeviceLimit, DeviceWarning, warn
 from clgeom.intake.arrays import c_name
+
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+    from clgeom.core.device import Session
+    from clgeom.core.policies import Policy
 
 #: Problem -> (words that hold a column, bits carried from row to row). Initially: column 0, and the row above row 0.
 PROBLEMS = {"lcs": ((~0,), (0,)), "edit": ((~0, 0), (~0, 0))}
@@ -38,7 +45,7 @@ KEPT_SHARE = 4
 MOST_KEPT = 1 << 26
 
 
-def as_codes(a, b):
+def as_codes(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
     """Two sequences as numbers 0, 1 .. of the narrowest type, and how many there are.
 
     Symbols that only one sequence has need no number of their own: they match nothing.
@@ -50,7 +57,7 @@ def as_codes(a, b):
     common = np.intersect1d(a, b)
     count = len(common)
 
-    def coded(sequence, lone):
+    def coded(sequence: np.ndarray, lone: int) -> np.ndarray:
         indices = np.minimum(np.searchsorted(common, sequence), max(count - 1, 0))
         found = common[indices] == sequence if count else np.zeros(len(sequence), bool)
         return np.where(found, indices, lone).astype(np.min_scalar_type(count + 1))
@@ -68,10 +75,10 @@ class Columns(NamedTuple):
     starts : on the host, the words of the columns before the pieces.
     """
 
-    state: object
-    columns: object
-    kept: object
-    starts: list
+    state: cl.Buffer
+    columns: cl.Buffer
+    kept: cl.Buffer
+    starts: Sequence[np.ndarray]
 
 
 class BitTable:
@@ -85,14 +92,14 @@ class BitTable:
         Rows and columns of the table.
     """
 
-    def __init__(self, session, problem, a, b):
+    def __init__(self, session: Session, problem: str, a: np.ndarray, b: np.ndarray) -> None:
         self.session, self.problem = session, problem
         self.n, self.m = len(a), len(b)
         self.a, self.b, self.symbols = as_codes(a, b)
         self.policy = select(session.profile, "sequences/bits_tiles")
         self.sweep = select(session.profile, "sequences/bits_sweep")
         self.sweeps = self.policy.variant == "group" and tickets.are_safe(session)
-        self.word = np.dtype(np.uint64 if self.policy.variant == "serial" else np.uint32)
+        self.word: np.dtype[Any] = np.dtype(np.uint64 if self.policy.variant == "serial" else np.uint32)
         tile = int(np.lcm(self.policy.tile, self.sweep.tile))
         self.words = tile * ceil_div(self.n, self.word_bits * tile)
         size = self.symbols * self.words * self.word.itemsize
@@ -120,7 +127,9 @@ class BitTable:
         """The words of column 0."""
         return np.repeat(np.array(PROBLEMS[self.problem][0]).astype(self.word), self.words)
 
-    def columns(self, first, stop, start, *, rows=None, keep=False, every=0) -> Columns:
+    def columns(
+        self, first: int, stop: int, start: np.ndarray, *, rows: int | None = None, keep: bool = False, every: int = 0
+    ) -> Columns:
         """Run over the columns first .. stop - 1 from the words of the column before.
 
         With `keep` the words of every column are kept, with `every` those before every so many columns, a multiple
@@ -145,7 +154,7 @@ class BitTable:
             start = self.read_state(found.state)
         return found._replace(starts=starts)
 
-    def _buffers(self, first, stop, start, keep):
+    def _buffers(self, first: int, stop: int, start: np.ndarray, keep: bool) -> dict[str, Any]:
         m = stop - first
         carries = np.repeat(np.array(PROBLEMS[self.problem][1]).astype(np.uint32), ceil_div(m, 32))
         return {
@@ -156,7 +165,7 @@ class BitTable:
             "kept": allocate(self.session, self.kept_bytes(m) if keep else 1),
         }
 
-    def _tiled(self, first, stop, start, rows, keep):
+    def _tiled(self, first: int, stop: int, start: np.ndarray, rows: int, keep: bool) -> Columns:
         buffers = self._buffers(first, stop, start, keep)
         strips = ceil_div(rows, self.word_bits * self.policy.tile)
         plan = tiles_plan(
@@ -165,14 +174,14 @@ class BitTable:
         run(self.session, plan, **buffers)
         return Columns(buffers["state"], buffers["columns"], buffers["kept"], ())
 
-    def _swept(self, first, stop, start, rows, keep, every):
+    def _swept(self, first: int, stop: int, start: np.ndarray, rows: int, keep: bool, every: int) -> Columns | None:
         """As `columns`, by one launch for as many columns as one takes; None if its groups gave up."""
         session, words = self.session, len(start)
         strips = ceil_div(rows, self.word_bits * self.sweep.tile)
         most = int(LAUNCH_CELLS * session.profile.compute_units) // rows // 32 * 32 or 32
         if every:
             most = max(most // every, 1) * every
-        starts = []
+        starts: list[np.ndarray] = []
         for at in range(first, stop, stop - first if keep else most):
             end = stop if keep else min(at + most, stop)
             buffers = self._buffers(at, end, start, keep)
@@ -181,7 +190,7 @@ class BitTable:
             buffers["progress"] = tickets.new_counters(session, 1 + strips + 1)
             plan = sweep_plan(
                 self.sweep, self.problem, strips, end - at, self.words, self.symbols, c_name(self.a.dtype),
-                PATIENCE * tickets.patience(session), keep=keep, every=every,
+                int(PATIENCE * tickets.patience(session)), keep=keep, every=every,
             )  # fmt: skip
             run(session, plan, **buffers)
             if read(session, buffers["progress"], np.int32, 1, 1 + strips)[0]:
@@ -192,20 +201,20 @@ class BitTable:
                 start = self.read_state(buffers["state"])
         return Columns(buffers["state"], buffers["columns"], buffers["kept"], starts)
 
-    def kept_bytes(self, m) -> int:
+    def kept_bytes(self, m: int) -> int:
         """Bytes of memory for keeping so many columns."""
         return len(PROBLEMS[self.problem][0]) * self.words * pitch_of(m) * self.word.itemsize
 
-    def read_state(self, buffer) -> np.ndarray:
+    def read_state(self, buffer: cl.Buffer) -> np.ndarray:
         """The words of a column."""
         return read(self.session, buffer, self.word, len(PROBLEMS[self.problem][0]) * self.words)
 
-    def bits(self, words) -> tuple[np.ndarray, ...]:
+    def bits(self, words: np.ndarray) -> tuple[np.ndarray, ...]:
         """Words as arrays of bool over the rows: one for lcs, two for edit."""
         bits = np.unpackbits(words.astype(self.word.newbyteorder("<")).view(np.uint8), bitorder="little")
         return tuple(part[: self.n].astype(bool) for part in np.split(bits, len(PROBLEMS[self.problem][0])))
 
-    def value(self, words) -> int:
+    def value(self, words: np.ndarray) -> int:
         """The length, or the distance, from the words of the last column."""
         if self.problem == "lcs":
             return self.n - int(self.bits(words)[0].sum())
@@ -216,7 +225,7 @@ class BitTable:
         """The length, or the distance."""
         return self.value(self.read_state(self.columns(0, self.m, self.start).state))
 
-    def steps(self, most_bytes=None) -> tuple[int, np.ndarray]:
+    def steps(self, most_bytes: int | None = None) -> tuple[int, np.ndarray]:
         """The value, and the path through the table from its first cell to its last.
 
         The table is kept in pieces of `most_bytes` at most: the first pass leaves the column before each piece, and the
@@ -232,7 +241,8 @@ class BitTable:
         kept = MOST_KEPT if self.policy.variant == "serial" else session.profile.global_mem_bytes // KEPT_SHARE
         most = min(most_bytes or kept, session.profile.max_alloc_bytes)
         piece = max(most // self.kept_bytes(32) * 32, 32)
-        value, starts = None, [self.start]
+        value: int | None = None
+        starts: Sequence[np.ndarray] = [self.start]
         if piece < self.m:
             found = self.columns(0, self.m, self.start, every=piece)
             value, starts = self.value(self.read_state(found.state)), found.starts
@@ -258,35 +268,38 @@ class BitTable:
             )
             row, left, at = (int(number) for number in read(session, cursor, np.uint32, 3))
             column = first + left
+        assert value is not None, "there is a column"
         way = read(session, steps, np.uint8, self.n + self.m - at, at)
         return value, np.concatenate([np.repeat(np.array([2, 3], np.uint8), [row, column]), way])
 
-    def _upload(self, values):
+    def _upload(self, values: np.ndarray) -> cl.Buffer:
         values = np.ascontiguousarray(values)
         buffer = allocate(self.session, values.nbytes)
         write(self.session, buffer, values)
         return buffer
 
 
-def pitch_of(m) -> int:
+def pitch_of(m: int) -> int:
     """Kept words of a row of words: whole blocks of columns."""
     return ceil_div(m, 32) * 32
 
 
-def local_symbols(policy, symbols) -> int:
+def local_symbols(policy: Policy, symbols: int) -> int:
     """Of how many symbols a group holds the masks in local memory."""
     local = next((s for s in (8, 32, 128) if symbols <= s), 0) if policy.variant == "group" else 0
     return local if local * policy.tile * 4 <= LOCAL_BYTES else 0
 
 
-def tiles_plan(policy, problem, strips, m, words, symbols, symbol, *, keep=False) -> Plan:
+def tiles_plan(
+    policy: Policy, problem: str, strips: int, m: int, words: int, symbols: int, symbol: str, *, keep: bool = False
+) -> Plan:
     """The diagonals of tiles. Pure: needs no device."""
     blocks = BLOCKS[policy.variant]
     tiles = ceil_div(m, 32 * blocks)
     params = {"problem": problem, "symbol": symbol, "local_symbols": local_symbols(policy, symbols), "keep": keep}
     numbers = np.uint32(m), np.uint64(pitch_of(m))
-    args = ("masks", np.uint32(words), np.uint32(symbols), "columns", *numbers, "carries", "state", "kept")
-    args = (*args, np.uint32(0), np.uint32(0))
+    inputs = ("masks", np.uint32(words), np.uint32(symbols), "columns", *numbers, "carries", "state", "kept")
+    args = (*inputs, np.uint32(0), np.uint32(0))
     diagonals = np.arange(strips + tiles - 1)
     first = np.maximum(diagonals - tiles + 1, 0)
     step = Step("sequences/bits_tiles", policy, args, 1, {**params, "blocks": blocks})
@@ -294,16 +307,28 @@ def tiles_plan(policy, problem, strips, m, words, symbols, symbol, *, keep=False
     return Plan(Series(step, (len(args) - 2, len(args) - 1), np.stack([diagonals, first], axis=1), groups))
 
 
-def sweep_plan(policy, problem, strips, m, words, symbols, symbol, patience, *, keep=False, every=0) -> Plan:
+def sweep_plan(
+    policy: Policy,
+    problem: str,
+    strips: int,
+    m: int,
+    words: int,
+    symbols: int,
+    symbol: str,
+    patience: int,
+    *,
+    keep: bool = False,
+    every: int = 0,
+) -> Plan:
     """All strips in one launch. Pure: needs no device."""
     params = {"problem": problem, "symbol": symbol, "local_symbols": local_symbols(policy, symbols), "keep": keep}
     numbers = np.uint32(m), np.uint64(pitch_of(m))
-    args = ("masks", np.uint32(words), np.uint32(symbols), "columns", *numbers, "carries", "state", "kept", "starts")
-    args = (*args, np.uint32(every // 32), "progress", np.int32(patience))
+    inputs = ("masks", np.uint32(words), np.uint32(symbols), "columns", *numbers, "carries", "state", "kept", "starts")
+    args = (*inputs, np.uint32(every // 32), "progress", np.int32(patience))
     return Plan(Step("sequences/bits_sweep", policy, args, strips, {**params, "chunk": CHUNK}))
 
 
-def traceback_plan(pair, m, row) -> Plan:
+def traceback_plan(pair: BitTable, m: int, row: int) -> Plan:
     """The traceback through `m` kept columns from a row, in as many launches as it can take."""
     policy = select(pair.session.profile, "sequences/bits_traceback")
     numbers = np.uint64(pitch_of(m)), "kept", "cursor", "steps", np.uint32(STEPS)

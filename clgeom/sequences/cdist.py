@@ -3,8 +3,9 @@ cutoff."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -15,11 +16,14 @@ from clgeom.core.launch import run
 from clgeom.core.plan import Scratch
 from clgeom.core.tuning import select
 from clgeom.errors import InvalidInput
-from clgeom.intake.letters import Batch, as_batch, with_common_codes
+from clgeom.intake.letters import Batch, Sequences, as_batch, with_common_codes
 from clgeom.intake.typing import DeviceLike, NDArray
 from clgeom.sequences import pairs_bits
 from clgeom.sequences.bits import BitTable
 from clgeom.sequences.pairs_bits import INT32, cutoff_of
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
 
 #: Most rows of a block, and pairs of it: their values are 16 MiB.
 SIDE = 2048
@@ -149,7 +153,7 @@ def cdist(
     if sparse:
         if nearest is not None or cutoff is None:
             raise InvalidInput("The 'sparse' parameter of cdist needs 'score_cutoff', and goes without 'nearest'.")
-        taker = _Sparse(shape, problem, cutoff, symmetric)
+        taker: _Sparse | _Nearest | _Dense = _Sparse(shape, problem, cutoff, symmetric)
     elif nearest is not None:
         k = integer(nearest, "nearest", caller="cdist", most=1 << 20)
         taker = _Nearest(shape, problem, cutoff, symmetric, k)
@@ -174,35 +178,33 @@ def cdist(
 class _Dense:
     """The whole matrix."""
 
-    def __init__(self, shape, problem, cutoff):
+    def __init__(self, shape: tuple[int, int], problem: str, cutoff: int | None) -> None:
         self.problem, self.cutoff = problem, cutoff
         beyond = 0 if problem == "lcs" or cutoff is None else min(cutoff, INT32 - 1) + 1
         self.matrix = np.full(shape, beyond, np.int32)
 
-    def take(self, rows, columns, values):
+    def take(self, rows: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:
         self.matrix[np.ix_(rows, columns)] = pairs_bits.apply_cutoff(values, self.problem, self.cutoff)
 
-    def result(self):
+    def result(self) -> NDArray[np.int32]:
         return self.matrix
 
 
 class _Sparse:
     """The pairs within the cutoff."""
 
-    def __init__(self, shape, problem, cutoff, symmetric):
+    def __init__(self, shape: tuple[int, int], problem: str, cutoff: int | None, symmetric: bool) -> None:
         self.shape, self.problem, self.cutoff, self.symmetric = shape, problem, cutoff, symmetric
-        self.found = []
+        self.found: list[Any] = []
 
-    def take(self, rows, columns, values):
+    def take(self, rows: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:
         within = values >= self.cutoff if self.problem == "lcs" else values <= self.cutoff
         i, j = np.nonzero(within)
         found = rows[i], columns[j], values[i, j]
-        if self.symmetric:
-            once = found[0] < found[1]
-            found = tuple(part[once] for part in found)
-        self.found.append(found)
+        once = found[0] < found[1] if self.symmetric else slice(None)
+        self.found.append([part[once] for part in found])
 
-    def result(self):
+    def result(self) -> FoundPairs:
         empty = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32)
         rows, columns, values = (np.concatenate(parts) for parts in zip(empty, *self.found))
         order = np.lexsort((columns, rows))
@@ -212,12 +214,12 @@ class _Sparse:
 class _Nearest:
     """The k best of each row, as keys: the value, or for lengths what it lacks, and the column."""
 
-    def __init__(self, shape, problem, cutoff, symmetric, k):
+    def __init__(self, shape: tuple[int, int], problem: str, cutoff: int | None, symmetric: bool, k: int) -> None:
         self.shape, self.problem, self.cutoff, self.symmetric = shape, problem, cutoff, symmetric
         self.k = min(k, max(shape[1] - symmetric, 0))
         self.keys = np.full((shape[0], self.k), NONE)
 
-    def take(self, rows, columns, values):
+    def take(self, rows: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:
         if not self.k:
             return
         lacks = INT32 - values.astype(np.int64) if self.problem == "lcs" else values.astype(np.int64)
@@ -229,7 +231,7 @@ class _Nearest:
         both = np.concatenate([self.keys[rows], keys], axis=1)
         self.keys[rows] = np.partition(both, self.k, axis=1)[:, : self.k]
 
-    def result(self):
+    def result(self) -> Neighbours:
         keys = np.sort(self.keys, axis=1)
         absent = keys == NONE
         values, columns = np.divmod(keys, max(self.shape[1], 1))
@@ -241,7 +243,9 @@ class _Nearest:
 # Blocks -----------------------------------------------------------------------------------------------------------
 
 
-def _blocks(session, problem, a, b, cutoff, symmetric):
+def _blocks(
+    session: Session, problem: str, a: Sequences, b: Sequences, cutoff: int | None, symmetric: bool
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Yield (rows, columns, values) of blocks of the matrix, both sorted by length.
 
     Of a symmetric matrix each block off the diagonal comes once; `columns` is `rows` on the diagonal.
@@ -249,7 +253,7 @@ def _blocks(session, problem, a, b, cutoff, symmetric):
     policy = select(session.profile, pairs_bits.KERNEL)
     letters, total = pairs_bits.upload(session, policy, a.letters, *(() if symmetric else (b.letters,)))
     planes, shifts = pairs_bits.planes_in(session, letters, a.letters, *(() if symmetric else (b.letters,)))
-    shifts = pairs_bits.flat(session, shifts)
+    held: dict[str, Any] = {"letters": letters, "shifts": pairs_bits.flat(session, shifts)}
     word_bits = 64 if policy.variant == "serial" else 32
     most = min(MOST_PAIRS, session.profile.max_alloc_bytes // 8)
     n, m = a.lengths, b.lengths
@@ -283,20 +287,20 @@ def _blocks(session, problem, a, b, cutoff, symmetric):
                 np.stack([start[at], length[at]], axis=1).astype(np.uint32)
                 for start, length, at in ((starts[0], n, rows), (starts[1], m, columns))
             )
-            buffers = dict(zip(("rows", "columns"), (pairs_bits.flat(session, one) for one in sides)))
-            values = run(session, plan, letters=letters, shifts=shifts, paced=len(plan) > 1, **buffers).read(out)
+            buffers: dict[str, Any] = dict(zip(("rows", "columns"), (pairs_bits.flat(session, one) for one in sides)))
+            values = run(session, plan, paced=len(plan) > 1, **held, **buffers).read(out)
             yield rows, columns, values.reshape(len(rows), len(columns))
 
 
-def _long(lengths):
+def _long(lengths: np.ndarray) -> tuple[int]:
     """Where sequences too long for a work-item begin, of ascending lengths."""
     return (int(np.searchsorted(lengths, pairs_bits.MOST_LETTERS, side="right")),)
 
 
-def _is_beyond(n, m, problem, cutoff):
+def _is_beyond(n: np.ndarray, m: np.ndarray, problem: str, cutoff: int | None) -> bool:
     """Whether the lengths alone show that no pair of a block is within the cutoff."""
     if cutoff is None:
         return False
     if problem == "lcs":
-        return min(n.max(), m.max()) < cutoff
+        return bool(min(n.max(), m.max()) < cutoff)
     return max(int(n.min()) - int(m.max()), int(m.min()) - int(n.max())) > cutoff

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from clgeom.core.checks import check, same
 from clgeom.dp.checks import lcs_and_edit_distance, letters
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
 
 #: Two myoglobin-like pieces; scores and CIGARs from the reference of the tests.
 FIRST = "MVLSEGEWQLVLHVWAKVEADVAGHGQDILIRLFKSHPETLEKFDRVKHLKTEAEMKASEDLKKH"
@@ -16,7 +21,7 @@ LOCAL, GLOBAL = (264, "2=1X4=1X2=1X2=1X5=1X5=2X5=2X9=2X14="), (1378, "100=2D248=
 
 
 @check(before="sequences")
-def alignments(session):
+def alignments(session: Session) -> None:
     """Local alignments of proteins, and global ones of letters in a pattern, long enough for several tiles."""
     from clgeom.sequences.align import align
 
@@ -33,8 +38,8 @@ def alignments(session):
     same(align(a, b, ends=False, **options).scores, PARTS[0], "scores of pairs")
 
 
-@check(before=[f"sequences/bits_{name}" for name in ("masks", "sweep", "tiles", "traceback")])
-def bits(session):
+@check(before=tuple(f"sequences/bits_{name}" for name in ("masks", "sweep", "tiles", "traceback")))
+def bits(session: Session) -> None:
     """Longest common subsequence and edit distance of two sequences, many cells in a word."""
     from clgeom.sequences.distances import edit_distance, lcs
 
@@ -45,7 +50,7 @@ def bits(session):
 
 
 @check(before=("sequences/pairs_bits", "sequences/pairs_letters"))
-def pairs(session):
+def pairs(session: Session) -> None:
     """Edit distances and longest common subsequences of pairs of several lengths, some of more than a word."""
     from clgeom.intake.letters import Sequences
     from clgeom.sequences.pairs_bits import values
@@ -61,7 +66,7 @@ def pairs(session):
 
 
 @check("sequences: align_tiles align_pairs")
-def local_scores(session):
+def local_scores(session: Session) -> str:
     from clgeom.core.tuning import override
     from clgeom.sequences.align import align
     from clgeom.sequences.policies import PairsPolicy
@@ -90,7 +95,7 @@ def local_scores(session):
 
 
 @check("sequences: bits_masks bits_sweep bits_tiles bits_traceback")
-def bits_with_paths(session):
+def bits_with_paths(session: Session) -> str:
     from clgeom.sequences.bits import BitTable
 
     rng = np.random.default_rng(3)
@@ -106,7 +111,7 @@ def bits_with_paths(session):
 
 
 @check("sequences: pairs_bits pairs_letters")
-def pairs_and_letters(session):
+def pairs_and_letters(session: Session) -> str:
     from clgeom.core.launch import allocate, read, run, write
     from clgeom.core.plan import Plan, Step
     from clgeom.intake.letters import Sequences

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Sized
+from collections.abc import Callable, Sized
 from dataclasses import dataclass, field
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -38,6 +38,11 @@ from clgeom.intake.letters import (
 from clgeom.intake.typing import AnyArray, ChunksLike, DeviceLike, DevicesLike, NDArray
 from clgeom.sequences.bits import BitTable
 from clgeom.sequences.pairs_bits import INT32, cutoff_of, values
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
+    from clgeom.dp.language.equation import Equation
+    from clgeom.intake.chunks import Chunks
 
 #: Cost of a pair besides its cells, in cells.
 PAIR_COST = 256
@@ -282,7 +287,7 @@ def edit_distance(
     return Edits(distance, None if way is None or not wanted else tuple(OPERATIONS[step] for step in way.tolist()))
 
 
-def _of_chunks(chunks, b, many, *, caller):
+def _of_chunks(chunks: Chunks[Any], b: Any, many: Callable[..., Any], *, caller: str) -> NDArray[np.int32]:
     """The values of all pairs in chunks, one after another."""
     absent(b, "b", "for chunks, which are pairs of batches", caller=caller)
     found = [np.empty(0, np.int32)]
@@ -303,7 +308,18 @@ def _of_chunks(chunks, b, many, *, caller):
     return np.concatenate(found)
 
 
-def _many(problem, a, b, ways, name, method, score_cutoff, device, *, caller):
+def _many(
+    problem: str,
+    a: Any,
+    b: Any,
+    ways: bool | None,
+    name: str,
+    method: Any,
+    score_cutoff: Any,
+    device: Any,
+    *,
+    caller: str,
+) -> Any:
     """The values of many pairs."""
     if one_of(method, METHODS, "method", caller=caller) == "equation":
         raise wrong("method", caller, "'auto' or 'bits' for many pairs", repr(method))
@@ -319,30 +335,32 @@ def _many(problem, a, b, ways, name, method, score_cutoff, device, *, caller):
 class PairsWork(Work):
     """The values of many pairs."""
 
+    kind: str
+    n: int
     least_cost = LEAST_SHARED
 
-    def __init__(self, caller: str, problem: str, a: Sequences, b: Sequences, cutoff: int | None):
+    def __init__(self, caller: str, problem: str, a: Sequences, b: Sequences, cutoff: int | None) -> None:
         self.kind, self.problem, self.a, self.b, self.cutoff, self.n = caller, problem, a, b, cutoff, len(a)
 
     @functools.cached_property
-    def costs(self):
+    def costs(self) -> np.ndarray:
         return np.append(0, np.cumsum(PAIR_COST + self.a.lengths * self.b.lengths))
 
     @property
-    def cost(self):
+    def cost(self) -> float:
         return float(self.costs[-1])
 
-    def at_once(self, session):
+    def at_once(self, session: Session) -> np.ndarray:
         return values(session, self.problem, self.a, self.b, self.cutoff)
 
-    def piece(self, session, start, stop):
+    def piece(self, session: Session, start: int, stop: int) -> np.ndarray:
         return values(session, self.problem, self.a.part(start, stop), self.b.part(start, stop), self.cutoff)
 
-    def join(self, session, results):
+    def join(self, session: Session, results: Any) -> np.ndarray:
         return np.concatenate(results)
 
 
-def _advise_cdist(a, b, caller, error):
+def _advise_cdist(a: Any, b: Any, caller: str, error: InvalidInput) -> None:
     """Raise an error that names `cdist` where one of `a` and `b` is many sequences, and the other one is text."""
     for name, many, other in (("a", a, b), ("b", b, a)):
         if is_batch(many) and isinstance(other, (str, bytes)):
@@ -354,7 +372,9 @@ def _advise_cdist(a, b, caller, error):
             ) from error
 
 
-def _arguments(a, b, method, score_cutoff, device, *, caller):
+def _arguments(
+    a: Any, b: Any, method: Any, score_cutoff: Any, device: Any, *, caller: str
+) -> tuple[tuple[np.ndarray, np.ndarray], Session]:
     one_of(method, METHODS, "method", caller=caller)
     if score_cutoff is not None:
         raise InvalidInput(f"The 'score_cutoff' parameter of {caller} is for many pairs, not for two sequences.")
@@ -368,7 +388,9 @@ def _arguments(a, b, method, score_cutoff, device, *, caller):
     return codes, as_session(device)
 
 
-def _way(session, problem, equation, a, b, *, wanted, method):
+def _way(
+    session: Session, problem: str, equation: Equation, a: np.ndarray, b: np.ndarray, *, wanted: bool, method: Any
+) -> tuple[int, np.ndarray | None]:
     """The value of the last cell, and the operations that lead to it (None if not wanted)."""
     if not len(a) or not len(b):
         value = 0 if problem == "lcs" else len(a) + len(b)

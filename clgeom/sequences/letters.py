@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from clgeom.arguments import wrong
@@ -12,7 +14,7 @@ from clgeom.intake.letters import Sequences, codes_of, many_sequences, offsets_o
 FORMS = "str, bytes, an array of bytes or letters, or a list or an array of str or bytes, or rows of bytes"
 
 
-def as_sequences(value, offsets, name, *, caller="align") -> Sequences:
+def as_sequences(value: Any, offsets: Any, name: str, *, caller: str = "align") -> Sequences:
     """The sequences of an argument, each of one letter at least."""
     if type(value) is not list and is_device_array(value):
         value = within_memory(value, caller=caller, name=name)
@@ -33,7 +35,7 @@ def as_sequences(value, offsets, name, *, caller="align") -> Sequences:
     return found
 
 
-def _is_one(value, name, caller) -> bool:
+def _is_one(value: Any, name: str, caller: str) -> bool:
     """Whether a value is one sequence and no collection."""
     if type(value) in (str, bytes, list):
         return type(value) is not list
@@ -49,7 +51,7 @@ def _is_one(value, name, caller) -> bool:
     return isinstance(value, (str, bytes, bytearray, memoryview))
 
 
-def _letters_of(value, name, caller):
+def _letters_of(value: Any, name: str, caller: str) -> Any:
     """The letters of one sequence."""
     if is_device_array(value):
         return value
@@ -57,7 +59,7 @@ def _letters_of(value, name, caller):
     return _narrow(codes, np.array([0, len(codes)]), name, caller, "")
 
 
-def _many(value, name, caller) -> Sequences:
+def _many(value: Any, name: str, caller: str) -> Sequences:
     """The sequences of a collection."""
     if isinstance(value, np.ndarray) and value.ndim == 2 and value.dtype != np.uint8:
         raise wrong(name, caller, FORMS, f"an array of {value.dtype}, shape {value.shape}")
@@ -73,7 +75,7 @@ def _many(value, name, caller) -> Sequences:
     return Sequences(np.concatenate([np.empty(0, np.uint8), *parts]), np.append(0, np.cumsum(lengths)))
 
 
-def _narrow(letters, offsets, name, caller, place):
+def _narrow(letters: np.ndarray, offsets: np.ndarray, name: str, caller: str, place: str) -> np.ndarray:
     """Letters as bytes; those beyond ASCII are refused. Bytes are not looked at: kernels do that."""
     if letters.dtype == np.uint8:
         return letters
@@ -86,7 +88,16 @@ def _narrow(letters, offsets, name, caller, place):
     raise wrong(name, caller, "letters of the alphabet", what)
 
 
-def refuse_letters(sequences, codes, unknown, alphabet, name, *, caller="align", reverse=False) -> None:
+def refuse_letters(
+    sequences: Sequences,
+    codes: np.ndarray,
+    unknown: int,
+    alphabet: str,
+    name: str,
+    *,
+    caller: str = "align",
+    reverse: bool = False,
+) -> None:
     """Raise the error that names the first letter that is outside the alphabet, if there is one."""
     bad = codes[sequences.host_letters] == unknown
     if not bad.any():
@@ -104,7 +115,7 @@ def refuse_letters(sequences, codes, unknown, alphabet, name, *, caller="align",
     )
 
 
-def letter_hint(letter, alphabet) -> str:
+def letter_hint(letter: str, alphabet: str) -> str:
     """The sentence that says what to do about a letter outside the alphabet, after a blank; empty if there is none."""
     if letter in "-.":
         return " Leave out the gaps of earlier alignments."

@@ -7,6 +7,8 @@ Pairs whose shorter sequence is long are computed one by one, by many work-items
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from clgeom.arguments import whole_number
@@ -18,6 +20,14 @@ from clgeom.errors import DeviceLimit
 from clgeom.intake.arrays import as_device_values, c_name, to_device
 from clgeom.intake.device_arrays import on_host
 from clgeom.sequences.bits import BitTable
+
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+    from clgeom.core.device import Session
+    from clgeom.core.policies import Policy
+    from clgeom.core.profile import DeviceProfile
+    from clgeom.intake.letters import Sequences
 
 CALLER = "a batch of pairs"
 INT32 = np.iinfo(np.int32).max
@@ -45,7 +55,7 @@ ENDING = np.zeros(8, np.uint8)
 JOB_BYTES = 24
 
 
-def values(session, problem, a, b, cutoff=None) -> np.ndarray:
+def values(session: Session, problem: str, a: Sequences, b: Sequences, cutoff: int | None = None) -> np.ndarray:
     """The edit distance, or the length of the longest common subsequence, of each pair.
 
     Parameters
@@ -79,21 +89,21 @@ def values(session, problem, a, b, cutoff=None) -> np.ndarray:
     return apply_cutoff(found, problem, cutoff)
 
 
-def cutoff_of(score_cutoff, *, caller) -> int | None:
+def cutoff_of(score_cutoff: Any, *, caller: str) -> int | None:
     """The `score_cutoff` parameter."""
     return None if score_cutoff is None else whole_number(score_cutoff, "score_cutoff", caller=caller)
 
 
-def apply_cutoff(values, problem, cutoff) -> np.ndarray:
+def apply_cutoff(values: np.ndarray, problem: str, cutoff: int | None) -> np.ndarray:
     """Values as they are with a cutoff."""
     if cutoff is None:
         return values
     if problem == "lcs":
         return np.where(values >= cutoff, values, np.int32(0))
-    return np.minimum(values, np.int32(min(cutoff, INT32 - 1) + 1))
+    return np.asarray(np.minimum(values, np.int32(min(cutoff, INT32 - 1) + 1)))
 
 
-def _in_parts(session, problem, a, b):
+def _in_parts(session: Session, problem: str, a: Sequences, b: Sequences) -> np.ndarray:
     """The values of all pairs, as many at once as the device has memory for in one buffer."""
     size = a.letters.dtype.itemsize
     limit = min(session.profile.max_alloc_bytes, 1 << 32) - 16
@@ -108,7 +118,7 @@ def _in_parts(session, problem, a, b):
     return np.concatenate(found)
 
 
-def _solved(session, problem, a, b):
+def _solved(session: Session, problem: str, a: Sequences, b: Sequences) -> np.ndarray:
     policy = select(session.profile, KERNEL)
     letters, total = upload(session, policy, a.letters, b.letters)
     planes, shifts = planes_in(session, letters, a.letters, b.letters)
@@ -116,7 +126,8 @@ def _solved(session, problem, a, b):
     rows, columns = a.lengths, b.lengths
     count, is_even = len(a), _is_one(rows) and _is_one(columns)
     out = Scratch("out", np.int32, count)
-    buffers = {"letters": letters, "shifts": flat(session, shifts)}
+    buffers: dict[str, Any] = {"letters": letters, "shifts": flat(session, shifts)}
+    where: tuple[Any, ...]
     # the pattern is the sequence whose words, times the other's letters, are fewer
     n, m = (int(rows[0]), int(columns[0])) if is_even else (rows, columns)
     alike = None if is_even else _alike(policy, planes, n, m, word_bits)
@@ -124,9 +135,8 @@ def _solved(session, problem, a, b):
         where, patterns, texts = ("row_bounds", "column_bounds", np.uint32(len(a.letters))), *alike
         ((_, _, words, strips),), _ = classes_by_work(policy, planes, patterns, texts, word_bits)
         classes, is_even = [(0, count, words, strips)], True
-        buffers |= {
-            name: flat(session, one.offsets.astype(np.uint32)) for name, one in zip(where, (a, b), strict=False)
-        }
+        for name, one in zip(where[:2], (a, b)):
+            buffers[name] = flat(session, one.offsets.astype(np.uint32))
     elif is_even:
         swapped = -(-m // word_bits) * n < -(-n // word_bits) * m
         spans = (len(a.letters), m, 0, n) if swapped else (0, n, len(a.letters), m)
@@ -138,8 +148,8 @@ def _solved(session, problem, a, b):
         swapped = -(-m // word_bits) * n < -(-n // word_bits) * m
         begins = a.offsets[:-1], b.offsets[:-1] + len(a.letters)
         jobs = np.empty((count, 4), np.uint32)
-        for k, (first, second) in enumerate(((begins[0], begins[1]), (rows, columns))):
-            jobs[:, k], jobs[:, 2 + k] = np.where(swapped, second, first), np.where(swapped, first, second)
+        for k, (of_a, of_b) in enumerate((begins, (rows, columns))):
+            jobs[:, k], jobs[:, 2 + k] = np.where(swapped, of_b, of_a), np.where(swapped, of_a, of_b)
         classes, order = classes_by_work(policy, planes, jobs[:, 1], jobs[:, 3], word_bits)
         if order is None:
             order = np.arange(count, dtype=np.uint32)
@@ -159,7 +169,7 @@ def _solved(session, problem, a, b):
     return run(session, plan, paced=len(plan) > len(classes), **buffers).read(out)
 
 
-def _alike(policy, planes, n, m, word_bits):
+def _alike(policy: Policy, planes: int, n: Any, m: Any, word_bits: int) -> tuple[np.ndarray, np.ndarray] | None:
     """(longest pattern, longest text) of pairs that need no order, as arrays of one element; None of others.
 
     The shorter sequence of a pair is its pattern. All patterns need the same kernel, and texts are almost as long.
@@ -171,12 +181,13 @@ def _alike(policy, planes, n, m, word_bits):
     return (ends[1:], np.array([longest])) if first == last and longest <= ALIKE * int(longer.min()) else None
 
 
-def flat(session, values):
+def flat(session: Session, values: np.ndarray) -> cl.Buffer:
     """A buffer with the elements of an array."""
-    return to_device(session, np.ascontiguousarray(values).ravel(), caller=CALLER).chunks[0].buffer
+    array = to_device(session, np.ascontiguousarray(values).ravel(), caller=CALLER)
+    return array.one_buffer("A list of pairs")
 
 
-def upload(session, policy, *parts):
+def upload(session: Session, policy: Policy, *parts: Any) -> tuple[cl.Buffer, np.uint32]:
     """One buffer of letters, one part after another, and the number of letters. For groups it ends with two words."""
     total = sum(map(len, parts))
     size = parts[0].dtype.itemsize
@@ -188,20 +199,21 @@ def upload(session, policy, *parts):
     if policy.variant == "serial" and session.profile.is_cpu:
         joined = np.concatenate([on_host(part) for part in parts]) if total else np.zeros(1, parts[0].dtype)
         return flat(session, joined), np.uint32(total)
-    joined, at = allocate(session, total * size + 8), 0
+    buffer, at = allocate(session, total * size + 8), 0
     for part in (*parts, ENDING.view(parts[0].dtype)):
         if len(part):
-            copy(session, as_device_values(session, part, caller=CALLER).chunks[0].buffer, joined, part.nbytes, at=at)
+            held = as_device_values(session, part, caller=CALLER)
+            copy(session, held.one_buffer("A batch of sequences"), buffer, part.nbytes, at=at)
             at += part.nbytes
-    return joined, np.uint32(total)
+    return buffer, np.uint32(total)
 
 
-def _is_one(values) -> bool:
+def _is_one(values: np.ndarray) -> bool:
     """Whether all values are the same."""
     return bool((values == values[0]).all())
 
 
-def planes_in(session, buffer, *parts) -> tuple[int, np.ndarray]:
+def planes_in(session: Session, buffer: cl.Buffer, *parts: Any) -> tuple[int, np.ndarray]:
     """As `planes_of`, for letters that are on the device, where they are found sooner if it has memory of its own."""
     size, total = parts[0].dtype.itemsize, sum(map(len, parts))
     count = total * size // 4
@@ -215,7 +227,7 @@ def planes_in(session, buffer, *parts) -> tuple[int, np.ndarray]:
     return planes_of(read(session, found, np.uint32, 2).view(parts[0].dtype), rest)
 
 
-def planes_of(*parts) -> tuple[int, np.ndarray]:
+def planes_of(*parts: np.ndarray) -> tuple[int, np.ndarray]:
     """The number of bits that distinguish the letters, as kernels have it, and which bits these are."""
     ones, zeros = 0, -1
     for part in parts:
@@ -232,12 +244,14 @@ def planes_of(*parts) -> tuple[int, np.ndarray]:
     return planes, np.resize(np.array(varying, np.uint32), planes)
 
 
-def ladder(policy, planes) -> tuple[int, ...]:
+def ladder(policy: Policy, planes: int) -> tuple[int, ...]:
     """The numbers of words for which there are kernels."""
     return tuple(w for w in WORDS[policy.variant] if w * planes <= MOST_REGISTERS)
 
 
-def classes_by_work(policy, planes, patterns, texts, word_bits):
+def classes_by_work(
+    policy: Policy, planes: int, patterns: np.ndarray, texts: np.ndarray, word_bits: int
+) -> tuple[list[tuple[int, int, int, bool]], np.ndarray | None]:
     """Classes of pairs by the words of their patterns, and the order of the pairs: None if it is theirs already.
 
     Returns
@@ -274,19 +288,32 @@ def classes_by_work(policy, planes, patterns, texts, word_bits):
     return classes, order
 
 
-def launch_bounds(work) -> list[int]:
+def launch_bounds(work: np.ndarray) -> list[int]:
     """First elements of launches of at most MOST_WORK, or of one element, and the number of elements."""
     done = np.cumsum(work)
     within = np.searchsorted(done, np.arange(MOST_WORK, done[-1], MOST_WORK), side="right").tolist()
     return sorted({0, *within, len(done)})
 
 
-def even_launch_bounds(work, count) -> list[int]:
+def even_launch_bounds(work: float, count: int) -> list[int]:
     """The same for so many elements of the same work."""
     return [*range(0, count, max(int(MOST_WORK // max(work, 1)), 1)), count]
 
 
-def class_plan(profile, problem, *, letters, planes, words, strips, bounds, longest, total, out, where) -> Plan:
+def class_plan(
+    profile: DeviceProfile,
+    problem: str,
+    *,
+    letters: np.dtype[Any],
+    planes: int,
+    words: int,
+    strips: bool,
+    bounds: list[int],
+    longest: int,
+    total: np.uint32,
+    out: Scratch,
+    where: tuple[Any, ...],
+) -> Plan:
     """Launches for pairs of one number of words: for each two bounds one. Pure: needs no device.
 
     `where` the pairs are: the names ("jobs", "order"); or ("rows", "columns", width), of which pair p is that of row

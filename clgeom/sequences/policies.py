@@ -21,7 +21,7 @@ class PairsPolicy(Policy):
 
     cells: str = "short2"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         if self.cells not in ("int", "short2", "ptx"):
             raise ValueError(f"cells must be 'int', 'short2' or 'ptx', not {self.cells!r}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -66,7 +66,7 @@ class Alignment:
     operations: NDArray[np.uint8] | None = None
     phases: tuple[Phase, ...] = ()
 
-    def _path(self, name) -> NDArray[np.uint8]:
+    def _path(self, name: str) -> NDArray[np.uint8]:
         if self.operations is None:
             raise InvalidInput(f"The property '{name}' of Alignment needs path=True of align.")
         return self.operations
@@ -128,7 +128,7 @@ class Alignment:
         return f"Alignment(score={self.score:,}, {cigar}{', '.join(ends)}, strand {self.strand})"
 
     @property
-    def _ends(self):
+    def _ends(self) -> tuple[int, int, int, int]:
         return self.a_start, self.a_end, self.b_start, self.b_end
 
     def __str__(self) -> str:
@@ -256,52 +256,57 @@ class AlignmentBatch:
         if not -len(self) <= number < len(self):
             raise IndexError(f"there are {len(self)} alignments, and no number {number}")
         number %= len(self)
-        texts = (one.text(0 if one.single else number) for one in (self.a, self.b))
         path = None
-        if self.operations is not None:
+        if self.operations is not None and self.offsets is not None:
             path = self.operations[self.offsets[number] : self.offsets[number + 1]]
-        positions = (self.a_starts, self.a_ends, self.b_starts, self.b_ends)
+        a, b = (one.text(0 if one.single else number) for one in (self.a, self.b))
         return Alignment(
             int(self.scores[number]),
-            *(int(values[number]) for values in positions),
-            "+" if self.strands[number] > 0 else "-",
-            *texts,
-            path,
-            self.phases if len(self) == 1 else (),
+            a_start=int(self.a_starts[number]),
+            a_end=int(self.a_ends[number]),
+            b_start=int(self.b_starts[number]),
+            b_end=int(self.b_ends[number]),
+            strand="+" if self.strands[number] > 0 else "-",
+            a=a,
+            b=b,
+            operations=path,
+            phases=self.phases if len(self) == 1 else (),
         )
 
     def __iter__(self) -> Iterator[Alignment]:
         return (self[i] for i in range(len(self)))
 
-    def _path(self, name):
-        if self.operations is None:
+    def _path(self, name: str) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """The operations and the offsets."""
+        if self.operations is None or self.offsets is None:
             raise InvalidInput(f"The property '{name}' of AlignmentBatch needs path=True of align.")
-        return self.operations
+        return self.operations, self.offsets
 
-    def _counts(self, is_wanted):
-        sums = np.concatenate([[0], np.cumsum(is_wanted)])
-        return sums[self.offsets[1:]] - sums[self.offsets[:-1]]
+    def _counts(self, name: str, is_counted: Callable[[NDArray[np.uint8]], NDArray[np.bool_]]) -> NDArray[np.int64]:
+        """The number of columns of each alignment, among those that a function tells by their operations."""
+        operations, offsets = self._path(name)
+        return np.diff(np.append(0, np.cumsum(is_counted(operations)))[offsets])
 
     @property
     def columns(self) -> NDArray[np.int64]:
         """Number of columns of each alignment."""
-        self._path("columns")
-        return np.diff(self.offsets)
+        return np.diff(self._path("columns")[1])
 
     @property
     def identities(self) -> NDArray[np.int64]:
         """Number of columns with equal letters, of each alignment."""
-        return self._counts(self._path("identities") == MATCH)
+        return self._counts("identities", lambda operations: operations == MATCH)
 
     @property
     def gaps(self) -> NDArray[np.int64]:
         """Number of columns with a gap, of each alignment."""
-        return self._counts(self._path("gaps") >= DELETE)
+        return self._counts("gaps", lambda operations: operations >= DELETE)
 
     @property
     def cigars(self) -> list[str]:
         """The CIGAR of each alignment, with "=" and "X"."""
-        letters, ends = OPERATIONS[self._path("cigars")], self.offsets.tolist()
+        operations, offsets = self._path("cigars")
+        letters, ends = OPERATIONS[operations], offsets.tolist()
         return [cigar_of(letters[begin:end]) for begin, end in zip(ends, ends[1:])]
 
 
@@ -310,7 +315,7 @@ def reverse_complement(text: str) -> str:
     return text[::-1].translate(_COMPLEMENT)
 
 
-def cigar_of(letters) -> str:
+def cigar_of(letters: np.ndarray) -> str:
     """Runs of letters as numbers and letters."""
     if not len(letters):
         return ""
@@ -319,15 +324,15 @@ def cigar_of(letters) -> str:
     return "".join(f"{count}{chr(letter)}" for count, letter in zip(counts.tolist(), letters[begins].tolist()))
 
 
-def _with_gaps(text, is_letter):
+def _with_gaps(text: str, is_letter: NDArray[np.bool_]) -> str:
     row = np.full(len(is_letter), ord("-"), np.uint8)
     row[is_letter] = np.frombuffer(text.encode("latin-1"), np.uint8)
     return row.tobytes().decode("latin-1")
 
 
-def _cut(text):
+def _cut(text: str) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def _range(start, end):
+def _range(start: int, end: int) -> str:
     return f"{'?' if start < 0 else start}:{'?' if end < 0 else end}"

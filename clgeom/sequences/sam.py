@@ -6,12 +6,17 @@ Source: The SAM/BAM Format Specification Working Group, Sequence Alignment/Map F
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clgeom.errors import InvalidInput, short
 from clgeom.sequences.result import CHANGE, DELETE, OPERATIONS, cigar_of, reverse_complement
+
+if TYPE_CHECKING:
+    from clgeom.io.fasta import Record
+    from clgeom.sequences.result import Alignment
 
 #: What the specification allows as names of references and of reads, and as letters of reads.
 REFERENCE = re.compile(r"[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;=?@^_|~-]*")
@@ -23,7 +28,7 @@ UNMAPPED, REVERSE = 4, 16
 NO_QUALITY = 255
 
 
-def sam_header(references, path, version: str) -> Iterator[str]:
+def sam_header(references: Sequence[Record], path: Any, version: str) -> Iterator[str]:
     """Yield the lines before the alignments.
 
     Parameters
@@ -58,7 +63,7 @@ def sam_header(references, path, version: str) -> Iterator[str]:
     yield f"@PG\tID:clgeom\tPN:clgeom\tVN:{version}"
 
 
-def sam_line(found, reference: str, read: str, qualities: bytes | None = None) -> str:
+def sam_line(found: Alignment, reference: str, read: str, qualities: bytes | None = None) -> str:
     """The line of an alignment with its path.
 
     Letters of the read beyond the aligned part are clipped (S). Gaps of the reference at both ends are left out, as the
@@ -70,11 +75,16 @@ def sam_line(found, reference: str, read: str, qualities: bytes | None = None) -
     InvalidInput
         The name of the read, a letter or a quality is not allowed.
     """
-    parts = ("the read name", READ, read), ("all letters of the read", LETTERS, found.b)
-    for what, allowed, part in (*parts, ("all qualities of the read", QUALITIES, qualities or b"")):
-        if not allowed.fullmatch(part):
+    for what, is_allowed in (
+        ("the read name", READ.fullmatch(read)),
+        ("all letters of the read", LETTERS.fullmatch(found.b)),
+        ("all qualities of the read", QUALITIES.fullmatch(qualities or b"")),
+    ):
+        if not is_allowed:
             raise InvalidInput(f"A .sam file cannot hold {what} {short(read)}; write a .tsv file.")
     quality = (qualities or b"*").decode("ascii")
+    if found.operations is None:
+        raise InvalidInput("A .sam file needs alignments with their paths: path=True of align.")
     used = np.flatnonzero(found.operations != DELETE)
     if not np.any(found.operations <= CHANGE):  # no letter lies on the reference, so there is no position
         return "\t".join((read, str(UNMAPPED), "*", "0", "0", "*", "*", "0", "0", found.b, quality))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -132,7 +133,7 @@ class SubstitutionMatrix:
         return int(self.values[letters.index(first.upper()), letters.index(second.upper())])
 
 
-def _wrong(name, expected, got):
+def _wrong(name: str, expected: str, got: Any) -> InvalidInput:
     return wrong(name, "SubstitutionMatrix", expected, got)
 
 
@@ -205,7 +206,7 @@ class Scoring:
 USUAL = Scoring(LETTERS.replace("U", ""), None, *DEFAULTS)
 
 
-def as_scoring(match, mismatch, matrix, gap_open, gap_extend) -> Scoring:
+def as_scoring(match: Any, mismatch: Any, matrix: Any, gap_open: Any, gap_extend: Any) -> Scoring:
     """The checked scoring of a call of `align`; None stands for defaults."""
     given = (match, mismatch, gap_open, gap_extend)
     if matrix is None and all(value is None for value in given):
@@ -237,7 +238,7 @@ def as_scoring(match, mismatch, matrix, gap_open, gap_extend) -> Scoring:
     return Scoring(alphabet, matrix, int(match), int(mismatch), int(gap_open), int(gap_extend))
 
 
-def _as_matrix(matrix):
+def _as_matrix(matrix: Any) -> SubstitutionMatrix:
     """A matrix from its name, from a pair of alphabet and values, or from an array with an alphabet, as Biopython's."""
     if isinstance(matrix, SubstitutionMatrix):
         return matrix

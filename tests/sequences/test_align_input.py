@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from device_settings import imposed_session
 
 import clgeom
-from clgeom.errors import InvalidInput
+from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.sequences.matrices import MATRICES
 from clgeom.sequences.sam import sam_line
 
@@ -147,3 +148,11 @@ def test_reads_of_gaps_alone_are_unmapped():
         )  # insertions score best
         assert set(found.cigar) <= set("246DI")
         assert sam_line(found, "reference", "read").split("\t")[1:6] == ["4", "*", "0", "0", "*"]
+
+
+def test_too_many_tiles_for_one_buffer(session):
+    """The list of 88 x 88 tiles does not fit in one buffer, where the edges between tiles do."""
+    small = imposed_session(session.device, kind="gpu", max_alloc_bytes=362_000)
+    letters = np.resize(np.frombuffer(b"ACGT", np.uint8), 11_200)
+    with pytest.raises(DeviceLimit, match="The list of tiles of align has 371,712 bytes, and .* in one buffer"):
+        clgeom.align(letters, letters, path=False, device=small)

@@ -425,7 +425,8 @@ class _Batch:
             show_host(self.session, buffers[scratch], target.view(np.uint8))
 
     def _buffer(self, values):
-        return to_device(self.session, np.ascontiguousarray(values).ravel(), caller="fill_batch").chunks[0].buffer
+        array = to_device(self.session, np.ascontiguousarray(values).ravel(), caller="fill_batch")
+        return array.one_buffer("A list of parameters of fill_batch")
 
     @staticmethod
     def _at(offsets, first, stop):
