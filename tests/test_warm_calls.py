@@ -11,6 +11,7 @@ import clgeom
 PACKAGE = str(Path(clgeom.__file__).parent)
 RNG = np.random.default_rng(0)
 POINTS = RNG.normal(size=(100_000, 2)).astype(np.float32)
+RASTER = RNG.integers(0, 4, (200, 300)).astype(np.float32)
 KEYS = RNG.integers(0, 1 << 32, 1 << 20, np.uint32)
 #: Modules that do nothing for a plain array of NumPy on one device.
 NOT_NEEDED = (
@@ -44,8 +45,10 @@ def modules_entered(call):
         (lambda session: clgeom.convex_hull(POINTS, device=session), 14),
         (lambda session: clgeom.sort(KEYS, device=session), 18),
         (lambda session: clgeom.sort(KEYS[:1000], device=session), 10),
+        (lambda session: clgeom.raster_outlines(RASTER, (1, 2), device=session), 21),
+        (lambda session: clgeom.raster_regions(RASTER, (1, 2), parts=False, device=session), 22),
     ),
-    ids=("convex_hull", "sort", "few keys"),
+    ids=("convex_hull", "sort", "few keys", "raster_outlines", "raster_regions"),
 )
 def test_warm_calls_enter_few_modules(session, call, most):
     found = modules_entered(lambda: call(session))

@@ -26,8 +26,8 @@ from clgeom.dask.workers import checked_device, session_of_worker
 from clgeom.intake.typing import FloatLike, IntLike, NDArray
 from clgeom.region.arc.chains import CUTS
 from clgeom.region.coverage.grid import as_grid
-from clgeom.region.coverage.job import Job, Masks
-from clgeom.region.coverage.outlines import checked_goal, outlines_on_host
+from clgeom.region.coverage.masks import Masks, Segmentation
+from clgeom.region.coverage.outlines import checked_goal, in_cells, outlines_on_host
 from clgeom.region.coverage.parts import regions_of
 from clgeom.region.coverage.rasters import Stack, as_levels, as_stack, canonical_raster
 from clgeom.region.coverage.regions import checked_holes, refuse_others
@@ -201,11 +201,8 @@ def _strip(options: _Options, number: int, chunk: Any) -> Strip:
         return Strip(0, chunk.shape[1], nothing, nothing if options.cells["axis"] == "both" else None)
     with in_chunk(number):
         stack = as_stack(options.checked(chunk), session_of_worker(options.device), caller=CALLER)
-        turned = stack.turned() if options.cells["axis"] == "both" else None
-        levels = options.levels_of(stack.dtype, stack.integers)
-        job = Job(stack, levels, turned, options.segments, options.cells["cuts"])
-        masks = Masks(job, stack, 0, 1)
-        across = None if masks.turned is None else _packed(covered_runs(masks.turned))
+        masks = Masks(stack, options.levels_of(stack.dtype, stack.integers), 0, 1)
+        across = _packed(covered_runs(masks.turned())) if options.cells["axis"] == "both" else None
         return Strip(stack.rows, stack.columns, _packed(covered_runs(masks)), across)
 
 
@@ -238,13 +235,12 @@ def _sorted(runs):
 def _outlined(options: _Options, strip: Strip) -> CoverageRegions:
     """The regions of all runs."""
     (stack, chosen, grid), cells = _whole_of(options, strip), options.cells
-    turned = None if strip.across is None else replace(stack, rows=strip.columns, columns=strip.rows)
-    job = Job(stack, chosen, turned, options.segments, cells["cuts"])
+    segmentation = Segmentation((options.segments,), cells["cuts"], strip.across is not None)
     holes = checked_holes(cells["holes"], caller=CALLER)
     least = None if holes is None else holes / grid.cell_area
     runs = _unpacked(strip.down, strip.columns, strip.rows, len(chosen.given))
-    there = None if turned is None else _unpacked(strip.across, strip.rows, strip.columns, len(chosen.given))
-    groups = regions_of(Masks(job, stack, 0, 1), runs, there, [options.segments], parts=options.parts, least=least)[0]
+    there = None if strip.across is None else _unpacked(strip.across, strip.rows, strip.columns, len(chosen.given))
+    groups = regions_of(Masks(stack, chosen, 0, 1), runs, there, segmentation, parts=options.parts, least=least)[0]
     if not options.parts and least is None:  # cells are not counted there
         groups = [replace(group, cells=None) for group in groups]
     return CoverageRegions(groups, grid, chosen.given, cells["direction"], ())
@@ -272,7 +268,7 @@ def _rows(options: _Options, number: int, chunk: Any) -> Rows:
         return Rows(0, chunk.shape[1], np.empty((4, 0), np.int32))
     with in_chunk(number):
         stack = as_stack(options.checked(chunk), session_of_worker(options.device), caller=CALLER)
-        masks = Masks(Job(stack, options.levels_of(stack.dtype, stack.integers)), stack, 0, 1)
+        masks = Masks(stack, options.levels_of(stack.dtype, stack.integers), 0, 1)
         return Rows(stack.rows, stack.columns, packed_runs(masks))
 
 
@@ -286,8 +282,8 @@ def _rows_below(options: _Options, strips: list[Rows]) -> Rows:
 def _polygons(options: _Options, strip: Rows) -> CoveragePolygons:
     """The polygons of all runs."""
     stack, chosen, grid = _whole_of(options, strip)
-    goal = checked_goal(**options.budgets, caller=CALLER).in_cells(grid.transform)
-    arrays, exact = outlines_on_host(Masks(Job(stack, chosen), stack, 0, 1), goal, strip.runs)
+    goal = in_cells(checked_goal(**options.budgets, caller=CALLER), grid)
+    arrays, exact = outlines_on_host(Masks(stack, chosen, 0, 1), goal, strip.runs)
     return CoveragePolygons(arrays, exact, grid, chosen.given, options.cells["direction"], ())
 
 

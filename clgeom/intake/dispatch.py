@@ -78,6 +78,8 @@ class Work:
         The input, if it is in several arrays on devices.
     part_sizes : sequence of int
         Sizes of the parts, for the progress.
+    waits : bool
+        Whether `begin` waits for its device.
     progress : callable or None
         Called as progress(items_done, n), for parts with the sums of their sizes.
     """
@@ -86,6 +88,7 @@ class Work:
     least: int = 1
     parts: Sequence[tuple[Session, Any]] = ()
     part_sizes: Sequence[int] | None = None
+    waits: bool = False
     if TYPE_CHECKING:  # attributes or properties of subclasses
 
         @property
@@ -131,7 +134,8 @@ def dispatch(call: Call, work: Work) -> Any:
     """The result of a work, by the sessions of a call."""
     sessions = call.sessions
     if work.parts:
-        return _join(call, work, in_turn(work.parts, work.begin, sizes=work.part_sizes, tell=work.progress))
+        options = {"sizes": work.part_sizes, "tell": work.progress, "waits": work.waits}
+        return _join(call, work, in_turn(work.parts, work.begin, **options))
     if len(sessions) == 1:
         return _by_one(work, sessions[0])
     alone = functools.partial(by_first_able, sessions, functools.partial(_by_one, work))

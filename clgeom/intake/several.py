@@ -189,13 +189,15 @@ def in_turn(
     *,
     sizes: Sequence[int] | None = None,
     tell: Watch | None = None,
+    waits: bool = False,
 ) -> list[T]:
     """`on_own` for work of which the host only enqueues launches and waits: results of ``begin(session, item)()``.
 
     The caller's thread begins an item on each device before it waits for the first: threads would take turns in the
-    interpreter. Calls of a CPU may do all of its work, so where there is one, each device has its thread.
+    interpreter. Each device has its thread where `begin` itself waits: if `waits`, or for a CPU, since its calls may do
+    all of the work.
     """
-    if any(session.profile.is_cpu for session, _ in tasks):
+    if waits or any(session.profile.is_cpu for session, _ in tasks):
         return on_own(tasks, lambda session, item: begin(session, item)(), sizes=sizes, tell=tell)
     queues: dict[Session, list[int]] = {}
     for k, (session, _) in enumerate(tasks):

@@ -10,7 +10,7 @@ from clgeom.core.policies import Policy
 from clgeom.core.render import render
 from clgeom.core.sources import kernels
 from clgeom.core.tuning import override
-from clgeom.region.coverage.job import Job, Masks
+from clgeom.region.coverage.masks import Masks
 from clgeom.region.coverage.rasters import as_levels, as_stack
 from clgeom.region.coverage.runs import connected, covered_runs
 
@@ -34,13 +34,13 @@ def test_parts_do_not_depend_on_shares(session, policy):
     masks = [rng.random((70, 80)) < density for density in (0.35, 0.5, 0.6)]
     for mask in (picture("spiral", 60), combs, combs.T, ~combs, *masks):
         stack = as_stack(mask, session, caller="test")
-        job = Job(stack, as_levels(1, ">=", None, stack.dtype, caller="test"), None, 1, "count")
-        runs = covered_runs(Masks(job, stack, 0, 1))
+        all_masks = Masks(stack, as_levels(1, ">=", None, stack.dtype, caller="test"), 0, 1)
+        runs = covered_runs(all_masks)
         for some, cells, corners in ((runs, mask, True), (runs.between(), ~mask, False)):
             labels, count = ndimage.label(cells, np.ones((3, 3)) if corners else None)
             label = labels[some.top, some.column]
             with override({"region/coverage/coverage_unite": policy, "region/coverage/coverage_roots": policy}):
-                roots = connected(job, some, corners=corners)
+                roots = connected(all_masks, some, corners=corners)
             first = np.unique(label, return_index=True)[1]  # of the runs of each part
             assert count == len(first) and (roots == first[label - 1]).all()
 

@@ -13,7 +13,7 @@ from clgeom.core.tuning import override
 from clgeom.errors import DeviceLimit
 from clgeom.intake.cl_arrays import to_array
 from clgeom.region.coverage.contours import trace
-from clgeom.region.coverage.job import Job, Masks
+from clgeom.region.coverage.masks import Masks
 from clgeom.region.coverage.outlines import raster_outlines
 from clgeom.region.coverage.rasters import as_levels, as_stack
 from clgeom.region.coverage.regions import coverage_regions
@@ -48,9 +48,7 @@ def drop_plans(session):
 
 def masks_of(raster, levels, session):
     stack = as_stack(raster, session, caller="test")
-    return Masks(
-        Job(stack, as_levels(levels, ">=", None, stack.dtype, caller="test"), None, 1, "count"), stack, 0, stack.maps
-    )
+    return Masks(stack, as_levels(levels, ">=", None, stack.dtype, caller="test"), 0, stack.maps)
 
 
 def rings_of(masks):

@@ -47,7 +47,7 @@ def unequal(monkeypatch):
     monkeypatch.setattr(several, "call_work", slowed)
     monkeypatch.setattr("clgeom.hull.convex.LEAST_OF_DEVICES", 1 << 10)
     monkeypatch.setattr(sorts, "LEAST", 1 << 10)
-    monkeypatch.setattr("clgeom.region.coverage.cells.LEAST_SHARED", 0)
+    monkeypatch.setattr("clgeom.region.coverage.masks.LEAST_SHARED", 0)
     monkeypatch.setattr(Gains, "shares", lambda *_: True)
 
 

@@ -11,58 +11,62 @@ from __future__ import annotations
 
 import numpy as np
 
+from clgeom.core.launch import run
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.region.arc.chains import chains_of
-from clgeom.region.arc.outline_plans import outline_plan
-from clgeom.region.coverage.job import REAL, Masks
+from clgeom.region.arc.outline_plans import OutlineOptions, outline_plan
+from clgeom.region.coverage.masks import REAL, Masks, Segmentation
 from clgeom.region.coverage.result import Group
 
 #: Most pieces of a raster for which a plan is kept.
 FEW_PIECES = 4
 
 
-def whole_regions(masks: Masks, resolutions) -> list[Group]:
+def whole_regions(masks: Masks, segmentation: Segmentation) -> list[list[Group]]:
     """For each number of segments a region for every mask, from one read of the raster; regions may be empty.
 
     Groups of maps that are on a device with memory of its own do not wait for it.
     """
     maps, levels, parts = masks.maps_levels_parts
-    found, turned = _lines(masks), None if masks.turned is None else _lines(masks.turned)
+    lines, turned, turned_lines = _lines(masks), None, {}
+    if segmentation.is_crossed:
+        turned = masks.turned()
+        turned_lines = _lines(turned)
     groups = []
-    for segments in resolutions:
-        chains, across = _chains(masks, found, segments), None
+    for segments in segmentation.resolutions:
+        chains, across = _chains(masks, lines, segments, segmentation.cuts), None
         if turned is not None:
-            other = _chains(masks.turned, turned, segments)
+            other = _chains(turned, turned_lines, segments, segmentation.cuts)
             across = [(other, region) for region in range(len(masks))]
-        groups.append(Group(chains, maps, levels, parts, across=across))
+        groups.append([Group(chains, maps, levels, parts, across=across)])
     return groups
 
 
 def _lines(masks):
     """The spans, ranks and starts of the grid lines of all masks, on the device: buffers by Scratch."""
-    job, stack = masks.job, masks.stack
-    pieces, nodata = list(masks.pieces(halo=0)), job.compared.nodata_or_zero
-    levels = list(masks.levels())
+    session, stack = masks.session, masks.stack
+    pieces, nodata = list(masks.pieces(halo=0)), masks.compared.nodata_or_zero
+    levels = list(masks.level_launches())
     launches = tuple((first, *params.items()) for first, _, params in levels)
     placed = tuple((one.start, one.first_map - masks.first_map, one.maps, one.first_row, one.rows) for one in pieces)
     key = "coverage lines", stack.dtype, stack.rows, stack.columns, len(masks), placed, launches, nodata
     if len(pieces) <= FEW_PIECES:
-        plan, made = job.session.cached(key, lambda: _lines_plan(masks, pieces, levels, kept=True), policies=True)
+        plan, made = session.cached(key, lambda: _lines_plan(masks, pieces, levels, kept=True), policies=True)
     else:
         plan, made = _lines_plan(masks, pieces, levels, kept=False)
     buffers = {f"raster_{i}": piece.buffer for i, piece in enumerate(pieces)}
     buffers |= {f"thresholds_{first}": thresholds for first, thresholds, _ in levels}
-    found = job.run(plan, **buffers)
+    found = run(session, plan, **buffers)
     return {memory: found[memory] for memory in made}
 
 
 def _lines_plan(masks, pieces, levels, *, kept):
     """The plan of `_lines`, and the Scratch memory with its results."""
-    profile, regions, lines = masks.job.session.profile, len(masks), masks.stack.columns + 1
+    profile, regions, lines = masks.session.profile, len(masks), masks.stack.columns + 1
     read, extents, bands = _extents_plan(masks, pieces, levels)
     spans = Scratch("coverage_spans", np.int32, 2 * regions * lines)
     ranks = Scratch("coverage_ranks", np.uint32, regions * lines)
@@ -88,24 +92,23 @@ def _lines_plan(masks, pieces, levels, *, kept):
     return plan.kept(memory=True) if kept else plan, (spans, ranks, starts)
 
 
-def _chains(masks, found, segments):
+def _chains(masks: Masks, lines, segments, cuts):
     """The chains of all masks with so many segments."""
-    session, regions, lines = masks.job.session, len(masks), masks.stack.columns + 1
-    lower = Scratch("coverage_lower", REAL, 2 * regions * lines)
-    upper = Scratch("coverage_upper", REAL, 2 * regions * lines)
-    options = masks.job.options(
-        regions * lines, lower=lower, upper=upper, segments=segments, starts=tuple(found)[-1], regions=regions
-    )
+    session, regions, width = masks.session, len(masks), masks.stack.columns + 1
+    lower = Scratch("coverage_lower", REAL, 2 * regions * width)
+    upper = Scratch("coverage_upper", REAL, 2 * regions * width)
+    starts = tuple(lines)[-1]
+    options = OutlineOptions(REAL, regions * width, lower, upper, segments, starts, regions, cuts)
 
     def planned():
         candidates = Step.over(
             session.profile,
             "region/coverage/coverage_candidates",
-            (*found, np.uint32(lines), np.uint64(regions * lines), lower, upper),
-            regions * lines,
+            (*lines, np.uint32(width), np.uint64(regions * width), lower, upper),
+            regions * width,
             dtype=REAL,
             params={"real": "float"},
-            bytes_moved=28 * regions * lines,
+            bytes_moved=28 * regions * width,
         )
         outlines, out = outline_plan(session, options)
         return (Plan(candidates) + outlines).kept(memory=True), out
@@ -114,14 +117,14 @@ def _chains(masks, found, segments):
         session,
         options,
         planned=session.cached(("coverage chains", options), planned, policies=True),
-        later=masks.job.waits_later,
-        **{memory.name: buffer for memory, buffer in found.items()},
+        later=masks.stack.buffer is not None and not session.profile.is_cpu,
+        **{memory.name: buffer for memory, buffer in lines.items()},
     )
 
 
 def _extents_plan(masks, pieces, launches):
     """A launch for every piece of the raster and few levels; what they write, and in how many bands of rows."""
-    stack, levels, profile = masks.stack, masks.job.compared, masks.job.session.profile
+    stack, levels, profile = masks.stack, masks.compared, masks.session.profile
     kernel = "region/coverage/coverage_extents"
     policy = select(profile, kernel, stack.dtype, stack.rows * stack.columns)
     strips = 1 if policy.variant == "serial" else ceil_div(stack.columns, policy.wg_size)

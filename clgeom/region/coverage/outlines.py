@@ -7,8 +7,10 @@ rings      -> arrays for the caller (rings.emission)
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -17,13 +19,22 @@ from clgeom.arguments import boolean, integer, real, wrong
 from clgeom.core.call import Call
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import DeviceLimit, InvalidInput, is_number, short
+from clgeom.intake.dispatch import dispatch
 from clgeom.intake.interop.rasters import Raster
 from clgeom.intake.typing import AnyArray, ChunksLike, DevicesLike, FloatLike, IntLike
 from clgeom.optional import require_shapely
 from clgeom.region.arc.result import checked_tolerance
-from clgeom.region.coverage.batches import CELLS_AT_ONCE, batches_of, jobs_of, made_of, maps_at_once
-from clgeom.region.coverage.cells import CoveredCells, covered_cells
-from clgeom.region.rings.emission import arrays_of, emitted, joined
+from clgeom.region.coverage.grid import Grid
+from clgeom.region.coverage.masks import (
+    CELLS_AT_ONCE,
+    CoveredCells,
+    Masks,
+    MaskWork,
+    batches_of,
+    covered_cells,
+    maps_at_once,
+)
+from clgeom.region.rings.emission import Emitted, arrays_of, emitted, joined
 from clgeom.region.rings.on_device import DevicePolygons
 from clgeom.region.rings.outward import Goal, simplified
 from clgeom.region.rings.polygons import CoveragePolygons
@@ -112,7 +123,7 @@ def raster_outlines(
 
 
 def checked_goal(vertices, part_vertices, tolerance, iou, apart=False, *, caller) -> Goal:
-    """The budgets of a simplification, with the distance in the map's unit."""
+    """The budgets of a simplification, with the tolerance in the map's unit; see `in_cells`."""
     counts = [
         None if count is None else min(integer(count, name, caller=caller), ANY_NUMBER)
         for name, count in (("vertices", vertices), ("part_vertices", part_vertices))
@@ -126,64 +137,84 @@ def checked_goal(vertices, part_vertices, tolerance, iou, apart=False, *, caller
     return Goal(*counts, tolerance, iou, boolean(apart, "apart", caller=caller))
 
 
+def in_cells(goal: Goal, grid: Grid) -> Goal:
+    """The goal with its tolerance in cells, in the direction in which cells are longest."""
+    if goal.tolerance is None:
+        return goal
+    a, b, _, d, e, _ = grid.transform
+    return replace(goal, tolerance=goal.tolerance / float(np.linalg.norm(np.array([[a, b], [d, e]]), 2)))
+
+
 def outlined(raster, levels, goal, *, direction, device, profile, caller) -> CoveragePolygons:
     """The polygons of `raster_outlines` for a checked goal."""
     call = Call(caller, profile=profile)
     cells = covered_cells(call, raster, levels, direction, device, whole=goal.apart)
+    work = OutlineWork(call, cells, in_cells(goal, cells.grid))
     if goal.apart:
         _check_apart(cells, caller)
-    goal, jobs = goal.in_cells(cells.grid.transform), jobs_of(cells.stacks, cells.levels)
+        call.sessions = call.sessions[:1]  # one device simplifies them, together
+        if maps_at_once(work.masks, cells=work.cells) < work.n:
+            raise DeviceLimit(f"{caller} takes maps that stay apart all at once, and these are too large for that.")
     with call:
-        arrays, exact, kind = _arrays(cells, jobs, goal)
+        arrays, exact = dispatch(call, work)
+    kind = DevicePolygons if cells.is_on_device else CoveragePolygons
     polygons = kind(arrays, exact, cells.grid, cells.levels.given, cells.levels.direction, tuple(call.phases))
     polygons.apart, polygons.peak = goal.apart, cells.peak
     return polygons
 
 
-def _arrays(cells, jobs, goal):
-    """(arrays of the polygons, number of vertices before simplification, class of the result)."""
-    job, on_device = jobs[0], cells.is_on_device
-    most = max(CELLS_AT_ONCE, job.session.profile.global_mem_bytes // CELL_BYTES)
-    if goal.apart:  # one device simplifies them, together
-        jobs = [job] if job.stack.array is not None else jobs
-        if maps_at_once(job, most) < job.stack.maps:
-            caller = job.stack.caller
-            raise DeviceLimit(f"{caller} takes maps that stay apart all at once, and these are too large for that.")
-    if len(jobs) > 1:
-        pieces = list(made_of(jobs, lambda masks: outlines_on_host(masks, goal), cells_at_once=CELLS_AT_ONCE))
-        return joined([piece for piece, _ in pieces]), sum(count for _, count in pieces), CoveragePolygons
-    made = []
-    for masks in batches_of(job, cells_at_once=most):
-        made += _emitted(masks, goal, made)
-    queue = (cells.values.queue if on_device else None) or job.session.queue
-    arrays = arrays_of(job.session, made, queue, on_device=on_device)
-    return arrays, sum(one.exact_corners for one in made), DevicePolygons if on_device else CoveragePolygons
+class OutlineWork(MaskWork):
+    """The arrays of the polygons of all masks, and the number of corners before they were simplified."""
+
+    def __init__(self, call: Call, cells: CoveredCells, goal: Goal) -> None:
+        most = max(CELLS_AT_ONCE, call.session.profile.global_mem_bytes // CELL_BYTES)
+        super().__init__(call, cells.masks, functools.partial(outlines_on_host, goal=goal), cells=most)
+        self.goal, self.array = goal, cells.values if cells.is_on_device else None
+
+    def at_once(self, session):
+        if self.array is None:
+            return _joined(super().at_once(session))
+        batches: list[Emitted] = []
+        for masks in batches_of(self.masks, cells=self.cells):
+            batches += _emitted(masks, self.goal, batches)
+        arrays = arrays_of(session, batches, self.array.queue or session.queue, on_device=True)
+        return arrays, sum(batch.exact_corners for batch in batches)
+
+    def join(self, session, results):
+        return _joined(super().join(session, results))
 
 
-def outlines_on_host(masks, goal, runs=None):
+def _joined(pieces):
+    """The arrays of several batches on the host, and their number of exact corners."""
+    arrays, exact = zip(*pieces)
+    return arrays[0] if len(arrays) == 1 else joined(arrays), sum(exact)
+
+
+def outlines_on_host(masks: Masks, goal: Goal, runs: np.ndarray | None = None) -> tuple[dict[str, np.ndarray], int]:
     """The arrays of the polygons of some masks, and the number of corners before they were simplified.
 
     `runs` are those in the rows of a raster that is not there itself.
     """
-    made = _emitted(masks, goal, [], runs)
-    return arrays_of(masks.job.session, made, on_device=False), sum(one.exact_corners for one in made)
+    batches = _emitted(masks, goal, [], runs)
+    return arrays_of(masks.session, batches, on_device=False), sum(batch.exact_corners for batch in batches)
 
 
 def _emitted(masks, goal, before, runs=None):
     """The polygons of some masks, that follow others, in a list; of halves of the maps if memory is short."""
-    made, pending = [], [masks]
+    made, pending, is_simplified = [], [masks], goal not in (Goal(), Goal(apart=True))
     while pending:
         some = pending.pop()
         try:
             rings = rings_of(some, runs)
             if rings is None:  # nothing is covered
                 continue
-            taken = simplified(rings, goal) if goal.is_set else None
+            taken = simplified(rings, goal) if is_simplified else None
             made.append(emitted(rings, [*before, *made], taken))
         except DeviceLimit:
             if some.maps == 1 or goal.apart:
                 raise
-            pending += reversed(some.halves())
+            half = some.maps // 2
+            pending += (some.some(half, some.maps - half), some.some(0, half))
     return made
 
 

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clgeom.region.arc.chains import Chains
-from clgeom.region.coverage.job import CANDIDATES_AT_ONCE, REAL, Job, Masks
+from clgeom.core.device import Session
+from clgeom.region.arc.chains import Chains, chains_of
+from clgeom.region.arc.outline_plans import OutlineOptions
+from clgeom.region.coverage.masks import CANDIDATES_AT_ONCE, REAL, Masks, Segmentation, regions_at_once, written
 from clgeom.region.coverage.result import Group, Hole
 from clgeom.region.coverage.runs import Runs, connected, covered_runs
 
@@ -22,32 +24,34 @@ SIZE_CLASSES = (4, 16, 64, 256)
 NONE = np.iinfo(np.int32).max
 
 
-def regions_of_runs(masks: Masks, resolutions, *, parts: bool, least) -> list[list[Group]]:
+def regions_of_runs(masks: Masks, segmentation: Segmentation, *, parts: bool, least: float | None) -> list[list[Group]]:
     """For each number of segments a region for every part, or for every mask.
 
     Holes of at least `least` cells are cut out; none if it is None.
     """
-    there = None if masks.turned is None else covered_runs(masks.turned)
-    return regions_of(masks, covered_runs(masks), there, resolutions, parts=parts, least=least)
+    there = covered_runs(masks.turned()) if segmentation.is_crossed else None
+    return regions_of(masks, covered_runs(masks), there, segmentation, parts=parts, least=least)
 
 
-def regions_of(masks: Masks, runs: Runs, there: Runs | None, resolutions, *, parts: bool, least) -> list[list[Group]]:
+def regions_of(
+    masks: Masks, runs: Runs, there: Runs | None, segmentation: Segmentation, *, parts: bool, least: float | None
+) -> list[list[Group]]:
     """`regions_of_runs` from the runs of the masks, and for axis="both" from those `there`, along the other axis."""
     owner, mask = _owners(masks, runs, parts)
     part = np.arange(len(mask)) - np.searchsorted(mask, mask)
     cells = np.bincount(owner, runs.lengths, len(mask)).astype(np.int64)
-    holes = {} if least is None else holes_of(masks.job, runs, owner, least)
-    turned = None if there is None else _across(masks.turned, there, runs, owner, parts)
+    holes = {} if least is None else holes_of(masks, runs, owner, least)
+    turned = None if there is None else _across(masks, there, runs, owner, parts)
     maps, levels = masks.map_and_level(mask)
     lines, found = lines_of(runs, owner, len(mask)), []
-    for segments in resolutions:
+    for segments in segmentation.resolutions:
         groups, across = [], None
         if turned is not None:
             numbers, lines_there = turned
-            made = outlines(masks.turned.job, lines_there, segments)
+            made = outlines(masks.session, lines_there, segments, segmentation.cuts)
             where = {r: (chains, i) for chains, some in made for i, r in enumerate(some.tolist())}
             across = [where[r] for r in numbers.tolist()]
-        for chains, some in outlines(masks.job, lines, segments):
+        for chains, some in outlines(masks.session, lines, segments, segmentation.cuts):
             own = {i: tuple(holes[r]) for i, r in enumerate(some.tolist()) if r in holes}
             other = None if across is None else [across[r] for r in some.tolist()]
             groups.append(Group(chains, maps[some], levels[some], part[some], cells[some], own, other))
@@ -59,13 +63,13 @@ def _owners(masks, runs: Runs, parts):
     """The region of every run, and the mask of every region. The parts of a mask are ordered from left to right."""
     if not parts:
         return runs.mask, np.arange(len(masks))
-    first, owner = np.unique(connected(masks.job, runs, corners=True), return_inverse=True)
+    first, owner = np.unique(connected(masks, runs, corners=True), return_inverse=True)
     return owner, runs.mask[first]
 
 
-def _across(turned: Masks, there: Runs, runs: Runs, owner, parts):
+def _across(masks: Masks, there: Runs, runs: Runs, owner, parts):
     """For each region its number along the other axis, and the grid lines of the regions there."""
-    owner_there, mask_there = _owners(turned, there, parts)
+    owner_there, mask_there = _owners(masks, there, parts)
     number = np.arange(len(mask_there))
     if parts:  # the same part there has the first cell of the region's first run here
         first = np.unique(owner, return_index=True)[1]
@@ -76,10 +80,10 @@ def _across(turned: Masks, there: Runs, runs: Runs, owner, parts):
 # Holes ----------------------------------------------------------------------------------------------------------
 
 
-def holes_of(job: Job, runs: Runs, owner, least) -> dict[int, list[Hole]]:
+def holes_of(masks: Masks, runs: Runs, owner, least) -> dict[int, list[Hole]]:
     """A dictionary from regions to their holes of at least `least` cells. `owner` has the region of each run."""
     gaps = runs.between()
-    roots = connected(job, gaps, corners=False)
+    roots = connected(masks, gaps, corners=False)
     side = gaps.column % gaps.width
     at_edge = (gaps.top == 0) | (gaps.bottom == gaps.rows - 1) | (side == 0) | (side == gaps.width - 1)
     sizes = np.bincount(roots, gaps.lengths, len(gaps))
@@ -137,45 +141,40 @@ def lines_of(runs: Runs, owner, regions) -> Lines:
     return Lines(x, low, high, np.searchsorted(whose, np.arange(regions + 1)))
 
 
-def outlines(job: Job, lines: Lines, most: int) -> list[tuple[Chains, np.ndarray]]:
+def outlines(session: Session, lines: Lines, most: int, cuts: str) -> list[tuple[Chains, np.ndarray]]:
     """(chains, numbers of their regions) of all regions; regions of similar size share a call.
 
     `most` is the largest number of segments.
     """
     sizes = np.diff(lines.starts)
-    classes = [c for c in SIZE_CLASSES if c < most] if job.cuts == "count" else []
+    classes = [c for c in SIZE_CLASSES if c < most] if cuts == "count" else []
     made = []
     for low, high in zip([-1, *classes], [*classes, NONE]):
         segments = min(most, high)
         chosen = np.flatnonzero((sizes > low) & (sizes <= high))
-        made += [(_chains(job, lines, some, segments), some) for some in _shares(job, chosen, sizes, segments)]
+        made += [
+            (_chains(session, lines, some, segments, cuts), some) for some in _shares(session, chosen, sizes, segments)
+        ]
     return made
 
 
-def _shares(job, chosen, sizes, segments):
+def _shares(session, chosen, sizes, segments):
     """Shares of the regions for one call of `chains_of` each, so that no buffer is larger than allowed."""
     if len(chosen) == 0:
         return
-    candidates = max(min(CANDIDATES_AT_ONCE, job.session.profile.max_alloc_bytes // CANDIDATE_BYTES) // 2, 1)
+    candidates = max(min(CANDIDATES_AT_ONCE, session.profile.max_alloc_bytes // CANDIDATE_BYTES) // 2, 1)
     share = np.cumsum(sizes[chosen]) // candidates  # so a share has fewer than twice as many, or one region
-    share = np.maximum(share, np.arange(len(chosen)) // job.regions_at_once(segments))
+    share = np.maximum(share, np.arange(len(chosen)) // regions_at_once(session, segments))
     yield from np.split(chosen, np.flatnonzero(np.diff(share)) + 1)
 
 
-def _chains(job, lines, regions, segments):
+def _chains(session, lines, regions, segments, cuts):
     """The chains of some regions."""
     sizes = np.diff(lines.starts)[regions]
     starts = np.r_[0, np.cumsum(sizes)]
     pick = np.arange(starts[-1]) + np.repeat(lines.starts[regions] - starts[:-1], sizes)
     lower, upper = (
-        job.written(np.stack([lines.x[pick], rows[pick]], axis=1).astype(REAL)) for rows in (lines.low, lines.high)
+        written(session, np.stack([lines.x[pick], rows[pick]], axis=1).astype(REAL)) for rows in (lines.low, lines.high)
     )
-    return job.chains(
-        len(pick),
-        lower="lower",
-        upper="upper",
-        segments=segments,
-        starts="starts",
-        regions=len(regions),
-        buffers={"lower": lower, "upper": upper, "starts": job.written(starts.astype(np.uint32))},
-    )
+    options = OutlineOptions(REAL, len(pick), "lower", "upper", segments, "starts", len(regions), cuts)
+    return chains_of(session, options, lower=lower, upper=upper, starts=written(session, starts.astype(np.uint32)))

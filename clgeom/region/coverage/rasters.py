@@ -6,6 +6,7 @@ import functools
 import math
 import numbers
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from clgeom.intake.arrays import c_name, is_device_array, most_of_chunk, to_devi
 from clgeom.intake.device_arrays import buffer_of, fetched, native_array
 from clgeom.intake.interop.objects import values_of
 from clgeom.intake.interop.strips import Strips
+
+if TYPE_CHECKING:
+    import pyopencl as cl
 
 #: Types that kernels read, and for each the type in which values and levels are compared.
 THRESHOLDS = {
@@ -79,13 +83,11 @@ class Stack:
         cells = self.rows * self.columns
         return read(self.session, self.buffer, self.dtype, cells, number * cells).reshape(self.rows, self.columns)
 
-    def turned(self) -> Stack:
-        """The maps with rows and columns exchanged, on the host."""
+    def turned(self, first_map: int, maps: int) -> Stack:
+        """Some of the maps with rows and columns exchanged, on the host."""
         if self.strips is not None:
             return replace(self, rows=self.columns, columns=self.rows, strips=self.strips.turned())
-        array = self.array
-        if array is None:
-            array = np.stack([self.map(number) for number in range(self.maps)])
+        array = np.stack([self.map(number) for number in range(first_map, first_map + maps)])
         turned = np.ascontiguousarray(array.swapaxes(1, 2))
         return Stack(self.session, self.caller, self.dtype, *turned.shape, turned)
 
@@ -105,7 +107,7 @@ class Stack:
         if fitting:
             for first in range(first_map, first_map + maps, fitting):
                 count = min(fitting, first_map + maps - first)
-                yield Piece(self._sent(self.array[first : first + count]), 0, first, count, 0, self.rows)
+                yield Piece(self.sent(self.array[first : first + count]), 0, first, count, 0, self.rows)
             return
         rows = self._fitting_rows(halo)
         for one in range(first_map, first_map + maps):
@@ -113,7 +115,7 @@ class Stack:
                 last = min(first + rows, self.rows)
                 above = halo if first > 0 else 0
                 part = self.array[one, first - above : last + halo]
-                yield Piece(self._sent(part), above * self.columns, one, 1, first, last - first)
+                yield Piece(self.sent(part), above * self.columns, one, 1, first, last - first)
 
     @property
     def _most_cells(self) -> int:
@@ -139,10 +141,11 @@ class Stack:
             above, below = min(halo, first), min(halo, self.rows - last)
             part = canonical_raster(self.strips.rows(first - above, last + below), caller=self.caller)
             part = np.require(_converted(part, self.dtype), requirements=["C", "A"])
-            yield Piece(self._sent(part), above * self.columns, 0, 1, first, last - first)
+            yield Piece(self.sent(part), above * self.columns, 0, 1, first, last - first)
 
-    def _sent(self, part):
-        return to_device(self.session, part.reshape(-1), caller=self.caller).chunks[0].buffer
+    def sent(self, values: np.ndarray) -> cl.Buffer:
+        """A buffer with these values, which kernels only read."""
+        return to_device(self.session, np.ascontiguousarray(values).reshape(-1), caller=self.caller).chunks[0].buffer
 
 
 def as_stack(raster, session, *, caller) -> Stack:

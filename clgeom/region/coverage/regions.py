@@ -24,13 +24,13 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput, is_number, short
 from clgeom.intake.arrays import is_device_array
 from clgeom.intake.device_arrays import let_change
+from clgeom.intake.dispatch import dispatch
 from clgeom.intake.interop.rasters import Raster
 from clgeom.intake.several import are_parts
 from clgeom.intake.typing import AnyArray, ChunksLike, DevicesLike, FloatLike, IntLike
 from clgeom.region.arc.chains import CUTS
-from clgeom.region.coverage.batches import CELLS_AT_ONCE, jobs_of, made_of
-from clgeom.region.coverage.cells import covered_cells
 from clgeom.region.coverage.extents import whole_regions
+from clgeom.region.coverage.masks import CELLS_AT_ONCE, MaskWork, Segmentation, covered_cells
 from clgeom.region.coverage.outlines import checked_goal, outlined
 from clgeom.region.coverage.parts import regions_of_runs
 from clgeom.region.coverage.resolutions import CoverageResolutions
@@ -327,26 +327,27 @@ def _regions(
     least = checked_holes(holes, caller=caller)
     cells = covered_cells(call, raster, levels, direction, device, whole=not single)
     least = None if least is None else least / cells.grid.cell_area
-    jobs = jobs_of(cells.stacks, cells.levels, max(resolutions), cuts, both=axis == "both")
-    counted = parts or least is not None
-    groups: list[list] = [[] for _ in resolutions]
+    segmentation, most = Segmentation(resolutions, cuts, axis == "both"), max(resolutions)
+    are_counted = parts or least is not None
+    if are_counted or cells.stacks[0].strips is not None:
+        make = functools.partial(regions_of_runs, segmentation=segmentation, parts=parts, least=least)
+        work = MaskWork(call, cells.masks, make, segments=most, cells=CELLS_AT_ONCE)
+    else:
+        make = functools.partial(whole_regions, segmentation=segmentation)
+        work = MaskWork(call, cells.masks, make, segments=most, waits=False)
     with call:
-        if counted or cells.stacks[0].strips is not None:
-            runs = functools.partial(regions_of_runs, resolutions=resolutions, parts=parts, least=least)
-            for several in made_of(jobs, runs, cells_at_once=CELLS_AT_ONCE):
-                for own, made in zip(groups, several):
-                    # as `whole_regions` returns them, which do not count cells
-                    own += made if counted else [replace(one, cells=None) for one in made]
-        else:
-            for several in made_of(jobs, functools.partial(whole_regions, resolutions=resolutions), waits=False):
-                for own, one in zip(groups, several):
-                    own.append(one)
-            for job, source in zip(jobs, cells.values if are_parts(cells.values) else [cells.values]):
+        batches = dispatch(call, work)
+        if not work.waits:
+            for stack, source in zip(cells.stacks, cells.values if are_parts(cells.values) else [cells.values]):
                 if is_device_array(source):  # which the device may not have read yet
-                    let_change(job.session, [source])
-    found = [CoverageRegions(own, cells.grid, cells.levels.given, direction, tuple(call.phases)) for own in groups]
-    for one in found:
-        one.peak = cells.peak
+                    let_change(stack.session, [source])
+    found, phases, peak = [], tuple(call.phases), cells.peak
+    for number in range(len(resolutions)):
+        groups = [group for batch in batches for group in batch[number]]
+        if not are_counted:  # `whole_regions` does not count cells, either
+            groups = [replace(group, cells=None) for group in groups]
+        found.append(CoverageRegions(groups, cells.grid, cells.levels.given, direction, phases))
+        found[-1].peak = peak
     return found[0] if single else CoverageResolutions(found, resolutions, cells.stacks[0], cells.levels)
 
 

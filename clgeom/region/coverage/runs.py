@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clgeom.core.launch import run
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.intake.cl_arrays import as_array
 from clgeom.primitives.compact import partition
-from clgeom.region.coverage.job import Job, Masks
+from clgeom.region.coverage.masks import Masks, written
 
 
 @dataclass(frozen=True)
@@ -66,14 +67,14 @@ class Runs:
 
 def covered_runs(masks: Masks) -> Runs:
     """The runs of all masks. Kernels label their first and last cells and compact these."""
-    job, stack = masks.job, masks.stack
-    profile, rows, columns = job.session.profile, stack.rows, stack.columns
+    session, stack = masks.session, masks.stack
+    profile, rows, columns = session.profile, stack.rows, stack.columns
     kernel = "region/coverage/coverage_edges"
     policy = select(profile, kernel, stack.dtype, rows * columns)
     begins, ends = [], []
     for piece in masks.pieces(halo=1):
         cells = piece.maps * piece.rows * columns
-        for first_level, thresholds, params in masks.levels(most=profile.max_alloc_bytes // cells):
+        for first_level, thresholds, params in masks.level_launches(most=profile.max_alloc_bytes // cells):
             labels = Scratch("coverage_labels", np.uint8, cells * params["levels"])
             step = Step(
                 kernel,
@@ -87,42 +88,46 @@ def covered_runs(masks: Masks) -> Runs:
                     np.uint32(rows),
                     np.uint32(columns),
                     "thresholds",
-                    job.compared.nodata_or_zero,
+                    masks.compared.nodata_or_zero,
                     labels,
                 ),
                 groups=policy.groups(piece.maps * piece.rows, profile.compute_units),
                 params=params,
                 bytes_moved=cells * (stack.dtype.itemsize + params["levels"]),
             )
-            made = job.run(Plan(step), raster=piece.buffer, thresholds=thresholds)
-            flat = as_array(job.session, made[labels], (labels.count,), np.uint8)
-            only_begin, only_end, both = partition(flat, 3, device=job.session)
+            made = run(session, Plan(step), raster=piece.buffer, thresholds=thresholds)
+            flat = as_array(session, made[labels], (labels.count,), np.uint8)
+            only_begin, only_end, both = partition(flat, 3, device=session)
             for found, only in ((begins, only_begin), (ends, only_end)):
                 part = np.concatenate([only, both])  # indices in the piece: map, level, row, column
                 part, column = np.divmod(part, columns)
                 part, row = np.divmod(part, piece.rows)
                 number, level = np.divmod(part, params["levels"])
-                mask = (piece.first_map - masks.first_map + number) * len(job.levels.given) + first_level + level
+                mask = (piece.first_map - masks.first_map + number) * len(masks.levels.given) + first_level + level
                 found.append((mask * columns + column) * rows + piece.first_row + row)
     begin, end = (np.sort(np.concatenate(found)) for found in (begins, ends))
     column, top = np.divmod(begin, rows)
     return Runs(column, top, end - column * rows, columns, len(masks) * columns, rows)
 
 
-def connected(job: Job, runs: Runs, *, corners: bool) -> np.ndarray:
-    """For every run the first run of its connected part; with `corners` runs that share only a corner are connected."""
+def connected(masks: Masks, runs: Runs, *, corners: bool) -> np.ndarray:
+    """For every run of masks, or of their gaps, the first run of its connected part.
+
+    With `corners` runs that share only a corner are connected.
+    """
+    session, stack = masks.session, masks.stack
     n = len(runs)
     if n == 0:
         return np.empty(0, np.int64)
     starts = np.searchsorted(runs.column, np.arange(runs.columns + 1))
     buffers = {
-        "tops": job.sent(runs.top.astype(np.int32)),
-        "bottoms": job.sent(runs.bottom.astype(np.int32)),
-        "columns": job.sent(runs.column.astype(np.uint32)),
-        "starts": job.sent(starts.astype(np.uint32)),
-        "parents": job.written(np.arange(n, dtype=np.uint32)),
+        "tops": stack.sent(runs.top.astype(np.int32)),
+        "bottoms": stack.sent(runs.bottom.astype(np.int32)),
+        "columns": stack.sent(runs.column.astype(np.uint32)),
+        "starts": stack.sent(starts.astype(np.uint32)),
+        "parents": written(session, np.arange(n, dtype=np.uint32)),
     }
-    profile, number, roots = job.session.profile, np.uint32(n), Scratch("coverage_roots", np.uint32, n)
+    profile, number, roots = session.profile, np.uint32(n), Scratch("coverage_roots", np.uint32, n)
     policy = select(profile, "region/coverage/coverage_unite", np.dtype(np.uint32), n)
     groups = policy.groups(ceil_div(n, policy.tile), profile.compute_units)
     # few work-items: each joins the runs of its share alone; only joins between shares are atomic
@@ -151,5 +156,5 @@ def connected(job: Job, runs: Runs, *, corners: bool) -> np.ndarray:
         dtype=np.dtype(np.uint32),
         bytes_moved=16 * n,
     )
-    made = job.run(Plan(*uniting, rooting), **buffers)
+    made = run(session, Plan(*uniting, rooting), **buffers)
     return made.read(roots).astype(np.int64)

@@ -89,7 +89,7 @@ class _Cut:
 
     def __init__(self, level):
         self.level, self.rings = level, level.rings
-        self.session = level.rings.masks.job.session
+        self.session = level.rings.masks.session
         self.profile, self.orders, goal = self.session.profile, {}, level.goal
         self.last = goal.iou is not None and goal.vertices is None and goal.part_vertices is None
         self.removed = level.last if self.last else level.removed

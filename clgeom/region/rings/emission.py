@@ -43,11 +43,11 @@ def emitted(rings: DeviceRings, before: list[Emitted], taken=None) -> Emitted:
 
     `taken` names corners that are left out: a buffer of uint8 by corner, and one by ring of those that vanished.
     """
-    session, levels, runs = rings.masks.job.session, len(rings.masks.job.levels.given), rings.runs
+    session, levels, runs = rings.masks.session, len(rings.masks.levels.given), rings.runs
     profile, n, r, p = session.profile, rings.corners, rings.rings, rings.polygons
     numbers = {"rings": np.uint32(r), "polygons": np.uint32(p)}
     numbers |= {f"first_{name}": np.uint64(sum(getattr(one, name) for one in before)) for name in ("corners", "rings")}
-    numbers["first_maps"] = np.uint64(rings.masks.job.before + rings.masks.first_map)
+    numbers["first_maps"] = np.uint64(rings.masks.before + rings.masks.first_map)
     corners, corner_count, ring_count, bound, chosen = rings.memory["corners"], n, r, dict(rings.memory), ()
     if taken is not None:
         ranks, sizes = Scratch("outward_ranks", np.dtype(np.uint32), n + 1), Scratch("outward_sizes", ULONG, r + 1)

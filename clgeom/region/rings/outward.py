@@ -33,6 +33,7 @@ from clgeom.arguments import wrong
 from clgeom.core.launch import allocate, copy, fill, read, run
 from clgeom.core.plan import Plan, Step
 from clgeom.core.tuning import select
+from clgeom.region.coverage.masks import written
 from clgeom.region.rings.budgets import Level, cut
 from clgeom.region.rings.trace import UINT, DeviceRings
 
@@ -61,7 +62,7 @@ class Goal:
     part_vertices : int or None
         Most vertices of each polygon.
     tolerance : float or None
-        Largest distance of a new edge from the corners behind it, in the map's unit, or after `in_cells` in cells.
+        Largest distance of a new edge from the corners behind it, in cells.
     iou : float or None
         Least intersection over union of the polygons and the cells of each map and level.
     apart : bool
@@ -73,17 +74,6 @@ class Goal:
     tolerance: float | None = None
     iou: float | None = None
     apart: bool = False
-
-    @property
-    def is_set(self) -> bool:
-        return any(value is not None for value in (self.vertices, self.part_vertices, self.tolerance, self.iou))
-
-    def in_cells(self, transform) -> Goal:
-        """The goal for a raster with this transform: the tolerance in the direction in which cells are longest."""
-        if self.tolerance is None:
-            return self
-        a, b, _, d, e, _ = transform
-        return replace(self, tolerance=self.tolerance / float(np.linalg.norm(np.array([[a, b], [d, e]]), 2)))
 
 
 def simplified(rings: DeviceRings, goal: Goal):
@@ -114,7 +104,7 @@ class _TooFew(Exception):
 
 
 def _all_levels(rings, goal):
-    given, below = rings.masks.job.levels.given, rings.masks.job.levels.below  # the lowest level may demand most
+    given, below = rings.masks.levels.given, rings.masks.levels.below  # the lowest level may demand most
     work = _Work(rings, goal)
     order = sorted(range(len(given)), key=lambda k: given[k], reverse=below)
     for level in order:
@@ -132,8 +122,8 @@ class _Work:
 
     def __init__(self, rings, goal):
         self.rings, self.goal, self.masks = rings, goal, rings.masks
-        self.session = session = rings.masks.job.session
-        self.levels, self.maps, n = len(rings.masks.job.levels.given), rings.masks.maps, rings.corners
+        self.session = session = rings.masks.session
+        self.levels, self.maps, n = len(rings.masks.levels.given), rings.masks.maps, rings.corners
         stack = rings.masks.stack
         self.words = (stack.columns + 32) // 32  # of a line of a bitmap
         self.stride = self.words * (stack.rows + 1)  # of a map
@@ -142,7 +132,6 @@ class _Work:
         # rounded down, and by more than the three roundings of the kernel's comparison
         self.tolerance = np.float32(min(tolerance * tolerance * (1 - 2.0**-20), 1e30))
         vertices, cells = np.diff(rings.facts, axis=0).T
-        job = rings.masks.job
         of_levels = vertices.reshape(self.maps, self.levels).T
         self.counts = of_levels.sum(axis=1).tolist()
         longest = 4 * max(self.counts)  # bytes of a list with all vertices of a level
@@ -154,10 +143,10 @@ class _Work:
             "taken": allocate(session, n),
             "vanished": allocate(session, rings.rings),
             "bitmaps": allocate(session, 4 * self.stride * self.maps),
-            "rooms": job.written(_rooms(cells, goal)),
-            "wanted": job.written(_wanted(vertices, goal)),
-            "before": job.written(np.cumsum(np.insert(of_levels, 0, 0, axis=1), axis=1).astype(UINT)),
-            "states": job.written(self.states()),  # now, since a copy from the host waits for what is enqueued
+            "rooms": written(session, _rooms(cells, goal)),
+            "wanted": written(session, _wanted(vertices, goal)),
+            "before": written(session, np.cumsum(np.insert(of_levels, 0, 0, axis=1), axis=1).astype(UINT)),
+            "states": written(session, self.states()),  # now, since a copy from the host waits for what is enqueued
         }
         fill(session, self.bound["vanished"], np.uint8(0), rings.rings)
         self.nested = self.levels > 1 or goal.apart

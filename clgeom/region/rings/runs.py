@@ -23,6 +23,7 @@ from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
+from clgeom.region.coverage.masks import Masks, written
 
 RUNS, BITS, ENDS = (f"region/rings/rings_{name}" for name in "runs bits ends".split())
 UINT = np.dtype(np.uint32)
@@ -78,7 +79,7 @@ class CountedRuns:
         return session.cached((kind, *key), kept, policies=True)
 
 
-def runs_of(masks) -> CountedRuns:
+def runs_of(masks: Masks) -> CountedRuns:
     """The runs in all rows of masks."""
     return _runs_of_strips(masks) if masks.stack.strips is not None else _runs(masks)
 
@@ -90,7 +91,7 @@ def exclusive_sums(profile, values, prefix):
 
 
 def _runs(masks) -> CountedRuns:
-    session, stack, levels = masks.job.session, masks.stack, masks.job.compared
+    session, stack, levels = masks.session, masks.stack, masks.compared
     pieces, params = list(masks.pieces(halo=0)), levels.params(stack.value)
     buffers = {f"raster_{i}": piece.buffer for i, piece in enumerate(pieces)}
     buffers["thresholds"] = constant(session, levels.thresholds)
@@ -122,7 +123,7 @@ def _runs(masks) -> CountedRuns:
 def _checked(count, masks):
     most = MOST_RUNS
     if masks.maps > 1:  # a single map is tried in any case
-        most = min(most, max(masks.job.session.profile.global_mem_bytes // RUN_BYTES, 1))
+        most = min(most, max(masks.session.profile.global_mem_bytes // RUN_BYTES, 1))
     if count > most:
         raise DeviceLimit(f"The rows of {len(masks):,} maps and levels have more than {most:,} runs of cells.")
     return count
@@ -146,7 +147,7 @@ def packed_runs(masks) -> np.ndarray:
     if runs.count == 0:
         return np.empty((4, 0), np.int32)
     plan, memory = runs.plan(runs.count)
-    made = run(masks.job.session, plan, **runs.buffers)
+    made = run(masks.session, plan, **runs.buffers)
     lefts, rights, row_of = (made.read(one) for one in memory[:3])
     return np.stack([*np.divmod(row_of, np.uint32(masks.stack.rows)), lefts, rights]).astype(np.int32)
 
@@ -159,7 +160,7 @@ def runs_below(strips) -> np.ndarray:
 
 def given_runs(masks, runs) -> CountedRuns:
     """The packed runs of a raster, which are found already."""
-    job, rows, count = masks.job, masks.stack.rows, _checked(runs.shape[1], masks)
+    session, rows, count = masks.session, masks.stack.rows, _checked(runs.shape[1], masks)
     if count == 0:
         return CountedRuns(0, None, _memory, {})
     level, row, lefts, rights = runs
@@ -167,8 +168,8 @@ def given_runs(masks, runs) -> CountedRuns:
     starts = np.append(0, np.cumsum(np.bincount(row_of, minlength=len(masks) * rows)))
     numbers = np.arange(count, dtype=UINT)
     columns = zip(_memory(count), (lefts, rights, row_of.astype(UINT), numbers))
-    buffers = {scratch.name: job.written(np.ascontiguousarray(values)) for scratch, values in columns}
-    buffers["coverage_starts"] = job.written(starts.astype(UINT))
+    buffers = {scratch.name: written(session, np.ascontiguousarray(values)) for scratch, values in columns}
+    buffers["coverage_starts"] = written(session, starts.astype(UINT))
     return CountedRuns(count, ("given",), lambda size: (Plan(), _memory(size)), buffers)
 
 
@@ -180,7 +181,7 @@ def _memory(count):
 
 def _launches(masks, pieces):
     """(arguments, rows of cells) of the launch for each piece of the raster."""
-    stack, levels, launches = masks.stack, masks.job.compared, []
+    stack, levels, launches = masks.stack, masks.compared, []
     for i, piece in enumerate(pieces):
         args = (
             f"raster_{i}",
@@ -201,7 +202,7 @@ def _launches(masks, pieces):
 
 def _by_rows(masks, launches, params):
     """The plan that counts runs, its memory with their number at the end, and the `plan` of `CountedRuns`."""
-    stack, profile, levels = masks.stack, masks.job.session.profile, len(masks.job.levels.given)
+    stack, profile, levels = masks.stack, masks.session.profile, len(masks.levels.given)
     lines = len(masks) * stack.rows
     policy = select(profile, RUNS, stack.dtype, stack.rows * stack.columns)
     counts, starts = Scratch("rings_counts", UINT, lines + 1), Scratch("rings_starts", UINT, lines + 1)
@@ -223,11 +224,11 @@ def _by_rows(masks, launches, params):
 
 def _by_words(masks, launches, params):
     """The same by bits of cells."""
-    stack, profile, lines = masks.stack, masks.job.session.profile, len(masks) * masks.stack.rows
+    stack, profile, lines = masks.stack, masks.session.profile, len(masks) * masks.stack.rows
     words = ceil_div(stack.columns, WORD)
     n = lines * words
     bits, counts = Scratch("rings_bits", UINT, n), Scratch("rings_counts", UINT, n + 1)
-    counting, levels, row_bytes = Plan(), len(masks.job.levels.given), stack.columns * stack.dtype.itemsize
+    counting, levels, row_bytes = Plan(), len(masks.levels.given), stack.columns * stack.dtype.itemsize
     for args, rows in launches:
         args, moved = (*args, np.uint32(words), np.uint32(n), bits, counts), rows * (row_bytes + 8 * words * levels)
         step = Step.over(profile, BITS, args, rows * words, dtype=stack.dtype, params=params, bytes_moved=moved)

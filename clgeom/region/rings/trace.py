@@ -22,7 +22,7 @@ from clgeom.core.plan import Number, Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit
-from clgeom.region.coverage.job import Masks
+from clgeom.region.coverage.masks import Masks
 from clgeom.region.rings.runs import CountedRuns, exclusive_sums, given_runs, runs_of
 from clgeom.sorting.radix.moves import digit_windows, means_of
 from clgeom.sorting.radix.passes import radix_plan
@@ -100,7 +100,7 @@ class DeviceRings:
 
     def fetched(self) -> Rings:
         """A copy on the host."""
-        session, n = self.masks.job.session, self.corners
+        session, n = self.masks.session, self.corners
 
         def values(name, dtype, count):
             return read(session, self.memory[name], dtype, count)
@@ -131,7 +131,7 @@ def rings_of(masks: Masks, given=None) -> DeviceRings | None:
     which then only the size is used.
     """
     session, rows, runs = (
-        masks.job.session,
+        masks.session,
         masks.stack.rows,
         runs_of(masks) if given is None else given_runs(masks, given),
     )
