@@ -8,12 +8,18 @@
 // A region has `segments` segments, numbered consecutively over all regions. Segments may be empty. Cuts ascend if the
 // candidates are in order; if not, a segment that would end before it begins is empty.
 
-// Declares begin, end, stride: the share of this work-item in `all` numbers, contiguous or strided.
-#define ARC_SHARE(all, side_by_side)                                                                              \
-    const ulong share = ((all) + get_global_size(0) - 1) / get_global_size(0);                                     \
-    const ulong begin = (side_by_side) ? min(get_global_id(0) * share, (ulong)(all)) : get_global_id(0);           \
-    const ulong end = (side_by_side) ? min(begin + share, (ulong)(all)) : (all);                                   \
-    const ulong stride = (side_by_side) ? 1 : get_global_size(0);
+// The share of a work-item in `all` numbers: neighbours, or strided.
+typedef struct {
+    ulong begin, end, stride;
+} share_t;
+
+inline share_t item_share(ulong all, int are_neighbours)
+{
+    if (!are_neighbours)
+        return (share_t){get_global_id(0), all, get_global_size(0)};
+    const ulong size = (all + get_global_size(0) - 1) / get_global_size(0), begin = min(get_global_id(0) * size, all);
+    return (share_t){begin, min(begin + size, all), 1};
+}
 
 inline int arc_is_empty(global const uint *cuts, uint s) { return cuts[s] >= cuts[s + 1]; }
 

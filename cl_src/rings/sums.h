@@ -1,6 +1,6 @@
 // rings/sums.h: what work-items have found of maps, put together before it goes to the words of maps in memory.
 //
-//   SUMS(own, state, mask_of, facts, levels)   memory of a work-item or group, and where maps and their words are
+//   sums_t {state, mask_of, facts, levels, &round}   where maps and their words are; `round` is GROUP_MEMORY
 //   sums_begin(&own, vertex, lid)        begins a round, most of whose vertices are of this one's map; a barrier follows for
 //                                        groups
 //   sums_map(&own, vertex)               the map of a vertex
@@ -14,11 +14,6 @@
 
 #define SMALL (1u << 20)   // larger areas go to memory one by one: the sums of a round must fit
 #define NO_MAP 0xffffffffu
-#if SERIAL
-#define SUMS_MEMORY private
-#else
-#define SUMS_MEMORY local
-#endif
 
 typedef struct {
     uint map, first, vertices;   // of the mask: the level's corners of the map
@@ -30,11 +25,8 @@ typedef struct {
     global const uint *mask_of;
     global const ulong *facts;
     uint levels;
-    SUMS_MEMORY round_t *round;
+    GROUP_MEMORY round_t *round;
 } sums_t;
-#define SUMS(own, state, mask_of, facts, levels) \
-    SUMS_MEMORY round_t own##_round;             \
-    const sums_t own = {state, mask_of, facts, levels, &own##_round}
 
 inline volatile global uint *words_of(const sums_t *own, uint map)
 {
@@ -65,7 +57,7 @@ inline uint count_of_gone(uint area)
 
 inline void sums_end(const sums_t *own, uint lid)
 {
-    SUMS_MEMORY round_t *const round = own->round;
+    GROUP_MEMORY round_t *const round = own->round;
     if (lid > 0 || round->map == NO_MAP)
         return;
     if (round->pending != NEVER)
@@ -79,7 +71,7 @@ inline void sums_begin(const sums_t *own, uint vertex, uint lid)
 {
     if (lid > 0)
         return;
-    SUMS_MEMORY round_t *const round = own->round;
+    GROUP_MEMORY round_t *const round = own->round;
     const uint mask = own->mask_of[vertex];
     round->map = mask / own->levels;
     round->first = (uint)own->facts[1 + 2 * mask];

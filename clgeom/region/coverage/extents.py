@@ -133,20 +133,12 @@ def _extents_plan(masks, pieces, launches):
     steps = []
     for first_level, _, params in launches:
         for i, (piece, own_bands, first_band) in enumerate(placed):
+            first = ((piece.first_map - masks.first_map) * len(levels.given) + first_level) * bands + first_band
             args = (
                 f"raster_{i}",
                 np.uint64(piece.start),
-                np.uint64(stack.rows * stack.columns),
-                np.uint32(piece.maps),
-                np.uint32(piece.first_row),
-                np.uint32(piece.rows),
-                np.uint32(stack.columns),
-                np.uint32(own_bands),
-                np.uint32(first_band),
-                np.uint32(bands),
-                np.uint32(piece.first_map - masks.first_map),
-                np.uint32(len(levels.given)),
-                np.uint32(first_level),
+                *map(np.uint32, (piece.first_row, piece.rows, stack.columns, own_bands)),
+                *map(np.uint32, (first, len(levels.given) * bands, bands)),
                 f"thresholds_{first_level}",
                 levels.nodata_or_zero,
                 extents,

@@ -13,7 +13,7 @@ void arc_counts(global const uint *cuts, const uint segments, global const uint 
                 global uint *counts)
 {
     const uint all = 3 * segments;
-    ARC_SHARE(all + 1, ${int(variant == "serial")})
-    for (ulong i = begin; i < end; i += stride)
+    const share_t share = item_share(all + 1, ${int(variant == "serial")});
+    for (ulong i = share.begin; i < share.end; i += share.stride)
         counts[i] = i < all ? arc_count(cuts, links, segments, (uint)i, reflex_vertices) : 0;
 }

@@ -44,8 +44,8 @@ void arc_cuts(global const real_t *points, const uint n, global const uint *star
     const uint all = regions * segments;
     if (get_global_id(0) == 0)
         flag[0] = pending[0] = 0;                            // for the launches that follow
-    ARC_SHARE((ulong)all + 1, ${int(variant == "serial")})
-    for (ulong j = begin; j < end; j += stride) {
+    const share_t share = item_share((ulong)all + 1, ${int(variant == "serial")});
+    for (ulong j = share.begin; j < share.end; j += share.stride) {
         const uint i = (uint)j;
 % if ragged:
         const uint region = i / segments, first = starts[region], last = max(starts[min(region + 1, regions)], first);

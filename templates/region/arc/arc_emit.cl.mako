@@ -7,8 +7,9 @@
 //   summary   [ first vertex of region 0, lower side | .. | upper side .. | segments not empty before it | .. | flag ]
 //             regions + 1 of each, in the beginning of the same memory: vertices start at number `head`
 //
-// A work-item to a segment and side, then the next; the whole group copies long runs of corners. Vertices from number `room` on are left
-// out, and all of them if flag is set, because links may then be invalid. Reads links and corners, writes each vertex once.
+// Group: a work-item to a segment and side, then the next; the whole group copies long runs of corners. Serial: a work-item
+// to a share of the segments and sides. Vertices from number `room` on are left out, and all of them if flag is set, because
+// links may then be invalid. Reads links and corners, writes each vertex once.
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #define PUBLISHED ${int(published)}
@@ -29,6 +30,18 @@ void arc_emit(global const real_t *lower, global const real_t *upper, const uint
     const emission_t all = {lower, upper, corners, links, offsets, sums, m, segments, chunk, vertices, head, room};
     const uint parts = flag[0] ? 0 : 2 * segments;
     items_store_summary(&all, of_region, flag[0], summary);
+% if variant == "serial":
+    const share_t share = item_share(parts, 1);
+    for (ulong i = share.begin; i < share.end; i += share.stride) {
+        if (arc_is_empty(cuts, (uint)(i < segments ? i : i - segments)))
+            continue;
+        const part_t part = item_part(&all, i);
+        if (part.q > part.p)
+            item_store_reflex(&all, &part, i);
+        else
+            item_store_corners(&all, &part, 0, 1);
+    }
+% else:
     local uint long_runs[WG_SIZE], any_long;      // 1 where the work-item's run is left to all
     const uint lid = get_local_id(0);
     for (ulong base = get_group_id(0) * (ulong)WG_SIZE; base < parts; base += get_global_size(0)) {
@@ -54,4 +67,5 @@ void arc_emit(global const real_t *lower, global const real_t *upper, const uint
             }
         barrier(CLK_LOCAL_MEM_FENCE);             // all have read what the next parts set
     }
+% endif
 }

@@ -64,8 +64,8 @@ kernel __attribute__((reqd_work_group_size(${wg_size}, 1, 1)))
 void arc_hulls(global const real_t *lower, global const real_t *upper, const uint m, global const uint *cuts,
                const uint segments, global uint *all_corners, global uint *ranges, global uint *flag)
 {
-    ARC_SHARE(2 * (ulong)segments, ${int(variant == "serial")})
-    for (ulong i = begin; i < end; i += stride) {
+    const share_t share = item_share(2 * (ulong)segments, ${int(variant == "serial")});
+    for (ulong i = share.begin; i < share.end; i += share.stride) {
         const uint side = i >= segments, s = (uint)(side ? i - segments : i);
         global const real_t *points = side ? upper : lower;
         const uint first = cuts[s], count = max(cuts[s + 1], first) - first;       // even in disorder

@@ -30,8 +30,8 @@ void arc_tangents(global const real_t *lower, global const real_t *upper, const 
                   global uint *links, const uint own, const uint fit, global const uint *pending)
 {
     const ulong all = own && !pending[0] ? 0 : 2 * (ulong)segments;
-    ARC_SHARE(all, ${int(variant == "serial")})
-    for (ulong i = begin; i < end; i += stride) {
+    const share_t share = item_share(all, ${int(variant == "serial")});
+    for (ulong i = share.begin; i < share.end; i += share.stride) {
         const uint side = i >= segments, s = (uint)(side ? i - segments : i);
         if (arc_is_empty(cuts, s))
             continue;

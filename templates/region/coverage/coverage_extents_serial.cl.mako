@@ -7,6 +7,7 @@
 //   band 1   | item 1 ..                                  compilers vectorise
 //   extents  [ map 0: level 0: band 0: first row of every column, last row of every column | band 1 .. | level 1 .. ]
 //
+// The first extent of a launch has number `first`, each a band; maps are map_bands apart, and levels level_bands.
 // A cell is covered where value ${compare} level; NaN never is. first > last marks a column without any. Reads every
 // value once, and the extents again for every ${items_per_thread} rows.
 #include "portable.h"
@@ -21,19 +22,17 @@
 #define NONE INT_MAX
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void coverage_extents(global const VALUE *restrict raster, const ulong start, const ulong map_stride, const uint maps,
-                      const uint first_row, const uint rows, const uint columns, const uint bands,
-                      const uint first_band, const uint all_bands, const uint first_map, const uint all_levels,
-                      const uint first_level, global const THRESHOLD *thresholds, const THRESHOLD nodata,
+void coverage_extents(global const VALUE *restrict raster, const ulong start, const uint first_row, const uint rows,
+                      const uint columns, const uint bands, const uint first, const uint map_bands,
+                      const uint level_bands, global const THRESHOLD *thresholds, const THRESHOLD nodata,
                       global int *restrict extents)
 {
     const uint map = get_group_id(0) / bands, band = get_group_id(0) % bands;
     const uint share = (rows + bands - 1) / bands, begin = min(band * share, rows), end = min(begin + share, rows);
-    global const VALUE *const values = raster + start + map * map_stride;
+    global const VALUE *const values = raster + start + (ulong)map * rows * columns;
 % for k in range(levels):
     const THRESHOLD level_${k} = thresholds[${k}];
-    global int *const first_${k} = extents + 2 * (ulong)columns
-        * (((ulong)(first_map + map) * all_levels + first_level + ${k}) * all_bands + first_band + band);
+    global int *const first_${k} = extents + 2 * (ulong)columns * (first + map * map_bands + ${k} * level_bands + band);
     global int *const last_${k} = first_${k} + columns;
 % endfor
     for (uint c = 0; c < columns; ++c) {

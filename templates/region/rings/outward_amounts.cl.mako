@@ -5,14 +5,15 @@
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
 #define BY_POLYGON 0
-#include "rings/each.h"
+#include "rings/items.h"
 #include "rings/cut.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void outward_amounts(global const uint *order, const uint n, global const uint4 *nodes, global const uchar *taken,
                      global ulong *amounts)
 {
-    EACH(i, n + 1) {
+    const range_t items = items_of(n + 1);
+    for (uint i = items.begin; i < items.end; i += items.stride) {
         ulong amount = 0;
         if (i < n) {
             const uint4 node = nodes[order[i]];

@@ -10,7 +10,7 @@
 #define NESTED ${int(nested)}
 #define BOUNDED 0
 #define WIDE ${int(wide)}
-#include "rings/each.h"
+#include "rings/items.h"
 #include "rings/level.h"
 #include "rings/measure.h"
 #include "rings/sums.h"
@@ -26,18 +26,24 @@ void outward_begin(global const int *corners, global const uchar *saddles, globa
     const uint n = count_of(&own), lid = get_local_id(0);
     uint map = 0;
 % if measured:
-    LIST(listed, alive, &state[LEFT]);
-    LIST(going, candidates, &state[CANDIDATES]);
-    SUMS(sums, state, mask_of, facts, levels);
+    GROUP_MEMORY held_t held_listed;
+    list_t listed = list_of(alive, &state[LEFT], &held_listed);
+    GROUP_MEMORY held_t held_going;
+    list_t going = list_of(candidates, &state[CANDIDATES], &held_going);
+    GROUP_MEMORY round_t sums_of_map;
+    const sums_t sums = {state, mask_of, facts, levels, &sums_of_map};
 % else:
-    LIST(listed, alive, &state[ALIVE]);
+    GROUP_MEMORY held_t held_listed;
+    list_t listed = list_of(alive, &state[ALIVE], &held_listed);
 % endif
-    EACH_ROUND(base, n) {
+    const range_t rounds = rounds_of(n);
+    for (uint base = rounds.begin; base < rounds.end; base += rounds.stride) {
 % if measured:
         sums_begin(&sums, corner_of(&own, base, &map), lid);
         GROUP_BARRIER();
 % endif
-        OF_ROUND(i, base) {
+        const range_t items = items_of_round(&rounds, base);
+        for (uint i = items.begin; i < items.end; i += items.stride) {
             const uint vertex = corner_of(&own, i, &map);
             const uint ring = ring_of[vertex], begin = begins[ring], end = begins[ring + 1];
             const uint p = (vertex == begin ? end : vertex) - 1, q = vertex + 1 == end ? begin : vertex + 1;

@@ -4,7 +4,7 @@
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
 #define BY_POLYGON ${int(by_polygon)}
-#include "rings/each.h"
+#include "rings/items.h"
 #include "rings/cut.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
@@ -12,7 +12,8 @@ void outward_bounds(global const uint *mask_of, const uint levels, global const 
                   const uint polygons, global const uint *order, const uint n,
                   global const ulong *sums, global ulong *bounds)
 {
-    EACH(i, n) {
+    const range_t items = items_of(n);
+    for (uint i = items.begin; i < items.end; i += items.stride) {
         const uint owner = OWNER(order[i]);
         if (i == 0 || OWNER(order[i - 1]) != owner)
             bounds[2 * owner] = sums[i];

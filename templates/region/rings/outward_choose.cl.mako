@@ -9,7 +9,7 @@
 #define NESTED 0
 #define BOUNDED 0
 #define WIDE 0
-#include "rings/each.h"
+#include "rings/items.h"
 #include "rings/measure.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
@@ -17,9 +17,12 @@ void outward_choose(global const uint *candidates, global const uint *mask_of, g
                     const uint round, global uint4 *nodes, global uint *chosen, volatile global uint *state)
 {
     const uint n = state[CANDIDATES], number = state[ROUND] + round + 1, lid = get_local_id(0);
-    LIST(own, chosen, &state[CHOSEN + round]);
-    EACH_ROUND(base, n) {
-        OF_ROUND(i, base) {
+    GROUP_MEMORY held_t held_own;
+    list_t own = list_of(chosen, &state[CHOSEN + round], &held_own);
+    const range_t rounds = rounds_of(n);
+    for (uint base = rounds.begin; base < rounds.end; base += rounds.stride) {
+        const range_t items = items_of_round(&rounds, base);
+        for (uint i = items.begin; i < items.end; i += items.stride) {
             const uint vertex = candidates[i];
             const uint4 node = nodes[vertex];
             uint last = 0;

@@ -3,12 +3,13 @@
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
-#include "rings/each.h"
+#include "rings/items.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void outward_emit(global const int *corners, global const uint *ranks, const uint n, global int *left)
 {
-    EACH(i, n)
+    const range_t items = items_of(n);
+    for (uint i = items.begin; i < items.end; i += items.stride)
         if (ranks[i + 1] != ranks[i])
             vstore2(vload2(i, corners), ranks[i], left);
 }

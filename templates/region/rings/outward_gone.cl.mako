@@ -4,7 +4,7 @@
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
-#include "rings/each.h"
+#include "rings/items.h"
 #include "rings/level.h"
 #include "rings/state.h"
 
@@ -15,7 +15,8 @@ void outward_gone(global const uint *before, global const ulong *facts, const ui
     const level_t own = level_of(before, facts, maps, levels, level);
     const uint n = count_of(&own);
     uint map = 0;
-    EACH_NEAR(i, n + 1) {
+    const range_t items = near_items_of(n + 1);
+    for (uint i = items.begin; i < items.end; i += items.stride) {
         const uint round = i < n ? nodes[corner_of(&own, i, &map)].GONE_IN & ~LAST : 0;
         gone[i] = round > ${"state[MAPS + MAP_WORDS * map + PASSED]" if last else "0"};
     }

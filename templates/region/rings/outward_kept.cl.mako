@@ -3,12 +3,13 @@
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
-#include "rings/each.h"
+#include "rings/items.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void outward_kept(global const uchar *taken, global const uchar *vanished, global const uint *ring_of, const uint n,
                   global uint *kept)
 {
-    EACH(i, n + 1)
+    const range_t items = items_of(n + 1);
+    for (uint i = items.begin; i < items.end; i += items.stride)
         kept[i] = i < n && !taken[i] && !vanished[ring_of[i]];
 }

@@ -6,7 +6,7 @@
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
 #define BY_POLYGON ${int(by_polygon)}
-#include "rings/each.h"
+#include "rings/items.h"
 #include "rings/cut.h"
 #define OWNERS 64
 
@@ -16,7 +16,8 @@ void outward_keys(global const uint *mask_of, const uint levels, global const ui
                   global const uint4 *nodes, const uint round_bits, const uint area_bits, const uint shift,
                   global uint *keys)
 {
-    EACH(i, n) {
+    const range_t items = items_of(n);
+    for (uint i = items.begin; i < items.end; i += items.stride) {
         const uint vertex = removed[i];
         const uint4 node = nodes[vertex];
         const ulong key = (((ulong)OWNER(vertex) << round_bits) | (node.GONE_IN & ~LAST)) << area_bits;

@@ -3,7 +3,7 @@
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
-#include "rings/each.h"
+#include "rings/items.h"
 #include "rings/state.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
@@ -11,7 +11,8 @@ void outward_least(global const uint *owners, global const uint *firsts, global 
                    global const ulong *facts, const uint n, const uint levels, const uint level,
                    global const ulong *bounds, volatile global uint *state)
 {
-    EACH(i, n) {
+    const range_t items = items_of(n);
+    for (uint i = items.begin; i < items.end; i += items.stride) {
 % if by_polygon:
         if (owners[i] % levels != level)
             continue;

@@ -3,7 +3,7 @@
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
-#include "rings/each.h"
+#include "rings/items.h"
 #include "rings/level.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
@@ -13,7 +13,8 @@ void outward_list(global const uint *before, global const ulong *facts, const ui
     const level_t own = level_of(before, facts, maps, levels, level);
     const uint n = count_of(&own);
     uint map = 0;
-    EACH_NEAR(i, n)
+    const range_t items = near_items_of(n);
+    for (uint i = items.begin; i < items.end; i += items.stride)
         if (gone[i + 1] != gone[i])
             removed[gone[i]] = corner_of(&own, i, &map);
 }

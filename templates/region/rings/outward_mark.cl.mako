@@ -3,7 +3,7 @@
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
-#include "rings/each.h"
+#include "rings/items.h"
 #include "rings/level.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
@@ -15,7 +15,8 @@ void outward_mark(global const int *corners, global const uint *before, global c
     const level_t own = level_of(before, facts, maps, levels, level);
     const uint n = count_of(&own);
     uint map = 0;
-    EACH_NEAR(i, n) {
+    const range_t items = near_items_of(n);
+    for (uint i = items.begin; i < items.end; i += items.stride) {
         const uint vertex = corner_of(&own, i, &map);
         if (!taken[vertex] && !vanished[ring_of[vertex]]) {
             const int2 at = vload2(vertex, corners);

@@ -14,7 +14,7 @@
 #define BOUNDED ${int(bounded)}
 #define WIDE ${int(wide)}
 #define TEAM ${min(4, wg_size)}   // work-items that search a triangle
-#include "rings/each.h"
+#include "rings/items.h"
 #include "rings/measure.h"
 #include "rings/sums.h"
 
@@ -41,25 +41,30 @@ void outward_measure(global const int *corners, global const uchar *saddles, glo
 {
     const uint n = state[${"ALIVE" if first else "DIRTY + round"}], lid = get_local_id(0);
     const vertices_t all = {corners, saddles, ring_of, begins, nodes, bitmaps, outer, words, stride, tolerance};
-    SUMS(sums, state, mask_of, facts, levels);
-    LIST(going, candidates, &state[CANDIDATES]);
+    GROUP_MEMORY round_t sums_of_map;
+    const sums_t sums = {state, mask_of, facts, levels, &sums_of_map};
+    GROUP_MEMORY held_t held_going;
+    list_t going = list_of(candidates, &state[CANDIDATES], &held_going);
 <% lists = "&going, &staying" if first else "&going" %>\
 % if first:
-    LIST(staying, left, &state[LEFT]);
+    GROUP_MEMORY held_t held_staying;
+    list_t staying = list_of(left, &state[LEFT], &held_staying);
 % endif
 #if !SERIAL
     local uint2 searches[ROUND_SIZE];   // (vertex, area)
     local uchar blocked[ROUND_SIZE];
     local uint waiting;
 #endif
-    EACH_ROUND(base, n) {
+    const range_t rounds = rounds_of(n);
+    for (uint base = rounds.begin; base < rounds.end; base += rounds.stride) {
 #if !SERIAL
         if (lid == 0)
             waiting = 0;
 #endif
         sums_begin(&sums, list[base], lid);
         GROUP_BARRIER();
-        OF_ROUND(i, base) {
+        const range_t items = items_of_round(&rounds, base);
+        for (uint i = items.begin; i < items.end; i += items.stride) {
             const uint vertex = list[i], map = sums_map(&sums, vertex), beyond = sums_limit(&sums, map);
             if (beyond == 0)
                 continue;

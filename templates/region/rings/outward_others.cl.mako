@@ -3,12 +3,13 @@
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
-#include "rings/each.h"
+#include "rings/items.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void outward_others(global const uint *bitmaps, const uint maps, const uint stride, global uint *outer)
 {
-    EACH(word, stride) {
+    const range_t items = items_of(stride);
+    for (uint word = items.begin; word < items.end; word += items.stride) {
         uint some = 0, several = 0;   // bits of any map, of two or more
         for (uint map = 0; map < maps; ++map) {
             const uint own = bitmaps[(ulong)map * stride + word];

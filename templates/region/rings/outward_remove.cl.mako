@@ -7,7 +7,7 @@
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
 #define PUTS 2
-#include "rings/each.h"
+#include "rings/items.h"
 #include "rings/sums.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
@@ -16,13 +16,18 @@ void outward_remove(global const uint *chosen, global const uint *mask_of, globa
                     volatile global uint *state)
 {
     const uint n = state[CHOSEN + round], lid = get_local_id(0);
-    SUMS(sums, state, mask_of, facts, levels);
-    LIST(changed, dirty, &state[DIRTY + round]);
-    LIST(staying, left, &state[LEFT]);
-    EACH_ROUND(base, n) {
+    GROUP_MEMORY round_t sums_of_map;
+    const sums_t sums = {state, mask_of, facts, levels, &sums_of_map};
+    GROUP_MEMORY held_t held_changed;
+    list_t changed = list_of(dirty, &state[DIRTY + round], &held_changed);
+    GROUP_MEMORY held_t held_staying;
+    list_t staying = list_of(left, &state[LEFT], &held_staying);
+    const range_t rounds = rounds_of(n);
+    for (uint base = rounds.begin; base < rounds.end; base += rounds.stride) {
         sums_begin(&sums, chosen[base], lid);
         GROUP_BARRIER();
-        OF_ROUND(i, base) {
+        const range_t items = items_of_round(&rounds, base);
+        for (uint i = items.begin; i < items.end; i += items.stride) {
             const uint vertex = chosen[i];
             const uint4 node = nodes[vertex];
             volatile global uint *const p = NODE_WORDS(nodes, node.BEFORE), *const q = NODE_WORDS(nodes, node.BEHIND);

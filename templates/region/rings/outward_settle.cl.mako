@@ -4,7 +4,7 @@
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
-#include "rings/each.h"
+#include "rings/items.h"
 #include "rings/level.h"
 #include "rings/state.h"
 
@@ -16,7 +16,8 @@ void outward_settle(global const uint *before, global const ulong *facts, const 
     const level_t own = level_of(before, facts, maps, levels, level);
     const uint n = count_of(&own);
     uint map = 0;
-    EACH_NEAR(i, n) {
+    const range_t items = near_items_of(n);
+    for (uint i = items.begin; i < items.end; i += items.stride) {
         const uint vertex = corner_of(&own, i, &map);
         const uint gone = nodes[vertex].GONE_IN, round = gone & ~LAST;
 % if last:

@@ -5,7 +5,7 @@
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
 #define BY_POLYGON ${int(by_polygon)}
-#include "rings/each.h"
+#include "rings/items.h"
 #include "rings/cut.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
@@ -15,7 +15,8 @@ void outward_take(global const uint *mask_of, const uint levels, global const ui
                   global const ulong *facts, const uint level, const ulong budget, global const uint *state,
                   global uchar *taken)
 {
-    EACH(i, n) {
+    const range_t items = items_of(n);
+    for (uint i = items.begin; i < items.end; i += items.stride) {
         const uint vertex = order[i], owner = OWNER(vertex);
 % if by_area:
 %   if last:

@@ -4,12 +4,13 @@
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
 #include "rings/chains.h"
-#include "rings/each.h"
+#include "rings/items.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void rings_chains(global const uchar *turns, const uint n, global uint *chains)
 {
-    EACH(edge, n + 1) {
+    const range_t items = items_of(n + 1);
+    for (uint edge = items.begin; edge < items.end; edge += items.stride) {
         const int beside = edge & 1 && edge + 1 < n && turns[edge + 1] & FIRST_NEXT;
         chains[edge] = edge < n && (turns[edge] & FIRST || beside);
     }

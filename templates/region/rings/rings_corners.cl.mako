@@ -11,7 +11,7 @@
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
 #include "rings/chains.h"
-#include "rings/each.h"
+#include "rings/items.h"
 
 inline int position(global const int *lefts, global const int *rights, uint edge)
 {
@@ -41,7 +41,8 @@ void rings_corners(global const int *lefts, global const int *rights, global con
     if (get_global_id(0) == 0)
         areas[count / 2] = 0;
 % if listed:
-    EACH(at, n) {
+    const range_t items = items_of(n);
+    for (uint at = items.begin; at < items.end; at += items.stride) {
         const uint edge = sides[at].x, ring = sides[at].y, row = row_of[edge / 2], mask = row / rows;
         const uchar bits = turns[edge];
         const int line = row - mask * rows + (edge & 1);
@@ -49,7 +50,8 @@ void rings_corners(global const int *lefts, global const int *rights, global con
         WRITE(at, x, end);
     }
 % else:
-    EACH(chain, n) {
+    const range_t items = items_of(n);
+    for (uint chain = items.begin; chain < items.end; chain += items.stride) {
         const uint ring = numbers[leaders[chain]];
         uint edge = firsts[chain], at = (begins[ring] + places[chain]) / 2, goes_on;
         const uint mask = row_of[edge / 2] / rows;

@@ -10,7 +10,7 @@
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
-#include "rings/each.h"
+#include "rings/items.h"
 
 inline uint lowest_bit(uint word)
 {
@@ -21,7 +21,8 @@ kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void rings_ends(global const uint *bits, global const uint *firsts, const uint n, const uint words, global uint *starts,
                 global int *lefts, global int *rights, global uint *row_of, global uint *parents)
 {
-    EACH(i, n) {
+    const range_t items = items_of(n);
+    for (uint i = items.begin; i < items.end; i += items.stride) {
         const uint own = bits[i], line = i / words, word = i % words;
         uint run = firsts[i];
         if (word == 0)

@@ -5,13 +5,14 @@
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
-#include "rings/each.h"
+#include "rings/items.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void rings_facts(global const uint *starts, global const uint *chains, global const ulong *before,
                  global const ulong *areas, const uint masks, const uint rows, global ulong *facts)
 {
-    EACH(mask, masks + 1) {
+    const range_t items = items_of(masks + 1);
+    for (uint mask = items.begin; mask < items.end; mask += items.stride) {
         const uint corner = (uint)before[chains[2 * starts[mask * rows]]];
         facts[1 + 2 * mask] = corner;
         facts[2 + 2 * mask] = areas[corner / 2];

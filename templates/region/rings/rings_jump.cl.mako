@@ -13,7 +13,7 @@
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
-#include "rings/each.h"
+#include "rings/items.h"
 #define HOPS 4
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
@@ -21,9 +21,12 @@ void rings_jump(const uint round, global const uint *list, global const uint4 *k
                 global uint *listed, volatile global uint *lengths)
 {
     const uint n = lengths[round], lid = get_local_id(0);
-    LIST(own, listed, &lengths[round + 1]);
-    EACH_ROUND(base, n) {
-        OF_ROUND(i, base) {
+    GROUP_MEMORY held_t held_own;
+    list_t own = list_of(listed, &lengths[round + 1], &held_own);
+    const range_t rounds = rounds_of(n);
+    for (uint base = rounds.begin; base < rounds.end; base += rounds.stride) {
+        const range_t items = items_of_round(&rounds, base);
+        for (uint i = items.begin; i < items.end; i += items.stride) {
             const uint chain = list[i];
             uint4 state = known[chain];
             list_put(&own, state.x != chain, chain);

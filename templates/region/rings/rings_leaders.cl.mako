@@ -7,7 +7,7 @@
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
-#include "rings/each.h"
+#include "rings/items.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void rings_leaders(global const ulong *before, global const uint *firsts, global const uint *roots, const uint n,
@@ -15,7 +15,8 @@ void rings_leaders(global const ulong *before, global const uint *firsts, global
 {
     for (uint i = rings + get_global_id(0); i < padded; i += get_global_size(0))
         parts[i] = 0xffffffff;
-    EACH(chain, n) {
+    const range_t items = items_of(n);
+    for (uint chain = items.begin; chain < items.end; chain += items.stride) {
         const uint ring = before[chain] >> 32;
         if ((uint)(before[chain + 1] >> 32) != ring) {
             leaders[ring] = chain;

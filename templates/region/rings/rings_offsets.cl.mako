@@ -5,13 +5,14 @@
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
-#include "rings/each.h"
+#include "rings/items.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 % if kept:
 void rings_offsets(global const ulong *sizes, const uint n, const ulong first, global long *offsets)
 {
-    EACH(ring, n + 1) {
+    const range_t items = items_of(n + 1);
+    for (uint ring = items.begin; ring < items.end; ring += items.stride) {
         const uint number = sizes[ring] >> 32;
         if (ring == n || (uint)(sizes[ring + 1] >> 32) != number)
             offsets[number] = first + (uint)sizes[ring];
@@ -20,7 +21,8 @@ void rings_offsets(global const ulong *sizes, const uint n, const ulong first, g
 % else:
 void rings_offsets(global const uint *begins, const uint n, const ulong first, global long *offsets)
 {
-    EACH(ring, n + 1)
+    const range_t items = items_of(n + 1);
+    for (uint ring = items.begin; ring < items.end; ring += items.stride)
         offsets[ring] = first + begins[ring];
 }
 % endif

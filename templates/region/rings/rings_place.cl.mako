@@ -9,14 +9,15 @@
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
-#include "rings/each.h"
+#include "rings/items.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void rings_place(global const uint *leaders, global const uint *first_edges, global const ulong *before,
                  global const uint *row_of, const uint n, const uint rows, global uint *begins, global uint *firsts,
                  global uint *owners, global uint *numbers, global ulong *facts)
 {
-    EACH(ring, n + 1) {
+    const range_t items = items_of(n + 1);
+    for (uint ring = items.begin; ring < items.end; ring += items.stride) {
         const uint polygon = before[ring] >> 32;
         begins[ring] = (uint)before[ring];
         if (ring == n) {

@@ -6,7 +6,7 @@
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
-#include "rings/each.h"
+#include "rings/items.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void rings_polygons(global const uint *firsts, global const uint *begins, global const uint *owners,
@@ -17,7 +17,8 @@ void rings_polygons(global const uint *firsts, global const uint *begins, global
                     const uint n, const uint levels, const ulong first_map, const ulong first_ring, global long *offsets,
                     global long *maps, global long *level_of, global long *parts, global long *cells)
 {
-    EACH(polygon, n + 1) {
+    const range_t items = items_of(n + 1);
+    for (uint polygon = items.begin; polygon < items.end; polygon += items.stride) {
         const uint ring = firsts[polygon];
         offsets[polygon] = first_ring + ${"(uint)(sizes[ring] >> 32)" if kept else "ring"};
         if (polygon == n)

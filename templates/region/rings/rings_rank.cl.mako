@@ -7,13 +7,14 @@
 #include "portable.h"
 #define WG_SIZE ${wg_size}                 // at the end
 #define SERIAL ${int(variant == "serial")}
-#include "rings/each.h"
+#include "rings/items.h"
 #define RING (1ul << 32)
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void rings_rank(global const uint4 *states, const uint n, global uint *leaders, global uint *places, global ulong *heads)
 {
-    EACH(chain, n) {
+    const range_t items = items_of(n);
+    for (uint chain = items.begin; chain < items.end; chain += items.stride) {
         const uint4 state = states[chain];
         const int leads = state.y == chain;
         leaders[chain] = state.y;

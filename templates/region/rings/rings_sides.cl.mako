@@ -9,14 +9,15 @@
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
 #include "rings/chains.h"
-#include "rings/each.h"
+#include "rings/items.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void rings_sides(global const uint *following, global const uchar *turns, global const uint *firsts,
                  global const uint *leaders, global const uint *places, global const uint *numbers,
                  global const uint *begins, const uint n, global uint2 *sides)
 {
-    EACH(chain, n) {
+    const range_t items = items_of(n);
+    for (uint chain = items.begin; chain < items.end; chain += items.stride) {
         const uint ring = numbers[leaders[chain]];
         uint edge = firsts[chain], at = (begins[ring] + places[chain]) / 2, goes_on;
         do {

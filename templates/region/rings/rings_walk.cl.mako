@@ -10,7 +10,7 @@
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
 #include "rings/chains.h"
-#include "rings/each.h"
+#include "rings/items.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void rings_walk(global const uint *following, global const uchar *turns, global const uint *chains,
@@ -18,9 +18,12 @@ void rings_walk(global const uint *following, global const uchar *turns, global 
                 volatile global uint *lengths)
 {
     const uint lid = get_local_id(0);
-    LIST(own, list, lengths);
-    EACH_ROUND(base, n) {
-        OF_ROUND(chain, base) {
+    GROUP_MEMORY held_t held_own;
+    list_t own = list_of(list, lengths, &held_own);
+    const range_t rounds = rounds_of(n);
+    for (uint base = rounds.begin; base < rounds.end; base += rounds.stride) {
+        const range_t items = items_of_round(&rounds, base);
+        for (uint chain = items.begin; chain < items.end; chain += items.stride) {
             uint edge = firsts[chain], corners = 0;
             do
                 corners += 2 * (turns[edge] & CORNERS);
