@@ -45,8 +45,6 @@ LAZY_REACH = {
     ("region.arc.result", "plotting"),
     ("region.coverage.drawn", "plotting"),
     ("region.coverage.files", "io"),
-    ("region.coverage.result", "io"),
-    ("region.rings.polygons", "io"),
 }
 #: Folders that pip installs beside the code.
 NOT_CODE = {"cl_src", "templates"}

@@ -46,7 +46,7 @@ def modules_entered(call):
         (lambda session: clgeom.sort(KEYS, device=session), 18),
         (lambda session: clgeom.sort(KEYS[:1000], device=session), 10),
         (lambda session: clgeom.raster_outlines(RASTER, (1, 2), device=session), 21),
-        (lambda session: clgeom.raster_regions(RASTER, (1, 2), parts=False, device=session), 22),
+        (lambda session: clgeom.raster_regions(RASTER, (1, 2), parts=False, device=session), 20),
     ),
     ids=("convex_hull", "sort", "few keys", "raster_outlines", "raster_regions"),
 )
@@ -54,4 +54,5 @@ def test_warm_calls_enter_few_modules(session, call, most):
     found = modules_entered(lambda: call(session))
     copying = 0 if session.profile.is_cpu else 5  # arrays of the host are copied to other devices
     assert len(found) <= most + copying, sorted(found)
+    found.discard("intake/interop/rasters")  # `Raster`
     assert not [name for name in found if name.startswith(NOT_NEEDED) and session.profile.is_cpu]

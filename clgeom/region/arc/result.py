@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import heapq
 import math
-import sys
 from collections.abc import Callable, Iterable
-from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,26 +14,75 @@ from clgeom.core.device import Session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import counted
 from clgeom.core.plan import Phase
-from clgeom.errors import DeviceLimit, InvalidInput, is_number, short
+from clgeom.errors import InvalidInput, is_number, short
 from clgeom.exchange import Exchange
 from clgeom.geo.geodesy import axes_of_crs
 from clgeom.hull.measures import polygon_area
-from clgeom.hull.predicates import THETA, orient2d, orientation
 from clgeom.intake.arrays import canonical_queries, rows_at
 from clgeom.intake.chunks import Peak
 from clgeom.intake.interop.columns import column_of_counts
 from clgeom.intake.typing import ArrayLike, DTypeLike, NDArray
 from clgeom.markup import card, rings_svg
 from clgeom.optional import require_shapely
+from clgeom.region.arc.chain_geometry import between, parts_between, simplified
 
 #: Most vertices of a region whose repr shows the area.
 SHOWN = 100_000
-#: Most triples of points whose orientation the host computes.
-FEW_TRIPLES = 1024
 
 
 @keeps_subnormals
-class Region(Exchange):
+class PointRegion(Exchange):
+    """What regions of points have in common: their polygons, and exchange with other packages."""
+
+    n: int | None
+    phases: tuple[Phase, ...]
+    if TYPE_CHECKING:  # attributes or properties of subclasses
+
+        @property
+        def parts(self) -> tuple[NDArray[Any], ...]: ...
+        @property
+        def area(self) -> float: ...
+
+    @property
+    def rings(self) -> list[NDArray[Any]]:
+        """The parts that are polygons."""
+        return [part for part in self.parts if len(part) > 2]
+
+    def _columns(self) -> dict[str, Any]:
+        return {
+            "points": column_of_counts(self.n),
+            "segments": np.array([np.sum(self.segments)]),
+            "area": np.array([self.area]),
+        }
+
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw the region with Matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; new axes of pyplot's by default.
+        **options
+            points : the points of the region, to be drawn, too; title : str; colour : color of the outline; label : its
+            name in a legend; axes : the names of both axes.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes with the drawing.
+
+        Raises
+        ------
+        InvalidInput
+            Matplotlib is not installed; or Shapely, for a CrossRegion.
+        """
+        from clgeom.plotting.regions import plot_region
+
+        return plot_region(self.parts, ax=ax, count=self.n, **{"axes": axes_of_crs(self.crs)} | options)
+
+
+@keeps_subnormals
+class Region(PointRegion):
     """A region between a lower and an upper chain.
 
     Parameters
@@ -197,14 +242,9 @@ class Region(Exchange):
         A polygon is a ring of at least 3 vertices, counter-clockwise, not closed. A segment has its 2 ends, a point 1
         vertex.
         """
-        found = [self._turned(part) for part in _parts(*self._along, self._session)]
+        found = [self._turned(part) for part in parts_between(*self._along, self._session)]
         # swapping the axes reverses the orientation
         return tuple(part if self.axis == "x" or len(part) < 3 else _turned_round(part) for part in found)
-
-    @property
-    def rings(self) -> list[NDArray[Any]]:
-        """The parts that are polygons."""
-        return [part for part in self.parts if len(part) > 2]
 
     @property
     def polygon(self) -> NDArray[Any]:
@@ -246,7 +286,7 @@ class Region(Exchange):
         queries, single = canonical_queries(points, caller="Region.contains")
         dtype = np.result_type(queries, self.dtype)
         chains = [chain.astype(dtype, copy=False) for chain in self._along]
-        inside = _between(self._turned(queries.astype(dtype, copy=False)), *chains, self._session)
+        inside = between(self._turned(queries.astype(dtype, copy=False)), *chains, self._session)
         return bool(inside[0]) if single else inside
 
     def simplify(self, tolerance: float) -> Region:
@@ -271,8 +311,8 @@ class Region(Exchange):
         tolerance = checked_tolerance(tolerance, caller="Region.simplify")
         lower, upper = self._along
         return Region(
-            _outward(lower, -1, tolerance),
-            _outward(upper, 1, tolerance),
+            simplified(lower, -1, tolerance),
+            simplified(upper, 1, tolerance),
             segments=self.segments,
             n=self.n,
             axis=self.axis,
@@ -307,41 +347,9 @@ class Region(Exchange):
         """
         return require_shapely().geometry.shape(self.__geo_interface__)
 
-    def _columns(self):
-        return {
-            "points": column_of_counts(self.n),
-            "segments": np.array([self.segments]),
-            "area": np.array([self.area]),
-        }
-
-    def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw the region with Matplotlib.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; new axes of pyplot's by default.
-        **options
-            points : the points of the region, to be drawn, too; title : str; colour : color of the outline; label : its
-            name in a legend; axes : the names of both axes.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            The axes with the drawing.
-
-        Raises
-        ------
-        InvalidInput
-            Matplotlib is not installed.
-        """
-        from clgeom.plotting.regions import plot_region
-
-        return plot_region(self.parts, ax=ax, count=self.n, **{"axes": axes_of_crs(self.crs)} | options)
-
 
 @keeps_subnormals
-class CrossRegion(Exchange):
+class CrossRegion(PointRegion):
     """The intersection of a region along x and a region along y: axis="both".
 
     Parameters
@@ -410,13 +418,6 @@ class CrossRegion(Exchange):
         """
         return self._shape
 
-    def _columns(self):
-        return {
-            "points": column_of_counts(self.n),
-            "segments": np.array([sum(self.segments)]),
-            "area": np.array([self.area]),
-        }
-
     @property
     def parts(self) -> tuple[NDArray[Any], ...]:
         """Polygons as rings of vertices, counter-clockwise, not closed; segments; points. float64."""
@@ -428,11 +429,6 @@ class CrossRegion(Exchange):
             elif not shape.is_empty:
                 found.append(np.array(shape.coords))
         return tuple(found)
-
-    @property
-    def rings(self) -> list[NDArray[Any]]:
-        """The parts that are polygons."""
-        return [part for part in self.parts if len(part) > 2]
 
     @property
     def area(self) -> float:
@@ -481,31 +477,6 @@ class CrossRegion(Exchange):
     def __geo_interface__(self) -> dict[str, Any]:
         return require_shapely().geometry.mapping(self._shape)
 
-    def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw the region with Matplotlib.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; new axes of pyplot's by default.
-        **options
-            points : the points of the region, to be drawn, too; title : str; colour : color of the outline; label : its
-            name in a legend; axes : the names of both axes.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            The axes with the drawing.
-
-        Raises
-        ------
-        InvalidInput
-            Matplotlib or Shapely is not installed.
-        """
-        from clgeom.plotting.regions import plot_region
-
-        return plot_region(self.parts, ax=ax, count=self.n, **{"axes": axes_of_crs(self.crs)} | options)
-
 
 def _geometry(part):
     points = tuple(map(tuple, part.tolist()))
@@ -525,117 +496,3 @@ def checked_tolerance(tolerance, *, caller):
     if not (is_number(tolerance) and tolerance >= 0):
         raise wrong("tolerance", caller, "a number of at least 0", short(tolerance))
     return tolerance
-
-
-# Between two chains ---------------------------------------------------------------------------------------------
-
-
-def _signs(a, b, c, session):
-    """Exact orientation of triples: of many on the device, else in float64 where its error bound decides, and the rest
-    by fractions.
-    """
-    if len(a) > FEW_TRIPLES:
-        with contextlib.suppress(DeviceLimit):
-            return orient2d(a, b, c, device=session)
-    (ax, ay), (bx, by), (cx, cy) = (np.array(points.T, np.float64, order="C") for points in (a, b, c))
-    with np.errstate(all="ignore"):
-        left, right = (ax - cx) * (by - cy), (ay - cy) * (bx - cx)
-        det = left - right
-        certain = np.abs(det) > THETA * np.abs(left + right) + 1e-307
-    signs = np.where(certain, np.sign(det), 0).astype(np.int8)
-    rest = np.flatnonzero(~certain)
-    signs[rest] = [orientation(*triple) for triple in zip(*(points[rest].tolist() for points in (a, b, c)))]
-    return signs
-
-
-def _above(chain, points, session):
-    """Whether points in a chain's range of x are above it (1), on it (0) or below it (-1)."""
-    if len(chain) == 1:
-        return np.sign(points[:, 1].astype(object) - chain[0, 1].item()).astype(np.int8)
-    edge = np.clip(np.searchsorted(chain[:, 0], points[:, 0], side="right") - 1, 0, len(chain) - 2)
-    return _signs(rows_at(chain, edge), rows_at(chain, edge + 1), points, session)
-
-
-def _between(points, lower, upper, session):
-    inside = np.zeros(len(points), bool)
-    if len(lower):
-        at = np.flatnonzero((points[:, 0] >= lower[0, 0]) & (points[:, 0] <= lower[-1, 0]))
-        points = rows_at(points, at)
-        inside[at] = (_above(lower, points, session) >= 0) & (_above(upper, points, session) <= 0)
-    return inside
-
-
-def _parts(lower, upper, session):
-    """Polygons, segments and points between the chains, from left to right."""
-    if len(lower) == 0:
-        return []
-    touching = np.concatenate([upper[_above(lower, upper, session) == 0], lower[_above(upper, lower, session) == 0]])
-    touching = touching[np.unique(touching[:, 0], return_index=True)[1]]
-    if len(lower) == 1:
-        return [touching if len(touching) else np.concatenate([lower, upper])]
-    stops = touching[:, 0]
-    ends = [lower[0, 0], *stops[(stops > lower[0, 0]) & (stops < lower[-1, 0])], lower[-1, 0]]
-    meets = dict(zip(stops.tolist(), touching))
-    inner = [(np.searchsorted(c[:, 0], ends, "left"), np.searchsorted(c[:, 0], ends, "right")) for c in (lower, upper)]
-    parts = []
-    for k, (left, right) in enumerate(zip(ends, ends[1:])):
-        bottom, top = (c[after[k] : before[k + 1]] for c, (before, after) in zip((lower, upper), inner))
-        first, last = meets.get(left.item()), meets.get(right.item())
-        start = [first] if first is not None else [lower[0], upper[0]]
-        stop = [last] if last is not None else [lower[-1], upper[-1]]
-        if not len(bottom) and not len(top) and first is not None and last is not None:
-            parts.append(np.stack([first, last]))
-            continue
-        parts.append(np.concatenate([start[:1], bottom, stop, top[::-1], np.reshape(start[1:], (-1, 2))]))
-    return parts
-
-
-def _outward(chain, side, tolerance):
-    """A chain without vertices that lie slightly below the line through their neighbours (above it for side -1).
-
-    The vertex with the least cost is removed first. Its cost is the largest distance along y between the line and the
-    original vertices that it passes.
-    """
-    if len(chain) < 3:
-        return chain
-    points = chain.tolist()
-    before, after = list(range(-1, len(points) - 1)), list(range(1, len(points) + 1))
-    xy = chain.astype(np.float64)
-    scale = 0.25 if np.abs(xy).max() > 2.0**1000 else 1.0  # so that differences do not overflow
-    xy = xy * scale
-    tolerance = min(tolerance, sys.float_info.max)  # inf: never removed
-
-    def cost(k):
-        i, j = before[k], after[k]
-        if i < 0 or j == len(points) or orientation(points[i], points[j], points[k]) * side > 0:
-            return math.inf
-        (x, y), (dx, dy) = (xy[i + 1 : j] - xy[i]).T, xy[j] - xy[i]
-        if dx > 1e-290:
-            far = float(np.abs(x / dx * dy - y).max()) / scale
-            rounding = 1e-15 * float(np.abs(y).max() + abs(dy)) / scale + sys.float_info.min
-            if not abs(far - tolerance) <= rounding:
-                return far
-        far = _farthest(points[i : j + 1])
-        return math.inf if far > tolerance else min(float(far), tolerance)
-
-    costs = [cost(k) for k in range(len(points))]
-    queue = [(c, k) for k, c in enumerate(costs) if c <= tolerance]
-    heapq.heapify(queue)
-    while queue:
-        c, k = heapq.heappop(queue)
-        if c != costs[k]:
-            continue
-        i, j = before[k], after[k]
-        after[i], before[j], costs[k] = j, i, -1.0
-        for neighbour in (i, j):
-            costs[neighbour] = cost(neighbour)
-            if costs[neighbour] <= tolerance:
-                heapq.heappush(queue, (costs[neighbour], neighbour))
-    return chain[[k for k, c in enumerate(costs) if c != -1.0]]
-
-
-def _farthest(points) -> Fraction:
-    """The largest distance along y of points from the line between the first and the last, exactly."""
-    (x0, y0), *inner, (x1, y1) = [(Fraction(x), Fraction(y)) for x, y in points]
-    slope = (y1 - y0) / (x1 - x0)
-    return max(abs(y0 + (x - x0) * slope - y) for x, y in inner)

@@ -1,11 +1,11 @@
-"""Coverage regions as rings and arrays for figures."""
+"""What regions of coverage have in common, and their figures."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -13,16 +13,93 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput
 from clgeom.intake.interop.rasters import chosen_unit
 from clgeom.intake.interop.strips import Strips
+from clgeom.intake.typing import FloatLike, NDArray
 from clgeom.markup import MOST_RINGS, MOST_ROWS, card, rings_svg, table
-from clgeom.region.coverage.rasters import known_values
+from clgeom.region.coverage.files import OnMap
+from clgeom.region.coverage.rasters import known_values, level_index
 
 #: Most rows and columns of the image of a raster that is read by strips.
 MOST_PIXELS = 2048
 
 
+Region = TypeVar("Region")
+
+
 @keeps_subnormals
-class Drawable:
-    """Methods that draw all regions of a result."""
+class MapRegion(OnMap):
+    """What one region of a map has in common with others."""
+
+    @property
+    def area_km2(self) -> float:
+        """The area in km2 on the ellipsoid of the `crs`, without the distortion of its projection; needs pyproj.
+
+        In a local system, which has no position on the earth, the area in its plane.
+        """
+        from clgeom.geo.geodesy import area_km2
+
+        return area_km2(self)
+
+    @property
+    def transform(self) -> tuple[float, ...]:
+        """(a, b, c, d, e, f) from columns and rows to map coordinates."""
+        return self.grid.transform
+
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw the region with Matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; new axes of pyplot's by default.
+        **options
+            raster : array_like, or object with `values` and `transform`, to be drawn below; unit : str, of the values;
+            title : str; sites : positions of transmitters in map coordinates.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes with the drawing.
+
+        Raises
+        ------
+        InvalidInput
+            Matplotlib is not installed, or `raster` is not one of numbers.
+        """
+        return plot_regions([self], ax=ax, **options)
+
+
+@keeps_subnormals
+class MapRegions(OnMap, Sequence[Region]):
+    """What all regions of the levels of a raster have in common with others."""
+
+    given: tuple[float, ...]
+    if TYPE_CHECKING:  # an attribute or a property of subclasses
+
+        @property
+        def levels(self) -> NDArray[np.int64]: ...
+
+    def _repr_html_(self) -> str:
+        return regions_html(self)
+
+    def at_level(self, level: FloatLike) -> list[Region]:
+        """The regions of one level.
+
+        Parameters
+        ----------
+        level : float
+            One of `given`.
+
+        Returns
+        -------
+        list of CoverageRegion or CoveragePolygon
+
+        Raises
+        ------
+        InvalidInput
+            For a level that is not one of `given`.
+        """
+        number = level_index(level, self.given, caller="at_level")
+        return [self[i] for i in np.flatnonzero(self.levels == number)]
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw all regions with Matplotlib.

@@ -1,4 +1,4 @@
-"""Coverage regions as files."""
+"""What results of coverage have in common: their place on a map, and files."""
 
 from __future__ import annotations
 
@@ -18,10 +18,15 @@ if TYPE_CHECKING:
 
 
 @keeps_subnormals
-class Filed(Exchange):
+class OnMap(Exchange):
     """Results in coordinates of a map, which are written with the attributes of their levels."""
 
     grid: Grid
+
+    @property
+    def crs(self) -> Any:
+        """Coordinate reference system of the raster, or None."""
+        return self.grid.crs
 
     def to_file(  # type: ignore[override]  # it also returns what was written
         self,
@@ -81,6 +86,11 @@ class Filed(Exchange):
         regions: Any = self if hasattr(self, "__getitem__") else [self]
         return write_regions(regions, path, crs=self._system(crs, "to_file"), layer=layer, unit=unit, densify=densify)
 
+    def _columns(self) -> dict[str, Any]:
+        from clgeom.io.attributes import columns_of
+
+        return columns_of(self if hasattr(self, "__getitem__") else [self])
+
     def _columns_on_earth(self, crs: Any) -> dict[str, Any]:
         from clgeom.io.attributes import areas_in_km2
 
@@ -96,18 +106,3 @@ class Filed(Exchange):
                     "function that made the result."
                 )
         return found
-
-
-@keeps_subnormals
-class FiledRegion(Filed):
-    """One region of a map."""
-
-    @property
-    def area_km2(self) -> float:
-        """The area in km2 on the ellipsoid of the `crs`, without the distortion of its projection; needs pyproj.
-
-        In a local system, which has no position on the earth, the area in its plane.
-        """
-        from clgeom.geo.geodesy import area_km2
-
-        return area_km2(self)

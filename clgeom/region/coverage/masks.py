@@ -75,6 +75,13 @@ class CoveredCells:
         return type(self.values) is not np.ndarray and is_device_array(self.values)
 
     @property
+    def device_arrays(self) -> list[Any]:
+        """The arrays on devices that the raster consists of, each with its stack; none if it came from the host."""
+        if type(self.values) is np.ndarray:
+            return []
+        return [array for array in (self.values if are_parts(self.values) else [self.values]) if is_device_array(array)]
+
+    @property
     def peak(self) -> Peak | None:
         """The memory that strips took, at the end of a call."""
         return None if self.classes is None else self.classes.peak(self.stacks[0].session)

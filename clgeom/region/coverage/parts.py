@@ -13,8 +13,9 @@ import numpy as np
 from clgeom.core.device import Session
 from clgeom.region.arc.chains import Chains, chains_of
 from clgeom.region.arc.outline_plans import OutlineOptions
+from clgeom.region.coverage.holes import holes_of
 from clgeom.region.coverage.masks import CANDIDATES_AT_ONCE, REAL, Masks, Segmentation, regions_at_once, written
-from clgeom.region.coverage.result import Group, Hole
+from clgeom.region.coverage.result import Group
 from clgeom.region.coverage.runs import Runs, connected, covered_runs
 
 #: Bytes of a candidate in the largest buffer of `chains_of`.
@@ -75,32 +76,6 @@ def _across(masks: Masks, there: Runs, runs: Runs, owner, parts):
         first = np.unique(owner, return_index=True)[1]
         number = owner_there[there.holding(runs.mask[first], runs.top[first], runs.column[first] % runs.width)]
     return number, lines_of(there, owner_there, len(mask_there))
-
-
-# Holes ----------------------------------------------------------------------------------------------------------
-
-
-def holes_of(masks: Masks, runs: Runs, owner, least) -> dict[int, list[Hole]]:
-    """A dictionary from regions to their holes of at least `least` cells. `owner` has the region of each run."""
-    gaps = runs.between()
-    roots = connected(masks, gaps, corners=False)
-    side = gaps.column % gaps.width
-    at_edge = (gaps.top == 0) | (gaps.bottom == gaps.rows - 1) | (side == 0) | (side == gaps.width - 1)
-    sizes = np.bincount(roots, gaps.lengths, len(gaps))
-    sizes[roots[at_edge]] = 0
-    chosen = np.flatnonzero((sizes > 0) & (sizes >= least))
-    # a hole's first run has its own surroundings above it: the cells left of the first column are no hole's, and touch
-    above = np.searchsorted(runs.keys, gaps.keys[chosen]) - 1
-    members = np.flatnonzero(np.isin(roots, chosen))
-    members = members[np.argsort(roots[members], kind="stable")]
-    column, top, bottom, mask = (values[members] for values in (side, gaps.top, gaps.bottom, gaps.mask))
-    ends = np.searchsorted(roots[members], chosen, side="right").tolist()
-    found: dict[int, list[Hole]] = {}
-    for begin, end, region in zip([0, *ends], ends, owner[above].tolist()):
-        own = slice(begin, end)
-        hole = Hole(column[own], top[own], bottom[own], int(mask[begin]), region, runs, owner)
-        found.setdefault(region, []).append(hole)
-    return found
 
 
 # From runs to chains --------------------------------------------------------------------------------------------

@@ -22,11 +22,9 @@ from clgeom.arguments import boolean, integer, one_of, real, wrong
 from clgeom.core.call import Call
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput, is_number, short
-from clgeom.intake.arrays import is_device_array
 from clgeom.intake.device_arrays import let_change
 from clgeom.intake.dispatch import dispatch
 from clgeom.intake.interop.rasters import Raster
-from clgeom.intake.several import are_parts
 from clgeom.intake.typing import AnyArray, ChunksLike, DevicesLike, FloatLike, IntLike
 from clgeom.region.arc.chains import CUTS
 from clgeom.region.coverage.extents import whole_regions
@@ -338,9 +336,8 @@ def _regions(
     with call:
         batches = dispatch(call, work)
         if not work.waits:
-            for stack, source in zip(cells.stacks, cells.values if are_parts(cells.values) else [cells.values]):
-                if is_device_array(source):  # which the device may not have read yet
-                    let_change(stack.session, [source])
+            for stack, array in zip(cells.stacks, cells.device_arrays):  # which the device may not have read yet
+                let_change(stack.session, [array])
     found, phases, peak = [], tuple(call.phases), cells.peak
     for number in range(len(resolutions)):
         groups = [group for batch in batches for group in batch[number]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, overload
 
@@ -18,51 +18,20 @@ from clgeom.core.plan import Phase
 from clgeom.errors import InvalidInput
 from clgeom.intake.arrays import canonical_queries
 from clgeom.intake.chunks import Peak
-from clgeom.intake.typing import ArrayLike, FloatLike, NDArray
+from clgeom.intake.typing import ArrayLike, NDArray
 from clgeom.optional import require_shapely
+from clgeom.region.arc.chain_geometry import signs
 from clgeom.region.arc.chains import Chains
-from clgeom.region.arc.result import CrossRegion, Region, _signs, checked_tolerance
-from clgeom.region.coverage.contours import right_of, trace_runs, twice_area
-from clgeom.region.coverage.drawn import Drawable
-from clgeom.region.coverage.files import Filed, FiledRegion
+from clgeom.region.arc.result import CrossRegion, Region, checked_tolerance
+from clgeom.region.coverage.contours import twice_area
+from clgeom.region.coverage.drawn import MapRegion, MapRegions
 from clgeom.region.coverage.grid import Grid
-from clgeom.region.coverage.rasters import level_index
-from clgeom.region.coverage.runs import Runs
+from clgeom.region.coverage.holes import Hole, is_strictly_inside
 
 
 @keeps_subnormals
 @dataclass(frozen=True, eq=False)
-class Hole:
-    """An uncovered area that coverage encloses: runs of cells that share sides.
-
-    `mask` is the number of its mask, `region` the number of the region around it. `runs` are the runs of all coverage,
-    `owner` has the region of each. Islands of other regions inside the hole are cut out with it.
-    """
-
-    column: NDArray[Any]
-    top: NDArray[Any]
-    bottom: NDArray[Any]
-    mask: int
-    region: int
-    runs: Runs
-    owner: NDArray[Any]
-
-    @property
-    def cells(self) -> int:
-        return int((self.bottom - self.top + 1).sum())
-
-    def rings(self) -> tuple[NDArray[Any], ...]:
-        """The boundary in columns and rows: the outer ring, then the rings of islands of the same region."""
-        outer, *inner = sorted(trace_runs(self.column, self.top, self.bottom), key=twice_area, reverse=True)
-        return outer, *(ring for ring in inner if self._region_of_island(ring) == self.region)
-
-    def _region_of_island(self, ring) -> int:
-        return int(self.owner[self.runs.holding(self.mask, *right_of(ring))])
-
-
-@keeps_subnormals
-@dataclass(frozen=True, eq=False)
-class CoverageRegion(FiledRegion):
+class CoverageRegion(MapRegion):
     """The region around the cells of a raster, or of one part of them, that reach a level.
 
     Parameters
@@ -131,16 +100,6 @@ class CoverageRegion(FiledRegion):
         found = self.outline.segments
         return sum(found) if self.axis == "both" else found
 
-    @property
-    def transform(self) -> tuple[float, ...]:
-        """(a, b, c, d, e, f) from columns and rows to map coordinates."""
-        return self.grid.transform
-
-    @property
-    def crs(self) -> Any:
-        """Coordinate reference system of the raster, or None."""
-        return self.grid.crs
-
     @functools.cached_property
     def hole_rings(self) -> tuple[tuple[NDArray[Any], ...], ...]:
         """The boundary of each hole in columns and rows: its outer ring, then rings of islands that stay covered."""
@@ -199,7 +158,7 @@ class CoverageRegion(FiledRegion):
         at = self.grid.to_cells(queries)
         inside = np.array(self.outline.contains(at), bool)
         for rings in self.hole_rings:
-            inside &= ~_strictly_in(rings, at)
+            inside &= ~is_strictly_inside(rings, at)
         return bool(inside[0]) if single else inside
 
     def simplify(self, tolerance: float) -> CoverageRegion:
@@ -263,11 +222,6 @@ class CoverageRegion(FiledRegion):
         left = shape.difference(shapely.union_all(holes))
         return shapely.geometry.polygon.orient(left) if left.geom_type == "Polygon" else left
 
-    def _columns(self):
-        from clgeom.io.attributes import columns_of
-
-        return columns_of([self])
-
     @property
     def __geo_interface__(self) -> dict[str, Any]:
         """GeoJSON-like geometry in map coordinates: a Polygon, or a MultiPolygon where holes part it."""
@@ -281,57 +235,6 @@ class CoverageRegion(FiledRegion):
         if len(closed) > 1:
             return {"type": "MultiPolygon", "coordinates": tuple((ring,) for ring in closed)}
         return {"type": "Polygon", "coordinates": tuple(closed)}
-
-    def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw the region with Matplotlib.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; new axes of pyplot's by default.
-        **options
-            raster : array_like, or object with `values` and `transform`, to be drawn below; unit : str, of the values;
-            title : str; sites : positions of transmitters in map coordinates.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            The axes with the drawing.
-
-        Raises
-        ------
-        InvalidInput
-            Matplotlib is not installed, or `raster` is not one of numbers.
-        """
-        from clgeom.region.coverage.drawn import plot_regions
-
-        return plot_regions([self], ax=ax, **options)
-
-
-def _strictly_in(rings, at):
-    """Whether positions are strictly inside a hole: neither in a covered cell nor on its boundary."""
-    column, row = at.T
-    inside = np.zeros(len(at), bool)
-    near = np.flatnonzero(
-        (column > rings[0][:, 0].min())
-        & (column < rings[0][:, 0].max())
-        & (row > rings[0][:, 1].min())
-        & (row < rings[0][:, 1].max())
-    )
-    for i in near.tolist():
-        inside[i] = sum(_winds(ring, *at[i].tolist()) for ring in rings) == 1
-    return inside
-
-
-def _winds(ring, x, y) -> int:
-    """1 inside a positive ring of axis-parallel edges, -1 inside a negative one, 0 outside; 2 on the ring."""
-    ends = np.roll(ring, -1, axis=0)
-    low, high = np.minimum(ring, ends), np.maximum(ring, ends)
-    if ((low[:, 0] <= x) & (x <= high[:, 0]) & (low[:, 1] <= y) & (y <= high[:, 1])).any():
-        return 2
-    upright = ring[:, 0] == ends[:, 0]
-    beyond = upright & (ring[:, 0] > x) & (low[:, 1] <= y) & (y < high[:, 1])
-    return int(np.sign(ends[beyond, 1] - ring[beyond, 1]).sum())
 
 
 @dataclass(frozen=True)
@@ -352,7 +255,7 @@ class Group:
 
 
 @keeps_subnormals
-class CoverageRegions(Filed, Drawable, Sequence[CoverageRegion]):
+class CoverageRegions(MapRegions[CoverageRegion]):
     """Coverage regions in the order of map, level and part; each is computed at the first access.
 
     Attributes
@@ -460,11 +363,6 @@ class CoverageRegions(Filed, Drawable, Sequence[CoverageRegion]):
         rows, columns = self.grid.shape
         return f"CoverageRegions({len(self):,} regions {self.direction} {levels} of {rows} x {columns} cells)"
 
-    def _repr_html_(self) -> str:
-        from clgeom.region.coverage.drawn import regions_html
-
-        return regions_html(self)
-
     @property
     def areas(self) -> NDArray[np.float64]:
         """The areas of all outlines in the square of the map's unit, holes included; shape (n,), float64."""
@@ -485,31 +383,6 @@ class CoverageRegions(Filed, Drawable, Sequence[CoverageRegion]):
 
         return earth_areas([region.__geo_interface__ for region in self], self.crs, caller="areas_km2") / 1e6
 
-    def at_level(self, level: FloatLike) -> list[CoverageRegion]:
-        """The regions of one level.
-
-        Parameters
-        ----------
-        level : float
-            One of `given`.
-
-        Returns
-        -------
-        list of CoverageRegion
-
-        Raises
-        ------
-        InvalidInput
-            For a level that is not one of `given`.
-        """
-        number = level_index(level, self.given, caller="at_level")
-        return [self[i] for i in np.flatnonzero(self.levels == number)]
-
-    @property
-    def crs(self) -> Any:
-        """Coordinate reference system of the raster, or None."""
-        return self.grid.crs
-
     def to_shapely(self) -> NDArray[np.object_]:
         """All regions as valid Shapely geometries.
 
@@ -526,11 +399,6 @@ class CoverageRegions(Filed, Drawable, Sequence[CoverageRegion]):
         shapes[:] = [region.to_shapely() for region in self]
         return shapes
 
-    def _columns(self):
-        from clgeom.io.attributes import columns_of
-
-        return columns_of(self)
-
 
 def _region_of(chains, number, axis="x"):
     lower, upper = (_straightened(chain) for chain in chains[number])
@@ -541,7 +409,7 @@ def _straightened(chain):
     """A chain without the vertices on the line between their neighbours; many corners of cells are."""
     if len(chain) < 3:
         return chain
-    return chain[np.r_[True, _signs(chain[:-2], chain[1:-1], chain[2:], None) != 0, True]]
+    return chain[np.r_[True, signs(chain[:-2], chain[1:-1], chain[2:], None) != 0, True]]
 
 
 def _areas(chains):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, overload
 
@@ -19,16 +19,14 @@ from clgeom.errors import short
 from clgeom.intake.chunks import Peak
 from clgeom.intake.typing import FloatLike, NDArray
 from clgeom.optional import require_shapely
-from clgeom.region.coverage.drawn import Drawable
-from clgeom.region.coverage.files import Filed, FiledRegion
+from clgeom.region.coverage.drawn import MapRegion, MapRegions
 from clgeom.region.coverage.grid import Grid
-from clgeom.region.coverage.rasters import level_index
 from clgeom.region.rings.trace import twice_areas
 
 
 @keeps_subnormals
 @dataclass(frozen=True, eq=False)
-class CoveragePolygon(FiledRegion):
+class CoveragePolygon(MapRegion):
     """The polygon around a part of the cells of a raster that reach a level: cells that share sides.
 
     Parameters
@@ -86,16 +84,6 @@ class CoveragePolygon(FiledRegion):
         return self.rings[0]
 
     @property
-    def crs(self) -> Any:
-        """Coordinate reference system of the raster, or None."""
-        return self.grid.crs
-
-    @property
-    def transform(self) -> tuple[float, ...]:
-        """(a, b, c, d, e, f) from columns and rows to map coordinates."""
-        return self.grid.transform
-
-    @property
     def bounds(self) -> tuple[float, float, float, float]:
         """Least x, least y, greatest x, greatest y."""
         return (*self.rings[0].min(axis=0).tolist(), *self.rings[0].max(axis=0).tolist())
@@ -126,39 +114,9 @@ class CoveragePolygon(FiledRegion):
         closed = (tuple(map(tuple, (*ring.tolist(), ring[0].tolist()))) for ring in self.rings)
         return {"type": "Polygon", "coordinates": tuple(closed)}
 
-    def _columns(self):
-        from clgeom.io.attributes import columns_of
-
-        return columns_of([self])
-
-    def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw the polygon with Matplotlib.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; new axes of pyplot's by default.
-        **options
-            raster : array_like, or object with `values` and `transform`, to be drawn below; unit : str, of the values;
-            title : str; sites : positions of transmitters in map coordinates.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            The axes with the drawing.
-
-        Raises
-        ------
-        InvalidInput
-            Matplotlib is not installed, or `raster` is not one of numbers.
-        """
-        from clgeom.region.coverage.drawn import plot_regions
-
-        return plot_regions([self], ax=ax, **options)
-
 
 @keeps_subnormals
-class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
+class CoveragePolygons(MapRegions[CoveragePolygon]):
     """The polygons of all parts, levels and maps as arrays; an index makes a `CoveragePolygon`.
 
     For a raster on a device the arrays from `corners` to `cells` are ``pyopencl.array.Array`` there, of the same types
@@ -269,11 +227,6 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
             f"{len(self.corners):,} vertices)"
         )
 
-    def _repr_html_(self) -> str:
-        from clgeom.region.coverage.drawn import regions_html
-
-        return regions_html(self)
-
     @functools.cached_property
     def _ragged(self):
         """The polygons in map coordinates, outer rings counter-clockwise."""
@@ -330,26 +283,6 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
     def iou(self) -> float:
         """Cells over the area of the polygons, over all maps and levels; no cell is missed. 1 for none."""
         return float(self.cells.sum() / self._cell_areas.sum()) if len(self) else 1.0
-
-    def at_level(self, level: FloatLike) -> list[CoveragePolygon]:
-        """The polygons of one level.
-
-        Parameters
-        ----------
-        level : float
-            One of `given`.
-
-        Returns
-        -------
-        list of CoveragePolygon
-
-        Raises
-        ------
-        InvalidInput
-            For a level that is not one of `given`.
-        """
-        number = level_index(level, self.given, caller="at_level")
-        return [self[i] for i in np.flatnonzero(self.levels == number)]
 
     def select(self, chosen: Any) -> CoveragePolygons:
         """Some of the polygons, by their indices in ascending order, or by a mask of bools.
@@ -412,11 +345,6 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
             bad = short(chosen)
         expected = f"indices of the {count:,} polygons in ascending order, each once, or a bool for each polygon"
         raise wrong("chosen", "select", expected, bad)
-
-    @property
-    def crs(self) -> Any:
-        """Coordinate reference system of the raster, or None."""
-        return self.grid.crs
 
     def to_shapely(self, *, cells: bool = False) -> NDArray[np.object_]:
         """All polygons as valid Shapely geometries.
