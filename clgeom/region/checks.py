@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from clgeom.core.checks import check, require, same
+from clgeom.core.device import Session
 
 SQUARES = 6
 
 
 @check(before="region/arc", by_type=True)
-def points(session, dtype):
+def points(session: Session, dtype: np.dtype[Any]) -> None:
     """A region of squares on a parabola: lower right corners on its lower chain, upper left ones on its upper chain."""
     from clgeom.region.arc.adaptive import adaptive_region
 
@@ -29,7 +32,7 @@ def points(session, dtype):
 
 
 @check(before="region/coverage")
-def raster(session):
+def raster(session: Session) -> None:
     """Regions of rectangles of cells, one of them with a hole: their corners."""
     from clgeom.region.coverage.regions import raster_regions
 
@@ -53,7 +56,7 @@ def raster(session):
 
 
 @check(before="region/rings")
-def rings(session):
+def rings(session: Session) -> None:
     """Polygons of stairs, of squares with holes and islands that touch at corners, and of checks; exact and filled."""
     from clgeom.region.coverage.outlines import raster_outlines
 
@@ -76,11 +79,11 @@ def rings(session):
     same(filled.corners[: len(stairs)], stairs, "filled stairs")
 
 
-def _rectangle(left, low, right, high):
+def _rectangle(left: int, low: int, right: int, high: int) -> list[tuple[int, int]]:
     return [(left, low), (right, low), (right, high), (left, high)]
 
 
-def _rings(region):
+def _rings(region: Any) -> list[tuple[Any, ...]]:
     """The corners of all rings of a region, sorted."""
     rings = [*region.rings, *(ring for hole in region.hole_rings for ring in hole)]
     return sorted(tuple(corner) for ring in rings for corner in ring.tolist())
@@ -91,7 +94,7 @@ def _rings(region):
     "arc_hulls_blocks arc_corners arc_join arc_tangents_wide arc_outline_local arc_tile_offsets arc_place",
     by_type=True,
 )
-def regions_by_kernel(session, dtype):
+def regions_by_kernel(session: Session, dtype: np.dtype[Any]) -> str:
     from clgeom.hull.convex import convex_hull
     from clgeom.region.arc.adaptive import adaptive_region
     from clgeom.region.arc.study import region_by_kernel
@@ -112,7 +115,7 @@ def regions_by_kernel(session, dtype):
     "region/coverage: coverage_extents coverage_columns coverage_candidates coverage_edges coverage_unite_shares "
     "coverage_unite coverage_roots"
 )
-def whole_regions_and_parts(session):
+def whole_regions_and_parts(session: Session) -> str:
     from clgeom.region.coverage.regions import coverage_regions
 
     rows, columns = np.ogrid[:90, :130]
@@ -138,7 +141,7 @@ def whole_regions_and_parts(session):
     "outward_choose outward_remove outward_advance outward_gone outward_list outward_keys outward_amounts "
     "outward_bounds outward_least outward_take outward_settle outward_kept outward_sizes outward_emit"
 )
-def polygons_along_cells(session):
+def polygons_along_cells(session: Session) -> str:
     from clgeom.region.coverage.regions import coverage_regions
 
     rows, columns = np.ogrid[:90, :130]

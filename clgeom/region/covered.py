@@ -15,10 +15,10 @@ from clgeom.geo.geodesy import same_crs, shown
 from clgeom.intake.arrays import is_device_array
 from clgeom.intake.chunks import as_chunks
 from clgeom.intake.device_arrays import fetched
-from clgeom.intake.interop.rasters import placed_raster
+from clgeom.intake.interop.rasters import Raster, placed_raster
 from clgeom.intake.typing import AnyArray, FloatLike
 from clgeom.region.coverage.cell_areas import cells_area
-from clgeom.region.coverage.grid import IDENTITY, as_grid
+from clgeom.region.coverage.grid import IDENTITY, Grid, as_grid
 from clgeom.region.coverage.rasters import as_levels, canonical_cells, known_values
 
 CALLER = "covered_area"
@@ -131,7 +131,7 @@ def covered_area(
     return sorted(found, key=lambda one: one.map)
 
 
-def _weights(weights, placed, grid) -> dict:
+def _weights(weights: Any, placed: Raster, grid: Grid) -> dict:
     """The weights by name as float64, 0 where they are unknown."""
     if weights is None:
         return {}
@@ -164,7 +164,7 @@ def _weights(weights, placed, grid) -> dict:
     return found
 
 
-def _warn_negative(values, name):
+def _warn_negative(values: np.ndarray, name: str) -> None:
     """Warn of weights below 0, such as missing values of a raster that does not name them."""
     count = int(np.count_nonzero(values < 0))
     if count:
@@ -176,13 +176,13 @@ def _warn_negative(values, name):
         )
 
 
-def _to_system(crs) -> str:
+def _to_system(crs: Any) -> str:
     """The option of gdalwarp for a system that a code names."""
     code = str(crs)
     return f"-t_srs {code} " if code.startswith("EPSG:") else ""
 
 
-def _remedy(grid, system="") -> str:
+def _remedy(grid: Grid, system: str = "") -> str:
     """How GDAL puts weights on the cells of a raster, in words with its figures; nothing for a rotated one."""
     a, b, _, d, e, _ = grid.transform
     if b or d or grid.transform == IDENTITY:

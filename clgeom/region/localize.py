@@ -156,7 +156,7 @@ def localize(regions: Iterable[Any], *, method: Literal["regions", "hulls"] = "r
 
 
 @keeps_subnormals
-def localize_masks(masks, *, transform=None) -> Location:
+def localize_masks(masks: Any, *, transform: Any = None) -> Location:
     """The cells that all masks have in common: the exact result, for comparison with `localize`.
 
     Parameters
@@ -193,7 +193,7 @@ def localize_masks(masks, *, transform=None) -> Location:
     return _located(shape, shapely)
 
 
-def _systems(region):
+def _systems(region: Any) -> list[Any]:
     """The systems of what has one, None for regions of a raster without."""
     if hasattr(region, "grid") and not hasattr(region, "given"):
         return [region.grid.crs]
@@ -203,7 +203,7 @@ def _systems(region):
     return [] if crs is None else [crs]
 
 
-def _as_shape(region, shapely):
+def _as_shape(region: Any, shapely: Any) -> Any:
     if hasattr(region, "geom_type"):
         return region
     if hasattr(region, "to_shapely"):
@@ -216,7 +216,7 @@ def _as_shape(region, shapely):
     return shapely.union_all([_as_shape(one, shapely) for one in region])
 
 
-def _located(shape, shapely) -> Location:
+def _located(shape: Any, shapely: Any) -> Location:
     polygons = [part for part in getattr(shape, "geoms", [shape]) if part.geom_type == "Polygon" and part.area > 0]
     if not polygons:
         return Location(shapely.geometry.Polygon(), 0.0, None, None)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from clgeom.core.host_floats import keeps_subnormals
+from clgeom.intake.typing import FloatLike, IntLike
 from clgeom.region.coverage.measures import Metrics, hull_of, measure
 from clgeom.region.coverage.outlines import mask_polygons
 from clgeom.region.coverage.rasters import covered_mask
@@ -12,7 +16,14 @@ __all__ = ["Metrics", "compare", "measure"]
 
 
 @keeps_subnormals
-def compare(raster, level, *, segments=(1, 4, 16, 64, 256), direction=">=", **options) -> list[dict]:
+def compare(
+    raster: Any,
+    level: FloatLike,
+    *,
+    segments: Sequence[IntLike] = (1, 4, 16, 64, 256),
+    direction: str = ">=",
+    **options: Any,
+) -> list[dict]:
     """Metrics of a raster's convex hull and of its regions at several resolutions, a row each.
 
     Parameters

@@ -12,15 +12,16 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import numpy as np
 
 from clgeom.arguments import boolean, integer, one_of, wrong
 from clgeom.core.call import Call
+from clgeom.core.device import Session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import run
-from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.plan import Phase, Plan, Scratch, Step
 from clgeom.errors import DeviceLimit, short
 from clgeom.geo.longitudes import turn_of_crs
 from clgeom.hull.antimeridian import warn_across
@@ -28,6 +29,7 @@ from clgeom.hull.lexsort import lexsort
 from clgeom.hull.wagener.order import first_out_of_order, require_order
 from clgeom.intake.arrays import (
     Chunk,
+    DeviceArray,
     c_name,
     refuse_nonfinite,
     session_of,
@@ -37,7 +39,7 @@ from clgeom.intake.chunks import Chunks, as_chunks
 from clgeom.intake.points import take_points
 from clgeom.intake.typing import AnyArray, ChunksLike, DeviceLike, FloatLike, IntLike, Nonfinite
 from clgeom.primitives.extremes import is_finite
-from clgeom.region.arc.chains import CUTS, KERNELS, chains_of, outline_of
+from clgeom.region.arc.chains import CUTS, KERNELS, Outline, chains_of, outline_of
 from clgeom.region.arc.chunked import Passes, checked_bounds, outlines_of_chunks
 from clgeom.region.arc.outline_plans import OutlineOptions
 from clgeom.region.arc.result import CrossRegion, Region
@@ -155,20 +157,20 @@ def adaptive_region(
 
 
 def region_of(
-    points,
-    segments,
+    points: Any,
+    segments: IntLike,
     *,
-    cuts,
-    axis,
-    nonfinite,
-    assume_sorted,
-    device,
-    profile,
-    join="tangent",
-    kernel="auto",
-    made=Region,
-    bounds=None,
-):
+    cuts: Cuts,
+    axis: str,
+    nonfinite: Nonfinite,
+    assume_sorted: bool,
+    device: DeviceLike,
+    profile: bool,
+    join: str = "tangent",
+    kernel: str = "auto",
+    made: type[Any] = Region,
+    bounds: Any = None,
+) -> Any:
     """The result of `adaptive_region`, with the options that clgeom.region.arc.study compares.
 
     `join` and `kernel` are those of `OutlineOptions`; `made` is the class of the result.
@@ -202,7 +204,16 @@ def region_of(
     return CrossRegion(*found) if axis == "both" else found[0]
 
 
-def _region_along(points, segments, axis, n, assume_sorted, options, made, profile):
+def _region_along(
+    points: DeviceArray,
+    segments: int,
+    axis: str,
+    n: int,
+    assume_sorted: bool,
+    options: dict[str, Any],
+    made: type[Any],
+    profile: bool,
+) -> Any:
     """The region of a DeviceArray along one axis."""
     session, dtype = points.session, points.dtype
     facts = {"n": n, "axis": axis, "session": session}
@@ -214,7 +225,9 @@ def _region_along(points, segments, axis, n, assume_sorted, options, made, profi
     return _as_result(outline, tuple(call.phases), dtype, facts, made)
 
 
-def _outline_along(points, segments, axis, assume_sorted, options):
+def _outline_along(
+    points: DeviceArray, segments: int, axis: str, assume_sorted: bool, options: dict[str, Any]
+) -> Outline:
     """The Outline of a DeviceArray along one axis."""
     if len(points.chunks) > 1:
         return _outline_of_chunks(points, segments, axis, assume_sorted, options)
@@ -235,12 +248,14 @@ def _outline_along(points, segments, axis, assume_sorted, options):
     return outline
 
 
-def _as_result(outline, phases, dtype, facts, made):
+def _as_result(
+    outline: Outline, phases: tuple[Phase, ...], dtype: np.dtype[Any], facts: dict[str, Any], made: type[Any]
+) -> Any:
     """What holds the chains of an Outline of one region."""
     facts = {**facts, "segments": int(outline.effective[0]), "phases": phases}
     split, total = int(outline.lower_offsets[-1]), int(outline.lower_offsets[-1] + outline.upper_offsets[-1])
 
-    def fetch():
+    def fetch() -> tuple[np.ndarray, np.ndarray]:
         rows = outline.vertices()
         return rows[:split], rows[split:]
 
@@ -249,7 +264,18 @@ def _as_result(outline, phases, dtype, facts, made):
     return made(*fetch(), **facts)
 
 
-def _region_of_chunks(chunks, segments, cuts, axes, bounds, nonfinite, options, session, made, profile):
+def _region_of_chunks(
+    chunks: Chunks[Any],
+    segments: int,
+    cuts: str,
+    axes: str,
+    bounds: tuple[float, ...] | None,
+    nonfinite: Nonfinite,
+    options: dict[str, Any],
+    session: Session,
+    made: type[Any],
+    profile: bool,
+) -> Any:
     """The region of points in chunks."""
     passes = Passes(chunks, nonfinite, CALLER)
     session.pool.free_held()
@@ -273,7 +299,9 @@ def _region_of_chunks(chunks, segments, cuts, axes, bounds, nonfinite, options, 
 # Points beyond one allocation -----------------------------------------------------------------------------------
 
 
-def _outline_of_chunks(points, segments, axis, assume_sorted, options):
+def _outline_of_chunks(
+    points: DeviceArray, segments: int, axis: str, assume_sorted: bool, options: dict[str, Any]
+) -> Outline:
     """The Outline of points in several chunks: of the corners of the segments' hulls in each chunk."""
     session, dtype = points.session, points.dtype
     rows = points.to_host()
@@ -316,7 +344,7 @@ def _outline_of_chunks(points, segments, axis, assume_sorted, options):
     return outline_of(session, described, **corners.bindings("points"), **begins.bindings("begins"))
 
 
-def _cuts(x, segments, cuts):
+def _cuts(x: np.ndarray, segments: int, cuts: str) -> np.ndarray:
     """The cuts of ascending x, equal to those of arc_cuts, then the number of points."""
     n = len(x)
     if cuts == "count":
@@ -324,12 +352,12 @@ def _cuts(x, segments, cuts):
         return np.append(np.searchsorted(x, x[at], side="left"), n)
     if x.dtype.kind == "i":
 
-        def distance(i):
+        def distance(i: int) -> int | Fraction:
             return int(x[i]) - int(x[0])
     else:
         scale = x.dtype.type(0.25 if max(abs(x[0]), abs(x[-1])) > 1 else 1)  # where differences overflow
 
-        def distance(i):
+        def distance(i: int) -> int | Fraction:
             return Fraction(float(x[i] * scale - x[0] * scale))
 
     width = distance(n - 1)
@@ -342,7 +370,7 @@ def _cuts(x, segments, cuts):
 # Order ----------------------------------------------------------------------------------------------------------
 
 
-def _in_order(points):
+def _in_order(points: DeviceArray) -> bool:
     """Whether points are in lexicographic order; `InvalidInput` for a NaN or infinity."""
     first, nonfinite_seen = first_out_of_order(points)
     if nonfinite_seen:
@@ -350,7 +378,7 @@ def _in_order(points):
     return first >= points.n
 
 
-def _swapped(points):
+def _swapped(points: DeviceArray) -> DeviceArray:
     """Points with their coordinates exchanged."""
     out = Scratch("swapped", points.dtype, 2 * points.n)
     step = Step.over(

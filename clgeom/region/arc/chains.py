@@ -13,12 +13,14 @@ import collections
 import threading
 import weakref
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from clgeom.core.device import Session
 from clgeom.core.launch import Result, flush, run
-from clgeom.region.arc.outline_plans import Output, emit_plan, outline_plan
+from clgeom.core.plan import Plan
+from clgeom.region.arc.outline_plans import OutlineOptions, Output, emit_plan, outline_plan
 
 KERNELS = ("auto", "naive", "local")
 CUTS = ("count", "width")
@@ -46,7 +48,7 @@ class Chains:
         Number of segments that hold candidates.
     """
 
-    def __init__(self, outline: Outline, regions: int):
+    def __init__(self, outline: Outline, regions: int) -> None:
         self._outline, self._regions = outline, regions
 
     def __len__(self) -> int:
@@ -72,7 +74,7 @@ class Chains:
     def effective(self) -> np.ndarray:
         return self._outline.effective
 
-    def __getitem__(self, region) -> tuple[np.ndarray, np.ndarray]:
+    def __getitem__(self, region: int) -> tuple[np.ndarray, np.ndarray]:
         """The lower and the upper chain of one region."""
         if not -len(self) <= region < len(self):
             raise IndexError(region)
@@ -86,7 +88,14 @@ class Chains:
         return f"Chains({len(self)} regions: {len(self.lower)} lower and {len(self.upper)} upper vertices)"
 
 
-def chains_of(session, options, *, planned=None, later=False, **buffers) -> Chains:
+def chains_of(
+    session: Session,
+    options: OutlineOptions,
+    *,
+    planned: tuple[Plan, Output] | None = None,
+    later: bool = False,
+    **buffers: Any,
+) -> Chains:
     """Chains of the regions that an OutlineOptions describes; the parameters are those of `outline_of`."""
     outline = outline_of(session, options, planned=planned, later=later, **buffers)
     if not later:
@@ -97,14 +106,14 @@ def chains_of(session, options, *, planned=None, later=False, **buffers) -> Chai
 class Outline:
     """Chains that may still be on the device, or not computed yet. What is asked for first waits for them."""
 
-    def __init__(self, made: _Made):
+    def __init__(self, made: _Made) -> None:
         self._made, self._facts, self._rows, self._lock = made, None, None, threading.Lock()
 
-    def __getstate__(self):  # memory of a device stays in its process
+    def __getstate__(self) -> tuple[Any, ...]:  # memory of a device stays in its process
         self.vertices()
         return self._facts, self._rows
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
         self._made, self._lock = None, threading.Lock()
         self._facts, self._rows = state
 
@@ -170,14 +179,14 @@ class _Made:
     out: Output
     found: Result
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.found.drop_others(self.out.names)
 
     @property
     def nbytes(self) -> int:
         return self.found.nbytes
 
-    def head(self):
+    def head(self) -> tuple[_Facts, np.ndarray | None]:
         """The facts; and the vertices if they could be read in the same copy, else None."""
         out, point = self.out, 2 * self.out.dtype.itemsize
         most = AT_ONCE_OF_CPU if self.session.profile.is_cpu else AT_ONCE
@@ -197,14 +206,21 @@ class _Made:
         self.found.drop_others([self.out.memory.name])
         return facts, None
 
-    def rows(self, total):
+    def rows(self, total: int) -> np.ndarray:
         """The vertices."""
         memory, point = self.out.memory, 2 * self.out.dtype.itemsize
         raw = self.found.read(memory, total * point, self.out.head * point)
         return raw.view(self.out.dtype).reshape(-1, 2)
 
 
-def outline_of(session, options, *, planned=None, later=False, **buffers) -> Outline:
+def outline_of(
+    session: Session,
+    options: OutlineOptions,
+    *,
+    planned: tuple[Plan, Output] | None = None,
+    later: bool = False,
+    **buffers: Any,
+) -> Outline:
     """Run the plan of `outline_plan`.
 
     With `options.check`, `Outline.disordered` says whether a candidate is not finite or out of order.
@@ -236,7 +252,7 @@ def outline_of(session, options, *, planned=None, later=False, **buffers) -> Out
 class Unread:
     """Outlines that nobody has asked for yet. If they have more than `most` bytes, the oldest is read."""
 
-    def __init__(self, most: int):
+    def __init__(self, most: int) -> None:
         self.most, self.nbytes, self.lock = most, 0, threading.Lock()
         self.waiting: collections.deque = collections.deque()
 
@@ -259,6 +275,6 @@ class Unread:
                 one.vertices()
 
 
-def _cached_plan(session, options):
+def _cached_plan(session: Session, options: OutlineOptions) -> tuple[Plan, Output]:
     """The plan for these options, cached: building one takes as long as a device needs for a million points."""
     return session.cached(("outline plan", options), lambda: outline_plan(session, options), most=PLANS, policies=True)

@@ -11,6 +11,7 @@ The cuts of equal numbers are order statistics of x. Each pass divides the range
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from clgeom.arguments import wrong
+from clgeom.core.device import Session
 from clgeom.errors import DeviceLimit, InvalidInput, short
 from clgeom.hull.batch.hulls import convex_hulls_by_label
 from clgeom.hull.pieces import PointStream
@@ -35,7 +37,7 @@ LEAST_KEYS = 1 << 10
 BOUNDS = "(xmin, ymin, xmax, ymax), finite, with xmin <= xmax and ymin <= ymax"
 
 
-def checked_bounds(bounds, cuts, *, caller) -> tuple[float, ...] | None:
+def checked_bounds(bounds: Any, cuts: str, *, caller: str) -> tuple[float, ...] | None:
     """The `bounds` parameter as four floats."""
     if bounds is None:
         return None
@@ -63,7 +65,7 @@ class Passes:
     crs: Any = None
     dtype: np.dtype | None = None
 
-    def pieces(self):
+    def pieces(self) -> Iterator[Any]:
         """Yield the rows of each piece, with the number of the first."""
         stream, kept, total = PointStream(self.chunks, self.caller, self.nonfinite, self.meter, finite=True), 0, 0
         pieces = stream.pieces()
@@ -85,7 +87,7 @@ class Passes:
         if self.dtype is None:  # known from the first point otherwise, where bounds are given
             self.dtype = stream.dtype
 
-    def facts(self):
+    def facts(self) -> tuple[int, Any, Any]:
         """One reading: the number of points that stay, and their least and greatest coordinates."""
         kept, low, high = 0, None, None
         for piece in self.pieces():
@@ -96,7 +98,15 @@ class Passes:
         return kept, low, high
 
 
-def outlines_of_chunks(passes, segments, cuts, axes, bounds, options, session) -> list[Outline] | None:
+def outlines_of_chunks(
+    passes: Passes,
+    segments: int,
+    cuts: str,
+    axes: str,
+    bounds: tuple[float, ...] | None,
+    options: dict[str, Any],
+    session: Session,
+) -> list[Outline] | None:
     """The outline along each axis; None if there are no points.
 
     Parameters
@@ -127,7 +137,7 @@ def outlines_of_chunks(passes, segments, cuts, axes, bounds, options, session) -
             for column in columns:
                 where[column] = widths(low[column], high[column], segments, passes.dtype)
 
-    def labelled():
+    def labelled() -> Iterator[tuple[np.ndarray, np.ndarray]]:
         for piece in passes.pieces():
             rows = piece.rows
             if bounds is not None:
@@ -155,7 +165,15 @@ def outlines_of_chunks(passes, segments, cuts, axes, bounds, options, session) -
     ]
 
 
-def _outline(session, corners, owners, segments, dtype, options, caller):
+def _outline(
+    session: Session,
+    corners: np.ndarray,
+    owners: np.ndarray,
+    segments: int,
+    dtype: np.dtype[Any],
+    options: dict[str, Any],
+    caller: str,
+) -> Outline:
     """The outline of the vertices of segments' hulls, in the type of all points."""
     order = np.lexsort((corners[:, 1], corners[:, 0]))
     corners = to_device(session, np.ascontiguousarray(corners[order], dtype), caller=caller)
@@ -173,25 +191,25 @@ def _outline(session, corners, owners, segments, dtype, options, caller):
 # Cuts at equal widths -------------------------------------------------------------------------------------------
 
 
-def widths(low, high, segments, dtype) -> np.ndarray:
+def widths(low: Any, high: Any, segments: int, dtype: Any) -> np.ndarray:
     """The least coordinate of each segment but the first, as arc_cuts has it for points from `low` to `high`."""
     dtype = np.dtype(dtype)
     order = KeyOrder(dtype)
     low, high = dtype.type(low), dtype.type(high)
     if dtype.kind == "i":
 
-        def distance(x):
+        def distance(x: Any) -> int | Fraction:
             return int(x) - int(low)
     else:
         scale = dtype.type(0.25 if max(abs(low), abs(high)) > 1 else 1)  # where differences overflow
 
-        def distance(x):
+        def distance(x: Any) -> int | Fraction:
             return Fraction(float(x * scale - low * scale))
 
     width, found = distance(high), []
     first, last = (int(order.digits(np.array([x]))[0]) for x in (low, high))
 
-    def reaches(digit, k):
+    def reaches(digit: int, k: int) -> bool:
         return distance(order.keys_of_digits(np.array([digit], order.storage))[0]) * segments >= k * width
 
     for k in range(1, segments):
@@ -218,7 +236,7 @@ def widths(low, high, segments, dtype) -> np.ndarray:
     return order.keys_of_digits(np.array(found, order.storage))
 
 
-def _within(bounds, column, dtype):
+def _within(bounds: tuple[float, ...], column: int, dtype: np.dtype[Any]) -> tuple[Any, Any]:
     """The bounds along an axis in the type of the points, outward."""
     low, high = bounds[column], bounds[column + 2]
     if dtype.kind == "i":
@@ -229,7 +247,7 @@ def _within(bounds, column, dtype):
     return least, np.nextafter(most, dtype.type(np.inf)) if float(most) < high else most
 
 
-def _check_bounds(piece, bounds, passes):
+def _check_bounds(piece: Any, bounds: tuple[float, ...], passes: Passes) -> None:
     """Refuse points outside of the bounds, and points of several types in one pass."""
     rows = piece.rows
     if passes.dtype is not None and passes.dtype != rows.dtype:
@@ -253,14 +271,14 @@ def _check_bounds(piece, bounds, passes):
 # Cuts at equal numbers of points --------------------------------------------------------------------------------
 
 
-def order_statistics(passes, column, low, high, ranks) -> np.ndarray:
+def order_statistics(passes: Passes, column: int, low: Any, high: Any, ranks: list[int]) -> np.ndarray:
     """The coordinates of these ranks (from 0, ascending) among those of all points along an axis."""
     order = KeyOrder(passes.dtype)
     first, last = (int(order.digits(np.array([x], passes.dtype))[0]) for x in (low, high))
     ranks = np.array(ranks, np.int64)
     most_keys = max(passes.chunks.max_bytes // BYTES_PER_KEY, LEAST_KEYS)
 
-    def keys():
+    def keys() -> Iterator[np.ndarray]:
         for piece in passes.pieces():
             along = np.ascontiguousarray(piece.rows[:, column], passes.dtype)
             yield order.digits(along).astype(np.uint64) - np.uint64(first)
@@ -290,7 +308,7 @@ def order_statistics(passes, column, low, high, ranks) -> np.ndarray:
     return order.keys_of_digits((found + np.uint64(first)).astype(order.storage))
 
 
-def _in_ranges(keys, begins, bits, *, mask=False):
+def _in_ranges(keys: np.ndarray, begins: np.ndarray, bits: int, *, mask: bool = False) -> Any:
     """The range of each key that is in one, and its place there; or a mask of these keys."""
     which = np.searchsorted(begins, keys, side="right") - 1 if len(begins) > 1 else np.zeros(len(keys), np.int64)
     offsets = keys - begins[np.maximum(which, 0)]

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from clgeom.core.plan import Plan, Scratch, Step
-from clgeom.core.policies import ceil_div, within_limits
+from clgeom.core.device import Session
+from clgeom.core.plan import Argument, Plan, Scratch, Step
+from clgeom.core.policies import Policy, ceil_div, within_limits
+from clgeom.core.profile import DeviceProfile
 from clgeom.core.tuning import select, select_fitting
 from clgeom.errors import DeviceLimit
 from clgeom.hull.predicates import predicate_parameters
@@ -108,7 +111,7 @@ class OutlineOptions:
     cut: str | None = None
 
 
-def outline_plan(session, options):
+def outline_plan(session: Session, options: OutlineOptions) -> tuple[Plan, Output]:
     """Plan from candidates to vertices, and its Output."""
     device, dtype, count, starts = session.profile, options.dtype, options.count, options.starts
     lower, upper, segments, regions = options.lower, options.upper, options.segments, options.regions
@@ -128,7 +131,7 @@ def outline_plan(session, options):
     counts = Scratch("outline_counts", np.uint32, 3 * all_segments + 1)
     offsets = Scratch("outline_offsets", np.uint32, 3 * all_segments + 1)
 
-    def step(name, items, args, params, moved):
+    def step(name: str, items: int, args: tuple[Argument, ...], params: dict[str, Any], moved: int) -> Step:
         policy, groups = _shape(device, f"region/arc/{name}", dtype, items)
         return Step(f"region/arc/{name}", policy, args, groups, params, bytes_moved=moved)
 
@@ -192,7 +195,7 @@ def outline_plan(session, options):
     return begin + hulls + scanning + out.emission, out
 
 
-def emit_plan(device, out, room) -> Output:
+def emit_plan(device: DeviceProfile, out: Output, room: int) -> Output:
     """The Output with the last launch, which has room for `room` vertices."""
     memory = Scratch("outline_memory", np.uint8, (out.head + room) * 2 * out.dtype.itemsize)
     args = (*out.args, memory, np.uint32(out.head), np.uint32(room), memory)
@@ -232,7 +235,16 @@ class Memory:
     pending: Scratch
 
 
-def _fused_plan(device, candidates, segments, flag, params, join, head, room):
+def _fused_plan(
+    device: DeviceProfile,
+    candidates: Candidates,
+    segments: int,
+    flag: Scratch,
+    params: dict[str, Any],
+    join: str,
+    head: int,
+    room: int,
+) -> tuple[Plan, Output] | None:
     """Plan with one kernel from candidates of one region to staged vertices, and its Output; None if not possible."""
     longest = ceil_div(candidates.m, segments)
     if longest > SHORT or 2 * candidates.m * candidates.point_bytes > device.max_alloc_bytes:
@@ -262,7 +274,7 @@ def _fused_plan(device, candidates, segments, flag, params, join, head, room):
     chunks = ceil_div(tiles, scan.wg_size)
     sums = Scratch("outline_sums", np.uint32, 3 * chunks)
 
-    def outlines(exact, alone):
+    def outlines(exact: bool, alone: bool) -> Step:
         span = min(max(tiles // (WAVES * device.compute_units), 1), SPAN) if exact and not alone else 1
         args = (
             candidates.lower,
@@ -315,7 +327,16 @@ def _fused_plan(device, candidates, segments, flag, params, join, head, room):
     return plan + out.emission, out
 
 
-def _hulls_plan(device, candidates, segments, of_region, memory, params, check, kernel):
+def _hulls_plan(
+    device: DeviceProfile,
+    candidates: Candidates,
+    segments: int,
+    of_region: int,
+    memory: Memory,
+    params: dict[str, Any],
+    check: bool,
+    kernel: str,
+) -> Plan:
     """Plan of hulls and tangents: a work-item per segment, in global or local memory, or a work-group per block."""
     number, each, m = np.uint32(segments), np.uint32(of_region), np.uint32(candidates.m)
     moved = candidates.m * ((1 if candidates.shared else 2) * candidates.point_bytes + 8) + 16 * segments
@@ -327,7 +348,7 @@ def _hulls_plan(device, candidates, segments, of_region, memory, params, check, 
     sides, hulls_of = (candidates.lower, candidates.upper), (memory.corners, memory.ranges, memory.links)
     segment_args = (*sides, m, memory.cut, number, each, *hulls_of)
 
-    def tangents(own=0, fit=0):
+    def tangents(own: int = 0, fit: int = 0) -> Plan:
         policy, groups = _shape(device, "region/arc/arc_tangents", candidates.dtype, 2 * segments)
         groups = min(groups, BUSY * device.compute_units) if own else groups  # few are left
         args = (*segment_args, np.uint32(own), np.uint32(fit), memory.pending)
@@ -362,7 +383,9 @@ def _hulls_plan(device, candidates, segments, of_region, memory, params, check, 
     return Plan(hulls) + tangents(own, policy.tile if policy.wg_size > 1 else 0)
 
 
-def _blocks_plan(device, candidates, segments, memory, params):
+def _blocks_plan(
+    device: DeviceProfile, candidates: Candidates, segments: int, memory: Memory, params: dict[str, Any]
+) -> Plan:
     """Plan of the hulls of long segments: the hulls of their blocks, merged if a segment has several blocks."""
     cut, corners, ranges, flag = memory.cut, memory.corners, memory.ranges, memory.flag
     points, m = candidates.lower, np.uint32(candidates.m)
@@ -415,7 +438,7 @@ def _blocks_plan(device, candidates, segments, memory, params):
     return Plan(*steps, join)
 
 
-def _blocks_memory(shape, dtype) -> int:
+def _blocks_memory(shape: Policy, dtype: np.dtype[Any]) -> int:
     """Bytes of local memory of arc_hulls_blocks: heights of runs and of work-items, with gaps, and two numbers each."""
     if shape.variant == "serial":
         return 0
@@ -424,6 +447,6 @@ def _blocks_memory(shape, dtype) -> int:
     return heights * (8 if dtype == np.float32 else 16) + 8 * shape.wg_size + 64
 
 
-def _shape(device, kernel, dtype, n):
+def _shape(device: DeviceProfile, kernel: str, dtype: np.dtype[Any], n: int) -> tuple[Policy, int]:
     policy = select(device, kernel, dtype, n)
     return policy, policy.groups(ceil_div(n, policy.tile), device.compute_units)

@@ -171,7 +171,7 @@ class Region(PointRegion):
         region._fetch, region._sizes, region._dtype = fetch, sizes, np.dtype(dtype)
         return region
 
-    def _both(self):
+    def _both(self) -> tuple[Any, Any]:
         if self._chains[0] is None:
             self._chains = self._fetch()
         return self._chains
@@ -182,7 +182,7 @@ class Region(PointRegion):
         return self._dtype if self._chains[0] is None else self._chains[0].dtype
 
     @property
-    def _along(self):
+    def _along(self) -> tuple[Any, Any]:
         """The chains as they were computed: monotone along their first coordinate."""
         return self._both()
 
@@ -196,7 +196,7 @@ class Region(PointRegion):
         """The upper chain, from left to right (axis="y": the right one, from bottom to top); shape (u, 2)."""
         return self._turned(self._both()[1])
 
-    def _turned(self, points):
+    def _turned(self, points: Any) -> Any:
         return points if self.axis == "x" else points[..., ::-1]
 
     def __len__(self) -> int:
@@ -401,7 +401,7 @@ class CrossRegion(PointRegion):
         return f"CrossRegion(x: {self.x!r}, y: {self.y!r})"
 
     @functools.cached_property
-    def _shape(self):
+    def _shape(self) -> Any:
         return self.x.to_shapely().intersection(self.y.to_shapely())
 
     def to_shapely(self) -> Any:
@@ -478,7 +478,7 @@ class CrossRegion(PointRegion):
         return require_shapely().geometry.mapping(self._shape)
 
 
-def _geometry(part):
+def _geometry(part: np.ndarray) -> dict[str, Any]:
     points = tuple(map(tuple, part.tolist()))
     if len(points) == 1:
         return {"type": "Point", "coordinates": points[0]}
@@ -487,12 +487,12 @@ def _geometry(part):
     return {"type": "Polygon", "coordinates": ((*points, points[0]),)}
 
 
-def _turned_round(ring):
+def _turned_round(ring: np.ndarray) -> np.ndarray:
     """A ring in the opposite orientation, from the same vertex."""
     return np.concatenate([ring[:1], ring[:0:-1]])
 
 
-def checked_tolerance(tolerance, *, caller):
+def checked_tolerance(tolerance: Any, *, caller: str) -> Any:
     if not (is_number(tolerance) and tolerance >= 0):
         raise wrong("tolerance", caller, "a number of at least 0", short(tolerance))
     return tolerance

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from clgeom.arguments import wrong
 from clgeom.core.host_floats import keeps_subnormals
@@ -58,10 +60,10 @@ class Nested:
         return self.shape.area
 
     @property
-    def crs(self):
+    def crs(self) -> Any:
         return self.grid.crs
 
-    def to_shapely(self):
+    def to_shapely(self) -> Any:
         """The shape as a Shapely geometry, as `CoverageRegion.to_shapely` returns it."""
         return self.shape
 
@@ -71,7 +73,7 @@ class Nested:
 
 
 @keeps_subnormals
-def nested(regions, *, bands=False) -> list[Nested]:
+def nested(regions: Iterable[Any], *, bands: bool = False) -> list[Nested]:
     """The shapes of all levels of each map, each inside the one before.
 
     The cells of a higher level are cells of the lower one, but its regions may reach beyond the lower regions, since
@@ -131,7 +133,7 @@ def nested(regions, *, bands=False) -> list[Nested]:
     return found
 
 
-def _polygons_of(shape, shapely):
+def _polygons_of(shape: Any, shapely: Any) -> Any:
     """The polygons of a geometry, without the lines and points where shapes only touch."""
     parts = [part for part in getattr(shape, "geoms", [shape]) if part.geom_type == "Polygon" and part.area > 0]
     return parts[0] if len(parts) == 1 else shapely.geometry.MultiPolygon(parts)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from clgeom.geo.geodesy import Earth, as_crs, is_plain_geographic, plain_area
+from clgeom.region.coverage.grid import Grid
 
 #: Nodes along each axis between which the area of a cell is interpolated.
 NODES = 33
 
 
-def cells_area(mask, grid, *, caller="cells_area") -> float:
+def cells_area(mask: np.ndarray, grid: Grid, *, caller: str = "cells_area") -> float:
     """The area of the cells of a mask on the ellipsoid, in m2.
 
     Parameters
@@ -49,12 +50,12 @@ def cells_area(mask, grid, *, caller="cells_area") -> float:
     return float((weights.ravel() * areas).sum())
 
 
-def _cell(grid, column, row):
+def _cell(grid: Grid, column: float, row: float) -> np.ndarray:
     """The corners of a cell; column and row may be fractions."""
     return grid.to_map([(column, row), (column + 1, row), (column + 1, row + 1), (column, row + 1)])
 
 
-def _interpolation(count):
+def _interpolation(count: int) -> tuple[np.ndarray, np.ndarray]:
     """Weights of interpolation, shape (count, nodes), and the positions of the nodes among `count` cells."""
     nodes = min(NODES, count)
     at = (count - 1) / 2 * (1 - np.cos(np.pi * (np.arange(nodes) + 0.5) / nodes))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.intake.typing import FloatLike
 from clgeom.region.coverage.measures import as_cells, hull_of, measure
 from clgeom.region.coverage.outlines import mask_polygons
 from clgeom.region.coverage.rasters import covered_mask, known_values
@@ -14,7 +17,9 @@ from clgeom.region.coverage.regions import raster_regions
 COMPARED = (8, 32, 128)
 
 
-def comparison(raster, level, *, direction=">=", segments=COMPARED, device=None):
+def comparison(
+    raster: Any, level: FloatLike, *, direction: str = ">=", segments: tuple[int, ...] = COMPARED, device: Any = None
+) -> tuple[np.ndarray, np.ndarray, list[tuple[str, list[Any]]]]:
     """Return the covered cells of a map, and shapes over them: their convex hull, and regions of rising resolution.
 
     Returns

@@ -56,7 +56,7 @@ def trace(mask: np.ndarray) -> list[np.ndarray]:
     return rings
 
 
-def _simple(ring, corners):
+def _simple(ring: list[int], corners: np.ndarray) -> list[list[int]]:
     """The simple rings of a ring of corner numbers, which is split where it passes one position twice."""
     positions = list(map(tuple, corners[ring].tolist()))
     if len(set(positions)) == len(positions):
@@ -80,7 +80,7 @@ def twice_area(ring: np.ndarray) -> int:
     return int((x * np.roll(y, -1) - np.roll(x, -1) * y).sum())
 
 
-def trace_runs(column, top, bottom) -> list[np.ndarray]:
+def trace_runs(column: np.ndarray, top: np.ndarray, bottom: np.ndarray) -> list[np.ndarray]:
     """`trace` of the cells in runs: rows `top` to `bottom` of each column."""
     first_column, first_row = int(column.min()), int(top.min())
     shape = int(bottom.max()) - first_row + 2, int(column.max()) - first_column + 1
@@ -91,7 +91,7 @@ def trace_runs(column, top, bottom) -> list[np.ndarray]:
     return [ring + (first_column, first_row) for ring in trace(mask)]
 
 
-def right_of(ring) -> tuple[int, int]:
+def right_of(ring: np.ndarray) -> tuple[int, int]:
     """Column and row of the unset cell to the right of the first edge of a ring."""
     along = np.sign(ring[1] - ring[0])
     return tuple(np.floor(ring[0] + 0.5 * along - 0.5 * np.array([-along[1], along[0]])).astype(int).tolist())

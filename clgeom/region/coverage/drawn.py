@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,6 +16,7 @@ from clgeom.intake.interop.strips import Strips
 from clgeom.intake.typing import FloatLike, NDArray
 from clgeom.markup import MOST_RINGS, MOST_ROWS, card, rings_svg, table
 from clgeom.region.coverage.files import OnMap
+from clgeom.region.coverage.grid import Grid
 from clgeom.region.coverage.rasters import known_values, level_index
 
 #: Most rows and columns of the image of a raster that is read by strips.
@@ -157,7 +158,15 @@ class MapRegions(OnMap, Sequence[Region]):
         save_html(self, path, raster=raster, unit=unit, title=title, sites=sites)
 
 
-def plot_regions(regions, ax=None, *, raster=None, unit=None, title=None, sites=None):
+def plot_regions(
+    regions: Any,
+    ax: Any = None,
+    *,
+    raster: Any = None,
+    unit: str | None = None,
+    title: str | None = None,
+    sites: Any = None,
+) -> Any:
     """Draw regions, and their raster if it is given, with Matplotlib.
 
     Parameters
@@ -187,7 +196,15 @@ def plot_regions(regions, ax=None, *, raster=None, unit=None, title=None, sites=
     return plot_coverage(outlines(regions, unit), ax, **image(raster), unit=unit, title=title, axes=axes, sites=sites)
 
 
-def save_html(regions, path, *, raster=None, unit=None, sites=None, **options) -> None:
+def save_html(
+    regions: Any,
+    path: str | PathLike[str],
+    *,
+    raster: Any = None,
+    unit: str | None = None,
+    sites: Any = None,
+    **options: Any,
+) -> None:
     """Write regions to an .html file as a map, with the raster below them if it is given.
 
     The parameters of `CoverageRegions.to_html`.
@@ -205,7 +222,7 @@ def save_html(regions, path, *, raster=None, unit=None, sites=None, **options) -
     save_page(regions, path, sites=getattr(raster, "sites", ()) if sites is None else sites, **options)
 
 
-def _placed(raster, grid):
+def _placed(raster: Any, grid: Grid | None) -> Any:
     """A raster with its values and place; an array has the cells of the regions."""
     if raster is None or (hasattr(raster, "values") and hasattr(raster, "transform")):
         return raster
@@ -222,7 +239,7 @@ def _placed(raster, grid):
     return SimpleNamespace(values=values, transform=grid.transform)
 
 
-def outlines(regions, unit=None) -> dict:
+def outlines(regions: Any, unit: str | None = None) -> dict:
     """Return a dictionary from the label of each level to the polygons of its regions, without empty regions.
 
     The levels come from the most demanding one on, so that a level has the same colour in all figures of a map.
@@ -236,7 +253,7 @@ def outlines(regions, unit=None) -> dict:
     return found
 
 
-def axes_of(grid) -> tuple[str, str]:
+def axes_of(grid: Grid) -> tuple[str, str]:
     """Return the names of the axes of a map, with their unit if its reference system is known."""
     from clgeom.geo.geodesy import axes_of_crs
 
@@ -245,7 +262,7 @@ def axes_of(grid) -> tuple[str, str]:
     return axes_of_crs(grid.crs)
 
 
-def image(raster) -> dict:
+def image(raster: Any) -> dict:
     """Return the values of a raster (NaN where unknown) and its transform, as keywords; an empty dict for None."""
     if raster is None:
         return {}
@@ -257,7 +274,7 @@ def image(raster) -> dict:
     return {"values": known_values(values, getattr(raster, "nodata", None)), "transform": transform}
 
 
-def regions_html(regions) -> str:
+def regions_html(regions: Any) -> str:
     """The ``_repr_html_`` of CoverageRegions or CoveragePolygons: of many regions the first."""
     grid, few = regions.grid, min(len(regions), MOST_RINGS)
     rows, columns = grid.shape
@@ -281,18 +298,18 @@ def regions_html(regions) -> str:
     return card(type(regions).__name__, facts, picture, table(headings, listed, count=len(regions)))
 
 
-def _hole_count(region):
+def _hole_count(region: Any) -> int:
     """The number of holes; those of a polygon along the cells are among its rings."""
     return len(region.holes) if hasattr(region, "holes") else len(region.rings) - 1
 
 
-def _holes_of(region):
+def _holes_of(region: Any) -> Iterable[Any]:
     if not hasattr(region, "hole_rings"):
         return ()
     return (region.grid.to_map(ring) for rings in region.hole_rings for ring in rings)
 
 
-def _polygons_of(geometry):
+def _polygons_of(geometry: dict[str, Any]) -> Any:
     """Return the polygons of a GeoJSON-like geometry: lists of closed rings."""
     if geometry["type"] == "Polygon":
         return [geometry["coordinates"]] if len(geometry["coordinates"]) else []

@@ -9,18 +9,24 @@ All data stay on the device.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from clgeom.core.launch import run
 from clgeom.core.plan import Plan, Scratch, Step
-from clgeom.core.policies import ceil_div
+from clgeom.core.policies import Policy, ceil_div
 from clgeom.core.tuning import select
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
-from clgeom.region.arc.chains import chains_of
-from clgeom.region.arc.outline_plans import OutlineOptions, outline_plan
+from clgeom.region.arc.chains import Chains, chains_of
+from clgeom.region.arc.outline_plans import OutlineOptions, Output, outline_plan
 from clgeom.region.coverage.masks import REAL, Masks, Segmentation
+from clgeom.region.coverage.rasters import Piece as RasterPiece
 from clgeom.region.coverage.result import Group
+
+if TYPE_CHECKING:
+    import pyopencl as cl
 
 #: Most pieces of a raster for which a plan is kept.
 FEW_PIECES = 4
@@ -46,7 +52,7 @@ def whole_regions(masks: Masks, segmentation: Segmentation) -> list[list[Group]]
     return groups
 
 
-def _lines(masks):
+def _lines(masks: Masks) -> dict[Scratch, cl.Buffer]:
     """The spans, ranks and starts of the grid lines of all masks, on the device: buffers by Scratch."""
     session, stack = masks.session, masks.stack
     pieces, nodata = list(masks.pieces(halo=0)), masks.compared.nodata_or_zero
@@ -64,7 +70,9 @@ def _lines(masks):
     return {memory: found[memory] for memory in made}
 
 
-def _lines_plan(masks, pieces, levels, *, kept):
+def _lines_plan(
+    masks: Masks, pieces: list[Piece], levels: list[Any], *, kept: bool
+) -> tuple[Plan, tuple[Scratch, ...]]:
     """The plan of `_lines`, and the Scratch memory with its results."""
     profile, regions, lines = masks.session.profile, len(masks), masks.stack.columns + 1
     read, extents, bands = _extents_plan(masks, pieces, levels)
@@ -92,7 +100,7 @@ def _lines_plan(masks, pieces, levels, *, kept):
     return plan.kept(memory=True) if kept else plan, (spans, ranks, starts)
 
 
-def _chains(masks: Masks, lines, segments, cuts):
+def _chains(masks: Masks, lines: dict[Scratch, cl.Buffer], segments: int, cuts: str) -> Chains:
     """The chains of all masks with so many segments."""
     session, regions, width = masks.session, len(masks), masks.stack.columns + 1
     lower = Scratch("coverage_lower", REAL, 2 * regions * width)
@@ -100,7 +108,7 @@ def _chains(masks: Masks, lines, segments, cuts):
     starts = tuple(lines)[-1]
     options = OutlineOptions(REAL, regions * width, lower, upper, segments, starts, regions, cuts)
 
-    def planned():
+    def planned() -> tuple[Plan, Output]:
         candidates = Step.over(
             session.profile,
             "region/coverage/coverage_candidates",
@@ -122,7 +130,7 @@ def _chains(masks: Masks, lines, segments, cuts):
     )
 
 
-def _extents_plan(masks, pieces, launches):
+def _extents_plan(masks: Masks, pieces: list[Piece], launches: list[Any]) -> tuple[Plan, Scratch, int]:
     """A launch for every piece of the raster and few levels; what they write, and in how many bands of rows."""
     stack, levels, profile = masks.stack, masks.compared, masks.session.profile
     kernel = "region/coverage/coverage_extents"
@@ -149,7 +157,9 @@ def _extents_plan(masks, pieces, launches):
     return Plan(*steps), extents, bands
 
 
-def _placed(pieces, rows, policy, strips, units):
+def _placed(
+    pieces: list[Piece], rows: int, policy: Policy, strips: int, units: int
+) -> tuple[list[tuple[RasterPiece, int, int]], int]:
     """(piece, number of its bands, its first band) of every piece, and the number of bands of a map.
 
     A piece is either several whole maps, with the same number of bands each, or rows of one map. The bands of pieces of

@@ -86,7 +86,7 @@ class Grid:
         return bool(np.abs(self.to_cells(there) - corners).max() <= APART)
 
 
-def as_grid(transform, crs, shape, *, caller, unit=None) -> Grid:
+def as_grid(transform: Any, crs: Any, shape: tuple[int, ...], *, caller: str, unit: str | None = None) -> Grid:
     """The `transform` and `crs` parameters of a public function, and the unit of the values.
 
     A system without a transform is refused: columns and rows are nowhere on the earth.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -74,7 +75,7 @@ class Metrics:
 
 
 @keeps_subnormals
-def measure(region, mask, *, hausdorff=True, polygons=None) -> Metrics:
+def measure(region: Any, mask: Any, *, hausdorff: bool = True, polygons: Any = None) -> Metrics:
     """Compare a region with the cells that it should cover.
 
     Parameters
@@ -134,7 +135,7 @@ def measure(region, mask, *, hausdorff=True, polygons=None) -> Metrics:
     )
 
 
-def _check_grids(region, shape):
+def _check_grids(region: Any, shape: Any) -> None:
     """Refuse regions of rasters of another shape than the mask's."""
     if isinstance(region, (CoverageRegion, CoveragePolygon, CoveragePolygons, Nested)):
         if tuple(region.grid.shape) != shape:
@@ -144,7 +145,7 @@ def _check_grids(region, shape):
             _check_grids(one, shape)
 
 
-def _farthest(shape, other, shapely) -> float:
+def _farthest(shape: Any, other: Any, shapely: Any) -> float:
     """Largest distance from a vertex of one boundary to the other boundary, found in a tree of its edges."""
     edges = []
     for ring in shapely.get_rings(shapely.get_parts(other)):
@@ -155,18 +156,18 @@ def _farthest(shape, other, shapely) -> float:
     return float(tree.query_nearest(vertices, return_distance=True, all_matches=False)[1].max())
 
 
-def _share(part, whole):
+def _share(part: float, whole: float) -> float:
     """part / whole; what is superfluous to nothing is infinitely much."""
     return part / whole if whole else float("inf") if part else 0.0
 
 
-def _rings(shape) -> int:
+def _rings(shape: Any) -> int:
     """How many rings a geometry has; each repeats its first vertex."""
     parts = [part for part in getattr(shape, "geoms", [shape]) if part.geom_type == "Polygon"]
     return sum(1 + len(part.interiors) for part in parts if not part.is_empty)
 
 
-def as_cells(region):
+def as_cells(region: Any) -> Any:
     """A region, or several, as one Shapely geometry in columns and rows."""
     shapely = require_shapely()
     if isinstance(region, (CoverageRegion, CoveragePolygon)):
@@ -184,7 +185,7 @@ def as_cells(region):
     return shapely.union_all([as_cells(one) for one in region])
 
 
-def hull_of(mask):
+def hull_of(mask: Any) -> Any:
     """The convex hull of a mask's cells as a Shapely geometry in columns and rows: what regions are compared with."""
     from clgeom.hull.convex import convex_hull
 

@@ -11,12 +11,13 @@ import functools
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from clgeom.arguments import boolean, integer, real, wrong
 from clgeom.core.call import Call
+from clgeom.core.device import Session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import DeviceLimit, InvalidInput, is_number, short
 from clgeom.intake.dispatch import dispatch
@@ -122,7 +123,9 @@ def raster_outlines(
     return outlined(raster, levels, goal, direction=direction, device=device, profile=profile, caller="raster_outlines")
 
 
-def checked_goal(vertices, part_vertices, tolerance, iou, apart=False, *, caller) -> Goal:
+def checked_goal(
+    vertices: Any, part_vertices: Any, tolerance: Any, iou: Any, apart: bool = False, *, caller: str
+) -> Goal:
     """The budgets of a simplification, with the tolerance in the map's unit; see `in_cells`."""
     counts = [
         None if count is None else min(integer(count, name, caller=caller), ANY_NUMBER)
@@ -145,7 +148,9 @@ def in_cells(goal: Goal, grid: Grid) -> Goal:
     return replace(goal, tolerance=goal.tolerance / float(np.linalg.norm(np.array([[a, b], [d, e]]), 2)))
 
 
-def outlined(raster, levels, goal, *, direction, device, profile, caller) -> CoveragePolygons:
+def outlined(
+    raster: Any, levels: Any, goal: Goal, *, direction: str, device: Any, profile: bool, caller: str
+) -> CoveragePolygons:
     """The polygons of `raster_outlines` for a checked goal."""
     call = Call(caller, profile=profile)
     cells = covered_cells(call, raster, levels, direction, device, whole=goal.apart)
@@ -171,7 +176,7 @@ class OutlineWork(MaskWork):
         super().__init__(call, cells.masks, functools.partial(outlines_on_host, goal=goal), cells=most)
         self.goal, self.array = goal, cells.values if cells.is_on_device else None
 
-    def at_once(self, session):
+    def at_once(self, session: Session) -> Any:
         if self.array is None:
             return _joined(super().at_once(session))
         batches: list[Emitted] = []
@@ -180,11 +185,11 @@ class OutlineWork(MaskWork):
         arrays = arrays_of(session, batches, self.array.queue or session.queue, on_device=True)
         return arrays, sum(batch.exact_corners for batch in batches)
 
-    def join(self, session, results):
+    def join(self, session: Session, results: list[Any]) -> Any:
         return _joined(super().join(session, results))
 
 
-def _joined(pieces):
+def _joined(pieces: list[Any]) -> tuple[dict[str, np.ndarray], int]:
     """The arrays of several batches on the host, and their number of exact corners."""
     arrays, exact = zip(*pieces)
     return arrays[0] if len(arrays) == 1 else joined(arrays), sum(exact)
@@ -199,7 +204,7 @@ def outlines_on_host(masks: Masks, goal: Goal, runs: np.ndarray | None = None) -
     return arrays_of(masks.session, batches, on_device=False), sum(batch.exact_corners for batch in batches)
 
 
-def _emitted(masks, goal, before, runs=None):
+def _emitted(masks: Masks, goal: Goal, before: list[Emitted], runs: np.ndarray | None = None) -> list[Emitted]:
     """The polygons of some masks, that follow others, in a list; of halves of the maps if memory is short."""
     made, pending, is_simplified = [], [masks], goal not in (Goal(), Goal(apart=True))
     while pending:
@@ -218,7 +223,7 @@ def _emitted(masks, goal, before, runs=None):
     return made
 
 
-def _check_apart(cells: CoveredCells, caller):
+def _check_apart(cells: CoveredCells, caller: str) -> None:
     """Refuse maps that share covered cells."""
     stack, levels = cells.stacks[0], cells.levels
     if stack.array is None and len(cells.stacks) > 1:
@@ -236,7 +241,7 @@ def _check_apart(cells: CoveredCells, caller):
             seen |= mask
 
 
-def mask_polygons(mask: np.ndarray, *, device=None):
+def mask_polygons(mask: np.ndarray, *, device: Any = None) -> Any:
     """The cells of a mask that are set as a valid Shapely MultiPolygon, in columns and rows."""
     shapely = require_shapely()
     if not mask.any():

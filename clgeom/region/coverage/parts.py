@@ -6,6 +6,7 @@ region -> its holes, and the corners on each of its grid lines -> chains, with r
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,7 +61,7 @@ def regions_of(
     return found
 
 
-def _owners(masks, runs: Runs, parts):
+def _owners(masks: Masks, runs: Runs, parts: bool) -> tuple[np.ndarray, np.ndarray]:
     """The region of every run, and the mask of every region. The parts of a mask are ordered from left to right."""
     if not parts:
         return runs.mask, np.arange(len(masks))
@@ -68,7 +69,7 @@ def _owners(masks, runs: Runs, parts):
     return owner, runs.mask[first]
 
 
-def _across(masks: Masks, there: Runs, runs: Runs, owner, parts):
+def _across(masks: Masks, there: Runs, runs: Runs, owner: np.ndarray, parts: bool) -> tuple[np.ndarray, Lines]:
     """For each region its number along the other axis, and the grid lines of the regions there."""
     owner_there, mask_there = _owners(masks, there, parts)
     number = np.arange(len(mask_there))
@@ -91,7 +92,7 @@ class Lines:
     starts: np.ndarray
 
 
-def lines_of(runs: Runs, owner, regions) -> Lines:
+def lines_of(runs: Runs, owner: np.ndarray, regions: int) -> Lines:
     """Highest and lowest corner on each grid line beside a region's columns. `owner` has the region of each run."""
     order = np.argsort(owner, kind="stable")  # by region, column, row
     region, column = owner[order], runs.column[order]
@@ -133,7 +134,7 @@ def outlines(session: Session, lines: Lines, most: int, cuts: str) -> list[tuple
     return made
 
 
-def _shares(session, chosen, sizes, segments):
+def _shares(session: Session, chosen: np.ndarray, sizes: np.ndarray, segments: int) -> Iterator[np.ndarray]:
     """Shares of the regions for one call of `chains_of` each, so that no buffer is larger than allowed."""
     if len(chosen) == 0:
         return
@@ -143,7 +144,7 @@ def _shares(session, chosen, sizes, segments):
     yield from np.split(chosen, np.flatnonzero(np.diff(share)) + 1)
 
 
-def _chains(session, lines, regions, segments, cuts):
+def _chains(session: Session, lines: Lines, regions: np.ndarray, segments: int, cuts: str) -> Chains:
     """The chains of some regions."""
     sizes = np.diff(lines.starts)[regions]
     starts = np.r_[0, np.cumsum(sizes)]

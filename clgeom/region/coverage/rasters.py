@@ -5,19 +5,23 @@ from __future__ import annotations
 import functools
 import math
 import numbers
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clgeom.arguments import held, one_of, unmasked, wrong
+from clgeom.core.device import Session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import read
+from clgeom.core.profile import DeviceProfile
 from clgeom.errors import DeviceLimit, InvalidInput, short
 from clgeom.intake.arrays import c_name, is_device_array, most_of_chunk, to_device
 from clgeom.intake.device_arrays import buffer_of, fetched, native_array
 from clgeom.intake.interop.objects import values_of
 from clgeom.intake.interop.strips import Strips
+from clgeom.intake.typing import FloatLike
 
 if TYPE_CHECKING:
     import pyopencl as cl
@@ -74,7 +78,7 @@ class Stack:
     def value(self) -> str:
         return c_name(self.dtype)
 
-    def map(self, number) -> np.ndarray:
+    def map(self, number: int) -> np.ndarray:
         """One of the maps on the host."""
         if self.array is not None:
             return self.array[number]
@@ -91,7 +95,7 @@ class Stack:
         turned = np.ascontiguousarray(array.swapaxes(1, 2))
         return Stack(self.session, self.caller, self.dtype, *turned.shape, turned)
 
-    def pieces(self, first_map, maps, *, halo):
+    def pieces(self, first_map: int, maps: int, *, halo: int) -> Iterator[Piece]:
         """Pieces of some of the maps, whole maps or whole rows of one map, none larger than allowed.
 
         With `halo` the buffer of a piece also has the rows above and below it.
@@ -123,7 +127,7 @@ class Stack:
         profile, size = self.session.profile, self.dtype.itemsize
         return min(profile.max_alloc_bytes // size, most_of_chunk(profile, size))
 
-    def _fitting_rows(self, halo):
+    def _fitting_rows(self, halo: int) -> int:
         """The most rows of a piece beside its halo."""
         rows, profile = self._most_cells // self.columns, self.session.profile
         if rows <= 2 * halo:
@@ -133,7 +137,7 @@ class Stack:
             )
         return rows - 2 * halo
 
-    def _read(self, halo):
+    def _read(self, halo: int) -> Iterator[Piece]:
         """The strips of a file as pieces."""
         height = min(self.strips.height, self._fitting_rows(halo))
         for first in range(0, self.rows, height):
@@ -148,7 +152,7 @@ class Stack:
         return to_device(self.session, np.ascontiguousarray(values).reshape(-1), caller=self.caller).chunks[0].buffer
 
 
-def as_stack(raster, session, *, caller) -> Stack:
+def as_stack(raster: Any, session: Session, *, caller: str) -> Stack:
     """The `raster` parameter of a public function as a Stack of one or more maps."""
     if isinstance(raster, Strips):
         return _as_strips(raster, session, caller)
@@ -160,7 +164,7 @@ def as_stack(raster, session, *, caller) -> Stack:
     return Stack(session, caller, array.dtype, *array.shape, array, integers=integers)
 
 
-def _as_strips(strips, session, caller):
+def _as_strips(strips: Strips, session: Session, caller: str) -> Stack:
     """A stack that is read by strips, of the type that the whole raster would have."""
     _check_shape(strips.shape, caller)
     integers = False
@@ -180,12 +184,12 @@ def _as_strips(strips, session, caller):
     return Stack(session, caller, dtype, 1, *strips.shape, None, strips=strips, integers=integers)
 
 
-def canonical_raster(raster, *, caller, name="raster") -> np.ndarray:
+def canonical_raster(raster: Any, *, caller: str, name: str = "raster") -> np.ndarray:
     """A native contiguous array (maps, rows, columns) of a type that kernels read; masked cells are NaN."""
     return canonical_cells(raster, caller=caller, name=name)[0]
 
 
-def canonical_cells(raster, *, caller, name="raster") -> tuple[np.ndarray, bool]:
+def canonical_cells(raster: Any, *, caller: str, name: str = "raster") -> tuple[np.ndarray, bool]:
     """`canonical_raster`, and whether the cells are integers, of which some may be masked."""
     try:
         if type(raster) is np.ndarray:
@@ -215,13 +219,13 @@ def canonical_cells(raster, *, caller, name="raster") -> tuple[np.ndarray, bool]
     return np.require(array.reshape((-1, *array.shape[-2:])), requirements=["C", "A"]), integers
 
 
-def _converted(array, dtype):
+def _converted(array: np.ndarray, dtype: Any) -> np.ndarray:
     """An array converted to another type, without a warning for signalling NaNs, which files may hold."""
     with np.errstate(invalid="ignore"):
         return array.astype(dtype, copy=False)
 
 
-def _adopted(session, raster, caller):
+def _adopted(session: Session, raster: Any, caller: str) -> Stack:
     _check_shape(raster.shape, caller)
     if raster.dtype.name not in THRESHOLDS:
         return as_stack(fetched(raster), session, caller=caller)
@@ -232,7 +236,7 @@ def _adopted(session, raster, caller):
     return Stack(session, caller, raster.dtype, maps, *raster.shape[-2:], None, buffer_of(raster))
 
 
-def _check_shape(shape, caller, name="raster"):
+def _check_shape(shape: tuple[int, ...], caller: str, name: str = "raster") -> None:
     if len(shape) not in (2, 3) or 0 in shape:
         raise wrong(name, caller, "shape (rows, columns) or (maps, rows, columns), none of them 0", shape, verb="have")
     if max(shape[-2:]) > LARGEST_SIDE:
@@ -240,7 +244,9 @@ def _check_shape(shape, caller, name="raster"):
 
 
 @keeps_subnormals
-def covered_mask(raster, level, *, direction=">=", nodata=None, caller="covered_mask") -> np.ndarray:
+def covered_mask(
+    raster: Any, level: FloatLike, *, direction: str = ">=", nodata: Any = None, caller: str = "covered_mask"
+) -> np.ndarray:
     """A mask of the cells that reach a level, by the same comparison as in the kernels.
 
     Parameters
@@ -270,7 +276,7 @@ def covered_mask(raster, level, *, direction=">=", nodata=None, caller="covered_
     return levels.mask(array, 0).reshape(np.shape(raster))
 
 
-def known_values(raster, nodata=None, *, caller="known_values", name="raster") -> np.ndarray:
+def known_values(raster: Any, nodata: Any = None, *, caller: str = "known_values", name: str = "raster") -> np.ndarray:
     """The values of a raster as float64, NaN where they are unknown."""
     array, integers = canonical_cells(raster, caller=caller, name=name)
     absent = as_levels(0, ">=", nodata, array.dtype, caller=caller, integers=integers).nodata
@@ -294,21 +300,21 @@ class Levels:
     by_bits: bool = False
 
     @property
-    def dtype(self):
+    def dtype(self) -> np.dtype[Any]:
         return self.thresholds.dtype
 
     @property
     def direction(self) -> str:
         return "<=" if self.below else ">="
 
-    def on(self, profile) -> Levels:
+    def on(self, profile: DeviceProfile) -> Levels:
         """The levels for kernels: by bits of floats if the device takes subnormal numbers for 0."""
         if profile.denormals or self.dtype.kind != "f":
             return self
         absent = None if self.nodata is None else ordered_bits(np.array(self.nodata, self.dtype))[()]
         return replace(self, thresholds=ordered_bits(self.thresholds), nodata=absent, by_bits=True)
 
-    def params(self, value) -> dict:
+    def params(self, value: str) -> dict:
         """Template parameters of the kernels that compare."""
         return {
             "value": BITS[value] if self.by_bits else value,
@@ -318,7 +324,7 @@ class Levels:
             "by_bits": self.by_bits,
         }
 
-    def mask(self, array, number) -> np.ndarray:
+    def mask(self, array: np.ndarray, number: int) -> np.ndarray:
         """The values of an array that reach a level, by its number."""
         values, threshold = _converted(array, self.dtype), self.thresholds[number]
         mask = values <= threshold if self.below else values >= threshold
@@ -326,7 +332,7 @@ class Levels:
             mask &= values != self.dtype.type(self.nodata)
         return mask
 
-    def classes(self, array) -> np.ndarray:
+    def classes(self, array: np.ndarray) -> np.ndarray:
         """A number for each value, which tells what levels it reaches: so many, of all as many as it misses if `below`.
 
         `of_classes` are the levels for these numbers.
@@ -344,18 +350,18 @@ class Levels:
         return replace(self, thresholds=ranks if self.below else ranks + 1, nodata=None)
 
     @property
-    def nodata_or_zero(self):
+    def nodata_or_zero(self) -> np.generic:
         return self.dtype.type(0 if self.nodata is None else self.nodata)
 
 
-def ordered_bits(values) -> np.ndarray:
+def ordered_bits(values: np.ndarray) -> np.ndarray:
     """Integers in the order of floats that are no NaN, from their bits, as kernels compute them; 0 and -0 are equal."""
     bits = values.view(np.int32 if values.dtype == np.float32 else np.int64)
     sizes = bits & np.iinfo(bits.dtype).max
     return np.where(bits < 0, -sizes, sizes)
 
 
-def level_index(level, given, *, caller) -> int:
+def level_index(level: Any, given: tuple[float, ...], *, caller: str) -> int:
     """The index of a level among those given."""
     number = level[()] if isinstance(level, np.ndarray) and level.ndim == 0 else level
     if not (isinstance(number, numbers.Real) and number in given):
@@ -363,7 +369,9 @@ def level_index(level, given, *, caller) -> int:
     return given.index(number)
 
 
-def as_levels(levels, direction, nodata, raster_type, *, caller, integers=False) -> Levels:
+def as_levels(
+    levels: Any, direction: str, nodata: Any, raster_type: np.dtype[Any], *, caller: str, integers: bool = False
+) -> Levels:
     """The `levels`, `direction` and `nodata` parameters of a public function.
 
     `integers` tells that cells of a type of floats are integers: see `canonical_cells`.
@@ -386,12 +394,16 @@ def as_levels(levels, direction, nodata, raster_type, *, caller, integers=False)
 
 
 @functools.lru_cache(maxsize=64)
-def _levels_again(given, direction, nodata, raster_type, caller, integers) -> Levels:
+def _levels_again(
+    given: tuple[float, ...], direction: str, nodata: Any, raster_type: np.dtype[Any], caller: str, integers: bool
+) -> Levels:
     """`_levels`, remembered: calls with the same levels often follow each other."""
     return _levels(np.array(given), direction, nodata, raster_type, caller, integers)
 
 
-def _levels(given, direction, nodata, raster_type, caller, integers) -> Levels:
+def _levels(
+    given: np.ndarray, direction: str, nodata: Any, raster_type: np.dtype[Any], caller: str, integers: bool
+) -> Levels:
     if not np.isfinite(given).all():
         bad = given[~np.isfinite(given)][0]
         raise wrong("levels", caller, "finite", bad)
@@ -414,7 +426,7 @@ def _levels(given, direction, nodata, raster_type, caller, integers) -> Levels:
     return Levels(tuple(given.tolist()), direction == "<=", thresholds, absent)
 
 
-def _nodata(nodata, raster_type, caller, integers):
+def _nodata(nodata: Any, raster_type: np.dtype[Any], caller: str, integers: bool) -> Any:
     if nodata is None:
         return None
     try:

@@ -295,7 +295,9 @@ def coverage_regions(
     return _regions(raster, levels, **own, holes=holes, **shared)
 
 
-def refuse_others(outline, segmentation, holes, budgets, *, caller):
+def refuse_others(
+    outline: str, segmentation: dict[str, Any], holes: Any, budgets: dict[str, Any], *, caller: str
+) -> None:
     """Refuse parameters that are for the other kind of outline."""
     if outline == "segments":
         given = [name for name, value in budgets.items() if value is not None and (name, value) != ("apart", False)]
@@ -315,7 +317,18 @@ def refuse_others(outline, segmentation, holes, budgets, *, caller):
 
 
 def _regions(
-    raster, levels, *, direction, segments, cuts, axis, parts, holes, device, profile, caller
+    raster: Any,
+    levels: Any,
+    *,
+    direction: str,
+    segments: Any,
+    cuts: str,
+    axis: str,
+    parts: Any,
+    holes: Any,
+    device: Any,
+    profile: bool,
+    caller: str,
 ) -> CoverageRegions | CoverageResolutions:
     """The result of `raster_regions` for parameters that are not checked."""
     single, resolutions = _resolutions(segments, caller)
@@ -348,7 +361,7 @@ def _regions(
     return found[0] if single else CoverageResolutions(found, resolutions, cells.stacks[0], cells.levels)
 
 
-def _resolutions(segments, caller):
+def _resolutions(segments: Any, caller: str) -> tuple[bool, tuple[int, ...]]:
     """Whether one number of segments is given, and the numbers."""
     if type(segments) is not int and (isinstance(segments, (list, tuple, range)) or np.ndim(segments) == 1):
         numbers = tuple(integer(number, "segments", caller=caller) for number in segments)
@@ -358,7 +371,7 @@ def _resolutions(segments, caller):
     return True, (integer(segments, "segments", caller=caller),)
 
 
-def checked_holes(holes, *, caller) -> float | None:
+def checked_holes(holes: Any, *, caller: str) -> float | None:
     """The `holes` parameter; None where holes stay covered."""
     if holes is None or holes is False:
         return None

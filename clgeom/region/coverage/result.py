@@ -208,7 +208,7 @@ class CoverageRegion(MapRegion):
         if not self:
             return shapely.geometry.Polygon()
 
-        def ring(corners):
+        def ring(corners: np.ndarray) -> Any:
             return corners if cells else self.grid.to_map(corners)
 
         pieces = [shapely.geometry.Polygon(piece) for piece in (self.outline.rings if cells else self.rings)]
@@ -228,7 +228,7 @@ class CoverageRegion(MapRegion):
         return self._geometry
 
     @functools.cached_property
-    def _geometry(self):
+    def _geometry(self) -> dict[str, Any]:
         if self.holes:
             return require_shapely().geometry.mapping(self.to_shapely())
         closed = [tuple(map(tuple, (*ring.tolist(), ring[0].tolist()))) for ring in self.rings]
@@ -301,19 +301,19 @@ class CoverageRegions(MapRegions[CoverageRegion]):
     # The order of the regions is found when it is first asked for.
 
     @functools.cached_property
-    def _order(self):
+    def _order(self) -> np.ndarray:
         """The places of the regions in the groups, one group after another."""
         return np.lexsort([self._of_groups(name) for name in ("parts", "levels", "maps")])
 
     @functools.cached_property
-    def _where(self):
+    def _where(self) -> np.ndarray:
         """The group of each region, and its number there."""
         sizes = np.array([len(group.maps) for group in self._groups], np.int64)
         firsts = np.cumsum(sizes) - sizes
         group = np.repeat(np.arange(len(sizes)), sizes)
         return np.stack([group, np.arange(len(group)) - firsts[group]])[:, self._order]
 
-    def _of_groups(self, name):
+    def _of_groups(self, name: str) -> np.ndarray:
         return np.concatenate([np.empty(0, np.int64), *(getattr(group, name) for group in self._groups)])
 
     @functools.cached_property
@@ -400,19 +400,19 @@ class CoverageRegions(MapRegions[CoverageRegion]):
         return shapes
 
 
-def _region_of(chains, number, axis="x"):
+def _region_of(chains: Chains, number: int, axis: str = "x") -> Region:
     lower, upper = (_straightened(chain) for chain in chains[number])
     return Region(lower, upper, segments=chains.effective[number], axis=axis)
 
 
-def _straightened(chain):
+def _straightened(chain: np.ndarray) -> np.ndarray:
     """A chain without the vertices on the line between their neighbours; many corners of cells are."""
     if len(chain) < 3:
         return chain
     return chain[np.r_[True, signs(chain[:-2], chain[1:-1], chain[2:], None) != 0, True]]
 
 
-def _areas(chains):
+def _areas(chains: Chains) -> np.ndarray:
     """The area between the chains of each region, as a sum of trapezoids."""
     under = []
     for points, offsets in ((chains.lower, chains.lower_offsets), (chains.upper, chains.upper_offsets)):

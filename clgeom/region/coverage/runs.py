@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,7 @@ class Runs:
         """Column and top of each run as one ascending number."""
         return self.column * self.rows + self.top
 
-    def holding(self, mask, column, row):
+    def holding(self, mask: Any, column: Any, row: Any) -> Any:
         """The numbers of the runs that hold these cells, which are in some; columns are those of a mask."""
         return np.searchsorted(self.keys, (mask * self.width + column) * self.rows + row, side="right") - 1
 

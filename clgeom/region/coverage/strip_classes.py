@@ -74,7 +74,7 @@ def classify_strips(
     return StripClasses(strips, blocks.levels, meter)
 
 
-def _rasters(chunks, caller) -> Iterator[tuple[np.ndarray, bool]]:
+def _rasters(chunks: Chunks[Any], caller: str) -> Iterator[tuple[np.ndarray, bool]]:
     """The strips that have rows, as canonical rasters, in memory of their own unless the source allows otherwise.
 
     With each, whether its cells are integers.
@@ -126,7 +126,7 @@ class _Blocks:
     rows: int = 0
     packed: list[tuple[np.ndarray, np.ndarray | None]] = field(default_factory=list)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.height = max(BLOCK_CELLS // self.columns, 1)
         self.dtype = np.dtype(np.uint8 if len(self.given.given) < 256 else np.uint16)
         self.block = np.empty((self.height, self.columns), self.dtype)
@@ -156,7 +156,7 @@ class _Blocks:
         self.meter.add(-self.block.nbytes)
         del self.block
 
-    def _pack(self, block):
+    def _pack(self, block: np.ndarray) -> None:
         flat = block.reshape(-1)
         starts = np.append(0, np.flatnonzero(flat[1:] != flat[:-1]) + 1)
         if RUN_BYTES * len(starts) < flat.size:
@@ -166,7 +166,7 @@ class _Blocks:
         self.packed.append(one)
         self.meter.add(sum(part.nbytes for part in one if part is not None))
 
-    def _unpacked(self, number):
+    def _unpacked(self, number: int) -> np.ndarray:
         values, starts = self.packed[number]
         if starts is not None:
             cells = min(self.height, self.rows - number * self.height) * self.columns

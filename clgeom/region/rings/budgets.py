@@ -11,15 +11,19 @@ those with the last limit are sorted.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from clgeom.core.launch import allocate, fill, read, run
-from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.plan import Argument, Plan, Scratch, Step
 from clgeom.region.rings.runs import UINT, exclusive_sums
 from clgeom.region.rings.trace import ULONG, DeviceRings
 from clgeom.sorting.radix.moves import digit_windows, means_of
 from clgeom.sorting.radix.passes import radix_plan
+
+if TYPE_CHECKING:
+    import pyopencl as cl
 
 GONE, LIST, KEYS, AMOUNTS, BOUNDS, LEAST, TAKE, SETTLE = (
     f"region/rings/outward_{name}" for name in "gone list keys amounts bounds least take settle".split()
@@ -87,26 +91,26 @@ def cut(level: Level) -> tuple[str, int] | None:
 class _Cut:
     """The removals of a level, or those with the last limits, in the orders of their owners, maps or polygons."""
 
-    def __init__(self, level):
+    def __init__(self, level: Level) -> None:
         self.level, self.rings = level, level.rings
         self.session = level.rings.masks.session
         self.profile, self.orders, goal = self.session.profile, {}, level.goal
         self.last = goal.iou is not None and goal.vertices is None and goal.part_vertices is None
         self.removed = level.last if self.last else level.removed
 
-    def owners(self, by_polygon):
+    def owners(self, by_polygon: bool) -> tuple[int, tuple[Argument, ...]]:
         """The number of owners, and the arguments by which kernels find them."""
         levels = self.level.args[-2]
         count = self.rings.polygons if by_polygon else self.rings.masks.maps
         return count, ("mask_of", levels, "ring_of", "firsts", np.uint32(self.rings.polygons))
 
-    def order(self, by_polygon):
+    def order(self, by_polygon: bool) -> cl.Buffer:
         """A buffer with the removed corners by owner, round, area and number."""
         if by_polygon not in self.orders:
             self.orders[by_polygon] = self._sorted(by_polygon)
         return self.orders[by_polygon]
 
-    def _sorted(self, by_polygon):
+    def _sorted(self, by_polygon: bool) -> cl.Buffer:
         profile, m, n = self.profile, self.removed, self.level.corners
         removed, gone = Scratch("cut_removed", UINT, m), Scratch("cut_gone", UINT, n + 1)
         args = self.level.args
@@ -138,7 +142,7 @@ class _Cut:
             plan += by_key
         return run(self.session, plan, **made.buffers)[order]
 
-    def take(self, by_polygon, what, budget=0):
+    def take(self, by_polygon: bool, what: str, budget: int = 0) -> int:
         """Mark the first removals: within the limits of the "area", or those that a budget of "vertices" needs.
 
         Returns the most vertices that an owner has after all of its removals, for a budget of vertices.
@@ -171,7 +175,7 @@ class _Cut:
         return int(read(session, bound["state"], UINT, 1, LEAST_WORD)[0])
 
 
-def _words(low, high):
+def _words(low: int, high: int) -> list[tuple[int, int]]:
     """(first bit, bits) of the words to sort by, lowest first: of low and high bits together, or apart."""
     total = low + high if low + high <= OWNERS else low
     words = [(shift, min(total - shift, 32)) for shift in range(0, total, 32)]

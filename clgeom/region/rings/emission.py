@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clgeom.core.device import Session
 from clgeom.core.launch import allocate, copy, read, run
 from clgeom.core.plan import Number, Plan, Scratch, Step
+from clgeom.core.profile import DeviceProfile
 from clgeom.intake.cl_arrays import as_array, new_array, to_array
 from clgeom.region.rings.runs import exclusive_sums
 from clgeom.region.rings.trace import ULONG, DeviceRings
+
+if TYPE_CHECKING:
+    import pyopencl as cl
 
 OFFSETS, POLYGONS, KEPT, SIZES, EMIT = (
     f"region/rings/{name}"
@@ -38,7 +44,7 @@ class Emitted:
     is_kept: bool
 
 
-def emitted(rings: DeviceRings, before: list[Emitted], taken=None) -> Emitted:
+def emitted(rings: DeviceRings, before: list[Emitted], taken: tuple[cl.Buffer, cl.Buffer] | None = None) -> Emitted:
     """The polygons of a batch that follows others.
 
     `taken` names corners that are left out: a buffer of uint8 by corner, and one by ring of those that vanished.
@@ -75,7 +81,9 @@ def emitted(rings: DeviceRings, before: list[Emitted], taken=None) -> Emitted:
     return Emitted(corner_count, ring_count, p, n, memory, counts, taken is None and runs.is_kept)
 
 
-def _columns(profile, rings, polygons, rings_out, levels, *, kept):
+def _columns(
+    profile: DeviceProfile, rings: int, polygons: int, rings_out: int, levels: int, *, kept: bool
+) -> tuple[Plan, dict[str, Scratch]]:
     """(the plan of offsets and of the columns with a value for each polygon, its memory by name).
 
     With `kept`, of the rings that a simplification keeps.
@@ -95,7 +103,9 @@ def _columns(profile, rings, polygons, rings_out, levels, *, kept):
     return plan, out
 
 
-def arrays_of(session, batches: list[Emitted], queue=None, *, on_device: bool) -> dict:
+def arrays_of(
+    session: Session, batches: list[Emitted], queue: cl.CommandQueue | None = None, *, on_device: bool
+) -> dict:
     """The arrays of all batches together, as attributes of `CoveragePolygons`: on the device, or on the host."""
     return {name: _array(session, batches, name, queue, on_device) for name in ARRAYS}
 
@@ -112,7 +122,7 @@ def joined(pieces: list[dict]) -> dict:
     return made
 
 
-def _array(session, batches, name, queue, on_device):
+def _array(session: Session, batches: list[Emitted], name: str, queue: cl.CommandQueue | None, on_device: bool) -> Any:
     again = int(name.endswith("_offsets"))  # a batch begins with the last offset of the one before
     dtype = np.dtype(np.int32 if name == "corners" else LONG)
     counts = [one.counts[name] for one in batches]

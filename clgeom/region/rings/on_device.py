@@ -6,6 +6,8 @@ import copy
 import functools
 from typing import Any
 
+import numpy as np
+
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.region.rings.emission import ARRAYS
@@ -37,11 +39,11 @@ class DevicePolygons(CoveragePolygons):
         return self.on_host._repr_html_()
 
     @property
-    def _ragged(self):
+    def _ragged(self) -> Any:
         return self.on_host._ragged
 
     @property
-    def _cell_areas(self):
+    def _cell_areas(self) -> np.ndarray:
         return self.on_host._cell_areas
 
     @property
@@ -73,5 +75,5 @@ class DevicePolygons(CoveragePolygons):
     def in_degrees(self, *args: Any, **options: Any) -> Any:
         return self.on_host.in_degrees(*args, **options)
 
-    def _columns(self):
+    def _columns(self) -> dict[str, Any]:
         return self.on_host._columns()

@@ -26,16 +26,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from clgeom.arguments import wrong
 from clgeom.core.launch import allocate, copy, fill, read, run
-from clgeom.core.plan import Plan, Step
+from clgeom.core.plan import Argument, Plan, Step
 from clgeom.core.tuning import select
 from clgeom.region.coverage.masks import written
 from clgeom.region.rings.budgets import Level, cut
 from clgeom.region.rings.trace import UINT, DeviceRings
+
+if TYPE_CHECKING:
+    import pyopencl as cl
 
 BEGIN, MARK, OTHERS, MEASURE, CHOOSE, REMOVE, ADVANCE = (
     f"region/rings/outward_{name}" for name in "begin mark others measure choose remove advance".split()
@@ -76,7 +80,7 @@ class Goal:
     apart: bool = False
 
 
-def simplified(rings: DeviceRings, goal: Goal):
+def simplified(rings: DeviceRings, goal: Goal) -> tuple[cl.Buffer, cl.Buffer]:
     """Simplify the rings of masks (maps times levels) outwards as far as the goal says; nested by level.
 
     Returns buffers of uint8: for each corner whether it is taken away, and for each ring whether it is a hole that
@@ -98,12 +102,12 @@ def simplified(rings: DeviceRings, goal: Goal):
 class _TooFew(Exception):
     """A budget is too small; `least` is what the level that was tried last needs."""
 
-    def __init__(self, name, least):
+    def __init__(self, name: str, least: int) -> None:
         super().__init__(name, least)
         self.name, self.least = name, least
 
 
-def _all_levels(rings, goal):
+def _all_levels(rings: DeviceRings, goal: Goal) -> tuple[cl.Buffer, cl.Buffer]:
     given, below = rings.masks.levels.given, rings.masks.levels.below  # the lowest level may demand most
     work = _Work(rings, goal)
     order = sorted(range(len(given)), key=lambda k: given[k], reverse=below)
@@ -120,7 +124,7 @@ def _all_levels(rings, goal):
 class _Work:
     """The rings of all levels, with memory for the removals of one level after the other."""
 
-    def __init__(self, rings, goal):
+    def __init__(self, rings: DeviceRings, goal: Goal) -> None:
         self.rings, self.goal, self.masks = rings, goal, rings.masks
         self.session = session = rings.masks.session
         self.levels, self.maps, n = len(rings.masks.levels.given), rings.masks.maps, rings.corners
@@ -155,7 +159,7 @@ class _Work:
             fill(session, self.bound["outer"], np.uint32(0), self.stride * self.maps)
         self.is_first = True
 
-    def states(self):
+    def states(self) -> np.ndarray:
         """The words of each level before the first limit, which is 1."""
         states = np.zeros((self.levels, MAPS + MAP_WORDS * self.maps), UINT)
         states[:, ACTIVE], states[:, LEVEL] = self.maps, np.arange(self.levels)
@@ -163,7 +167,7 @@ class _Work:
         states[:, MAPS::MAP_WORDS], states[:, MAPS + 1 :: MAP_WORDS] = 2, NEVER
         return states
 
-    def level(self, level):
+    def level(self, level: int) -> Level:
         """What a cut needs to know of the removals of a level."""
         head, count = self.head, self.counts[level]
         return Level(
@@ -178,7 +182,7 @@ class _Work:
             self.bound,
         )
 
-    def remove(self, level):
+    def remove(self, level: int) -> None:
         """Remove vertices of a level until every map meets the goal, or nothing more can go."""
         session, profile, n = self.session, self.session.profile, self.counts[level]
         state_bytes = UINT.itemsize * (MAPS + MAP_WORDS * self.maps)
@@ -205,7 +209,7 @@ class _Work:
             self.head = read(session, self.bound["state"], UINT, MAPS).tolist()
         self.is_first = False
 
-    def limits(self, count, *, nested, measured):
+    def limits(self, count: int, *, nested: bool, measured: bool) -> list[Plan]:
         """The launches for the first limit, and for all even and all odd ones after it.
 
         Even limits, and the first one, go from the first list of vertices to the second one, odd ones from that to the
@@ -226,13 +230,13 @@ class _Work:
             *self.params.items(),
         )
 
-        def make():
+        def make() -> list[Plan]:
             even, odd = (self.limit(size, k, nested).kept() for k in (0, 1))
             return [self.limit(size, 0, nested, measured).kept() if measured else even, even, odd]
 
         return self.session.cached(key, make, policies=True)
 
-    def limit(self, count, k, nested, measured=False):
+    def limit(self, count: int, k: int, nested: bool, measured: bool = False) -> Plan:
         """The launches for a limit; `measured` if its candidates are listed."""
         profile, levels = self.session.profile, np.uint32(self.levels)
         measure = ("corners", "saddles", "ring_of", "begins", "mask_of", "facts", levels, "bitmaps")
@@ -255,16 +259,16 @@ class _Work:
         steps.append(Step(ADVANCE, select(profile, ADVANCE), advance, 1, bytes_moved=24 * self.maps))
         return Plan(*steps)
 
-    def of_level(self, level):
+    def of_level(self, level: int) -> tuple[Argument, ...]:
         """The arguments by which kernels find the corners of a level."""
         return "before", "facts", np.uint32(self.maps), np.uint32(self.levels), np.uint32(level)
 
     @property
-    def of_bitmaps(self):
+    def of_bitmaps(self) -> tuple[Argument, ...]:
         """Words of a line of a bitmap, and of a map."""
         return np.uint32(self.words), np.uint64(self.stride)
 
-    def enclose(self, level):
+    def enclose(self, level: int) -> None:
         """Let the next level stay within what is left of this one."""
         fill(self.session, self.bound["outer"], np.uint32(0), self.stride * self.maps)
         n, args = self.counts[level], ("corners", *self.of_level(level), *self.of_bitmaps)
@@ -272,7 +276,7 @@ class _Work:
         run(self.session, Plan(Step.over(self.session.profile, MARK, args, n, bytes_moved=16 * n)), **self.bound)
 
 
-def _rooms(cells, goal):
+def _rooms(cells: np.ndarray, goal: Goal) -> np.ndarray:
     """Twice the area that each mask may gain, exactly; uint64."""
     most = (1 << 63) - 1
     if goal.iou is None:
@@ -288,7 +292,7 @@ def _rooms(cells, goal):
     return rooms + (rest >= under) - (rest < 0).astype(np.uint64)
 
 
-def _wanted(vertices, goal):
+def _wanted(vertices: np.ndarray, goal: Goal) -> np.ndarray:
     """Vertices that each mask must lose, or NEVER_WANTED; int32."""
     if goal.vertices is None:
         return np.full(len(vertices), NEVER_WANTED, np.int32)

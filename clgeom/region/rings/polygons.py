@@ -228,7 +228,7 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
         )
 
     @functools.cached_property
-    def _ragged(self):
+    def _ragged(self) -> Any:
         """The polygons in map coordinates, outer rings counter-clockwise."""
         from clgeom.geo.ragged import Ragged
 
@@ -240,7 +240,7 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
         return self._ragged.places
 
     @functools.cached_property
-    def _cell_areas(self):
+    def _cell_areas(self) -> np.ndarray:
         rings = twice_areas(self.corners, self.ring_offsets)
         return np.add.reduceat(rings, self.polygon_offsets[:-1]) / 2 if len(self) else np.zeros(0)
 
@@ -318,7 +318,7 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
         made.apart = self.apart
         return made
 
-    def _chosen(self, chosen):
+    def _chosen(self, chosen: Any) -> np.ndarray:
         """The indices that the parameter of `select` means."""
         count = len(self)
         try:
@@ -382,7 +382,7 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
         return self._as_map(self._in_cells(noded=True)) if self.apart or self._is_turned else self._ragged
 
     @property
-    def _is_turned(self):
+    def _is_turned(self) -> bool:
         _, b, _, d, _, _ = self.grid.transform
         return len(self.given) > 1 and (b, d) != (0, 0)
 
@@ -420,19 +420,19 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
         )
         return replace(found, added=found.added + len(corners.places) - len(self.corners))
 
-    def _in_cells(self, *, noded: bool):
+    def _in_cells(self, *, noded: bool) -> Any:
         """The polygons in columns and rows, with the vertices of their neighbours if they are `noded`."""
         from clgeom.geo import ragged
 
         made = ragged.Ragged(self.corners, self.ring_offsets, self.polygon_offsets)
         return ragged.noded(made) if noded else made
 
-    def _as_map(self, corners):
+    def _as_map(self, corners: Any) -> Any:
         """Polygons of columns and rows in map coordinates, outer rings counter-clockwise."""
         made = replace(corners, places=self.grid.to_map(corners.places))
         return made.reversed() if self.grid.determinant < 0 else made
 
-    def _columns(self):
+    def _columns(self) -> dict[str, Any]:
         return {
             "id": np.arange(1, len(self) + 1),
             "level": np.array(self.given)[self.levels],
@@ -445,7 +445,7 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
         }
 
 
-def _ranges(offsets, chosen):
+def _ranges(offsets: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The members of chosen ranges, one range after the other, and their offsets."""
     sizes = np.diff(offsets)[chosen]
     made = np.append(0, np.cumsum(sizes))

@@ -13,17 +13,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from clgeom.core.device import Session
 from clgeom.core.launch import allocate, constant, run
-from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.plan import Argument, Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
+from clgeom.core.profile import DeviceProfile
 from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.region.coverage.masks import Masks, written
+from clgeom.region.coverage.rasters import Piece as RasterPiece
 
 RUNS, BITS, ENDS = (f"region/rings/rings_{name}" for name in "runs bits ends".split())
 UINT = np.dtype(np.uint32)
@@ -33,6 +37,8 @@ MOST_RUNS = (1 << 30) - (1 << 20)
 RUN_BYTES = 400
 #: Most runs of which plans are kept, and most pieces of a raster.
 MOST_KEPT, FEW_PIECES = 1 << 16, 4
+#: Returns the plan that finds so many runs, and its memory; see `CountedRuns`.
+PlanOfRuns: TypeAlias = Callable[[int], tuple[Plan, tuple[Scratch, ...]]]
 #: Cells of a word of rings_bits, and most words of a batch.
 WORD, MOST_WORDS = 32, (1 << 31) - (1 << 20)
 
@@ -67,12 +73,12 @@ class CountedRuns:
         """Whether the session keeps the plans of these runs."""
         return self.key is not None and self.count <= MOST_KEPT
 
-    def planned(self, session, kind: str, key: tuple, make: Callable[[], tuple]) -> tuple:
+    def planned(self, session: Session, kind: str, key: tuple, make: Callable[[], tuple]) -> tuple:
         """The plan and its memory that ``make()`` returns, from the session's cache if it has them."""
         if not self.is_kept:
             return make()
 
-        def kept():
+        def kept() -> tuple[Plan, Any]:
             plan, memory = make()
             return plan.kept(memory=True), memory
 
@@ -84,13 +90,13 @@ def runs_of(masks: Masks) -> CountedRuns:
     return _runs_of_strips(masks) if masks.stack.strips is not None else _runs(masks)
 
 
-def exclusive_sums(profile, values, prefix):
+def exclusive_sums(profile: DeviceProfile, values: Scratch, prefix: str) -> Plan:
     """The plan that replaces values by the sums of those before, in the same memory."""
     pieces = [Piece(values, 0, values.count)]
     return scan_plan(profile, pieces, values.dtype, [values], OPERATORS["sum"], exclusive=True, prefix=prefix)
 
 
-def _runs(masks) -> CountedRuns:
+def _runs(masks: Masks) -> CountedRuns:
     session, stack, levels = masks.session, masks.stack, masks.compared
     pieces, params = list(masks.pieces(halo=0)), levels.params(stack.value)
     buffers = {f"raster_{i}": piece.buffer for i, piece in enumerate(pieces)}
@@ -98,7 +104,7 @@ def _runs(masks) -> CountedRuns:
     places = tuple((one.start, one.first_map - masks.first_map, one.maps, one.first_row, one.rows) for one in pieces)
     key = stack.dtype, stack.rows, stack.columns, len(masks), places, *params.items(), levels.nodata_or_zero
 
-    def make():
+    def make() -> tuple[Any, ...]:
         words = len(masks) * stack.rows * ceil_div(stack.columns, WORD)
         fits = words <= min(MOST_WORDS, session.profile.max_alloc_bytes // UINT.itemsize - 1)
         serial = not fits or select(session.profile, BITS, stack.dtype, words).variant == "serial"
@@ -120,7 +126,7 @@ def _runs(masks) -> CountedRuns:
     return CountedRuns(count, key, plan, buffers)
 
 
-def _checked(count, masks):
+def _checked(count: int, masks: Masks) -> int:
     most = MOST_RUNS
     if masks.maps > 1:  # a single map is tried in any case
         most = min(most, max(masks.session.profile.global_mem_bytes // RUN_BYTES, 1))
@@ -129,7 +135,7 @@ def _checked(count, masks):
     return count
 
 
-def _runs_of_strips(masks):
+def _runs_of_strips(masks: Masks) -> CountedRuns:
     """The same for a raster that is read by strips: runs do not cross rows, so those of all strips are those of it."""
     found, count = [], 0
     for piece in masks.pieces(halo=0):
@@ -141,7 +147,7 @@ def _runs_of_strips(masks):
     return given_runs(masks, runs_below(found))
 
 
-def packed_runs(masks) -> np.ndarray:
+def packed_runs(masks: Masks) -> np.ndarray:
     """The runs of a map on the host, shape (4, number of runs), int32: level, row, first and last column, in order."""
     runs = _runs(masks)
     if runs.count == 0:
@@ -152,13 +158,13 @@ def packed_runs(masks) -> np.ndarray:
     return np.stack([*np.divmod(row_of, np.uint32(masks.stack.rows)), lefts, rights]).astype(np.int32)
 
 
-def runs_below(strips) -> np.ndarray:
+def runs_below(strips: list[np.ndarray]) -> np.ndarray:
     """The packed runs of strips, whose rows are those of the raster, as those of the raster."""
     runs = np.concatenate(strips, axis=1)
     return runs[:, np.argsort(runs[0], kind="stable")]  # strips follow each other in every level
 
 
-def given_runs(masks, runs) -> CountedRuns:
+def given_runs(masks: Masks, runs: np.ndarray) -> CountedRuns:
     """The packed runs of a raster, which are found already."""
     session, rows, count = masks.session, masks.stack.rows, _checked(runs.shape[1], masks)
     if count == 0:
@@ -173,13 +179,13 @@ def given_runs(masks, runs) -> CountedRuns:
     return CountedRuns(count, ("given",), lambda size: (Plan(), _memory(size)), buffers)
 
 
-def _memory(count):
+def _memory(count: int) -> tuple[Scratch, ...]:
     """Memory of the first and last columns of runs, the numbers of their rows, and their own."""
     names = (("lefts", np.int32), ("rights", np.int32), ("row_of", UINT), ("parents", UINT))
     return tuple(Scratch(f"rings_{name}", np.dtype(dtype), count) for name, dtype in names)
 
 
-def _launches(masks, pieces):
+def _launches(masks: Masks, pieces: list[RasterPiece]) -> list[tuple[tuple[Argument, ...], int]]:
     """(arguments, rows of cells) of the launch for each piece of the raster."""
     stack, levels, launches = masks.stack, masks.compared, []
     for i, piece in enumerate(pieces):
@@ -200,7 +206,9 @@ def _launches(masks, pieces):
     return launches
 
 
-def _by_rows(masks, launches, params):
+def _by_rows(
+    masks: Masks, launches: list[tuple[tuple[Argument, ...], int]], params: dict[str, Any]
+) -> tuple[Plan, dict[str, Scratch], PlanOfRuns]:
     """The plan that counts runs, its memory with their number at the end, and the `plan` of `CountedRuns`."""
     stack, profile, levels = masks.stack, masks.session.profile, len(masks.levels.given)
     lines = len(masks) * stack.rows
@@ -208,12 +216,12 @@ def _by_rows(masks, launches, params):
     counts, starts = Scratch("rings_counts", UINT, lines + 1), Scratch("rings_starts", UINT, lines + 1)
     row_bytes = levels * stack.columns * stack.dtype.itemsize
 
-    def steps(emit, *out):
+    def steps(emit: bool, *out: Argument) -> Plan:
         own = {**params, "emit": emit}
         sized = [((*args, *out), policy.groups(rows * levels, profile.compute_units), rows) for args, rows in launches]
         return Plan(*(Step(RUNS, policy, args, groups, own, rows * row_bytes) for args, groups, rows in sized))
 
-    def plan(count):
+    def plan(count: int) -> tuple[Plan, tuple[Scratch, ...]]:
         memory = _memory(count)
         return steps(True, "coverage_starts", *memory), memory
 
@@ -222,7 +230,9 @@ def _by_rows(masks, launches, params):
     return steps(False, counts) + scan, {"rings_starts": starts}, plan
 
 
-def _by_words(masks, launches, params):
+def _by_words(
+    masks: Masks, launches: list[tuple[tuple[Argument, ...], int]], params: dict[str, Any]
+) -> tuple[Plan, dict[str, Scratch], PlanOfRuns]:
     """The same by bits of cells."""
     stack, profile, lines = masks.stack, masks.session.profile, len(masks) * masks.stack.rows
     words = ceil_div(stack.columns, WORD)
@@ -234,7 +244,7 @@ def _by_words(masks, launches, params):
         step = Step.over(profile, BITS, args, rows * words, dtype=stack.dtype, params=params, bytes_moved=moved)
         counting += Plan(step)
 
-    def plan(count):
+    def plan(count: int) -> tuple[Plan, tuple[Scratch, ...]]:
         memory = _memory(count)
         args = ("rings_bits", "rings_counts", np.uint32(n), np.uint32(words), "coverage_starts", *memory)
         return Plan(Step.over(profile, ENDS, args, n, bytes_moved=8 * n + 16 * count)), memory

@@ -19,7 +19,7 @@ from clgeom.intake.interop.rasters import Raster
 from clgeom.intake.interop.strips import Strips
 from clgeom.region.coverage.grid import as_grid
 from clgeom.region.coverage.outlines import raster_outlines
-from clgeom.region.coverage.rasters import as_levels, canonical_raster
+from clgeom.region.coverage.rasters import Levels, as_levels, canonical_raster
 from clgeom.region.rings.polygons import CoveragePolygons
 
 CALLER = "region"
@@ -135,7 +135,7 @@ def _cells(polygons: CoveragePolygons) -> tuple[np.ndarray, np.ndarray]:
     return cells[fresh], ranks[fresh]
 
 
-def _counted_from(firsts, counts):
+def _counted_from(firsts: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """So many consecutive numbers from each of the first ones on."""
     before = np.cumsum(counts) - counts
     return np.arange(counts.sum()) + np.repeat(firsts - before, counts)
@@ -172,10 +172,10 @@ class _Lowered:
         plain = self._absent(dtype) is not None
         return replace(values, window=self._window(values), dtype=dtype, plain=plain)
 
-    def _window(self, strips):
+    def _window(self, strips: Strips) -> Callable[[int, int, int, int], np.ndarray]:
         """The function that reads a part of a raster in strips, and changes it."""
 
-        def window(row, column, rows, columns):
+        def window(row: int, column: int, rows: int, columns: int) -> np.ndarray:
             own = slice(*np.searchsorted(self.cells, [row * self.shape[1], (row + rows) * self.shape[1]]))
             down, across = np.divmod(self.cells[own], self.shape[1])
             inside = (across >= column) & (across < column + columns)
@@ -184,12 +184,12 @@ class _Lowered:
 
         return window
 
-    def _levels(self, dtype):
+    def _levels(self, dtype: np.dtype[Any]) -> tuple[Levels, np.ndarray]:
         """The levels for values of a type, and their thresholds by rank."""
         found = as_levels(self.given, self.direction, self.nodata, dtype, caller=CALLER)
         return found, np.sort(found.thresholds)[:: -1 if found.below else 1]
 
-    def _absent(self, dtype):
+    def _absent(self, dtype: np.dtype[Any]) -> Any:
         """A value of a type that reaches no level; None if there is none."""
         if dtype.kind == "f":
             return np.nan
@@ -197,7 +197,7 @@ class _Lowered:
         value = np.iinfo(dtype).max if levels.below else np.iinfo(dtype).min
         return value if (value > thresholds[0] if levels.below else value < thresholds[0]) else None
 
-    def _changed(self, values, cells, ranks):
+    def _changed(self, values: np.ndarray, cells: np.ndarray, ranks: np.ndarray) -> np.ndarray:
         """Values where some cells, by their index, have that of the level before their rank, or none."""
         array = canonical_raster(np.ma.getdata(values), caller=CALLER)
         levels, thresholds = self._levels(array.dtype)

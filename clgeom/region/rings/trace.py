@@ -14,12 +14,15 @@ The host reads the numbers of runs, of chains, of rings and corners, and a few n
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from clgeom.core.device import Session
 from clgeom.core.launch import read, run
 from clgeom.core.plan import Number, Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
+from clgeom.core.profile import DeviceProfile
 from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit
 from clgeom.region.coverage.masks import Masks
@@ -102,7 +105,7 @@ class DeviceRings:
         """A copy on the host."""
         session, n = self.masks.session, self.corners
 
-        def values(name, dtype, count):
+        def values(name: str, dtype: Any, count: int) -> np.ndarray:
             return read(session, self.memory[name], dtype, count)
 
         return Rings(
@@ -114,7 +117,7 @@ class DeviceRings:
         )
 
 
-def twice_areas(corners, rings) -> np.ndarray:
+def twice_areas(corners: np.ndarray, rings: np.ndarray) -> np.ndarray:
     """Twice the area of each ring by the shoelace formula, shape (number of rings,), int64; exact."""
     if len(corners) == 0:
         return np.zeros(len(rings) - 1, np.int64)
@@ -124,7 +127,7 @@ def twice_areas(corners, rings) -> np.ndarray:
     return np.add.reduceat(x * y[after] - x[after] * y, rings[:-1])
 
 
-def rings_of(masks: Masks, given=None) -> DeviceRings | None:
+def rings_of(masks: Masks, given: np.ndarray | None = None) -> DeviceRings | None:
     """The rings around the covered cells of all masks, sorted by mask and by the first row and column of a polygon.
 
     None if there are none. After `DeviceLimit` fewer maps at a time may do. `given` are the packed runs of a raster, of
@@ -173,7 +176,9 @@ def rings_of(masks: Masks, given=None) -> DeviceRings | None:
     )
 
 
-def _placed(session, names, chains, rings, corners, rows, masks):
+def _placed(
+    session: Session, names: dict[str, Scratch], chains: int, rings: int, corners: int, rows: int, masks: int
+) -> tuple[Plan, dict[str, Scratch]]:
     """(the plan from leading chains to rings in order and their corners, its memory by name)."""
     profile, n, ring_count = session.profile, Number("chains"), Number("rings")
     leaders, parts = Scratch("rings_ring_leaders", UINT, rings), Scratch("rings_ring_parts", UINT, rings)
@@ -249,7 +254,9 @@ def _placed(session, names, chains, rings, corners, rows, masks):
     return plan + exclusive_sums(profile, memory["areas"], "areas") + Plan(found), memory
 
 
-def _linked(profile, masks, rows, finding, runs):
+def _linked(
+    profile: DeviceProfile, masks: int, rows: int, finding: Plan, runs: tuple[Scratch, ...]
+) -> tuple[Plan, dict[str, Scratch]]:
     """(the plan that finds runs, links their ends and begins chains of these, its memory by name)."""
     lefts, rights, row_of, parents = runs
     count, edges, n = lefts.count, 2 * lefts.count, Number("runs")
@@ -284,7 +291,9 @@ def _linked(profile, masks, rows, finding, runs):
     return plan + exclusive_sums(profile, names["chains"], "chains"), names
 
 
-def _ranked(profile, runs, chains, names):
+def _ranked(
+    profile: DeviceProfile, runs: int, chains: int, names: dict[str, Scratch]
+) -> tuple[Plan, dict[str, Scratch]]:
     """(the plan that finds the ring of each chain and its place in it, its memory by name)."""
     edges, lengths = 2 * runs, {"first_edges": chains, "leaders": chains, "places": chains}
     ranks = {name: Scratch(f"rings_{name}", UINT, length) for name, length in lengths.items()}
