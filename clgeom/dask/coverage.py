@@ -23,6 +23,7 @@ from clgeom.arguments import boolean, integer, one_of, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dask.graphs import SPLIT_EVERY, blocks_of, in_chunk, is_array, name_of, tree
 from clgeom.dask.workers import checked_device, session_of_worker
+from clgeom.intake.interop.rasters import Raster
 from clgeom.intake.typing import FloatLike, IntLike, NDArray
 from clgeom.region.arc.chains import CUTS
 from clgeom.region.coverage.grid import as_grid
@@ -38,7 +39,103 @@ from clgeom.region.rings.emission import ARRAYS, joined
 from clgeom.region.rings.polygons import CoveragePolygons
 from clgeom.region.rings.runs import packed_runs, runs_below
 
-CALLER = "dask.coverage_regions"
+
+@keeps_subnormals
+def raster_regions(
+    raster: Any,
+    levels: FloatLike | Sequence[FloatLike],
+    *,
+    direction: Literal[">=", "<="] = ">=",
+    segments: IntLike = 64,
+    cuts: Literal["count", "width"] = "count",
+    axis: Literal["x", "both"] = "x",
+    parts: bool = True,
+    holes: FloatLike | None = None,
+    device: str | None = None,
+    split_every: int = SPLIT_EVERY,
+    resources: dict[str, float] | None = None,
+) -> Delayed:
+    """Regions of a chosen resolution around the cells of a raster, or of each map of a stack; lazily.
+
+    Parameters
+    ----------
+    raster : dask.array.Array, or Raster of one, shape (rows, columns) or (maps, rows, columns)
+        One raster is read by strips of whole rows, which its chunks become; a stack by whole maps. Numbers of rows or
+        maps in a chunk may be unknown.
+    levels, direction, cuts, axis, parts, holes
+        As for `clgeom.raster_regions`.
+    segments : int
+        One number of segments.
+    device, split_every, resources
+        As for `convex_hull`.
+
+    Returns
+    -------
+    dask.delayed.Delayed of CoverageRegions
+
+    Raises
+    ------
+    InvalidInput
+        As for `clgeom.raster_regions`; some of them when it is computed.
+
+    Examples
+    --------
+    >>> import clgeom, dask.array, numpy, clgeom.dask
+    >>> raster = dask.array.from_array(numpy.array([[9, 0, 0, 9], [9, 9, 0, 9]]), chunks=(1, 2))
+    >>> [region.area for region in clgeom.dask.raster_regions(raster, 5).compute()]
+    [3.5, 2.0]
+    """
+    segmentation = {"segments": segments, "cuts": cuts, "axis": axis, "parts": parts}
+    graph = {"device": device, "split_every": split_every, "resources": resources}
+    return _lazy("dask.raster_regions", raster, levels, direction, segmentation, holes, None, {}, **graph)
+
+
+@keeps_subnormals
+def raster_outlines(
+    raster: Any,
+    levels: FloatLike | Sequence[FloatLike],
+    *,
+    direction: Literal[">=", "<="] = ">=",
+    vertices: IntLike | None = None,
+    part_vertices: IntLike | None = None,
+    tolerance: FloatLike | None = None,
+    iou: FloatLike | None = None,
+    device: str | None = None,
+    split_every: int = SPLIT_EVERY,
+    resources: dict[str, float] | None = None,
+) -> Delayed:
+    """Polygons along the cells of a raster, or of each map of a stack, exact or simplified outwards; lazily.
+
+    Parameters
+    ----------
+    raster : dask.array.Array, or Raster of one, shape (rows, columns) or (maps, rows, columns)
+        As for `raster_regions`. All workers find the runs of covered cells in the rows of strips of one raster, and one
+        of them makes and simplifies the polygons of these runs.
+    levels, direction, vertices, part_vertices, tolerance, iou
+        As for `clgeom.raster_outlines`.
+    device, split_every, resources
+        As for `convex_hull`.
+
+    Returns
+    -------
+    dask.delayed.Delayed of CoveragePolygons
+
+    Raises
+    ------
+    InvalidInput
+        As for `clgeom.raster_outlines`; some of them when it is computed.
+
+    Examples
+    --------
+    >>> import dask.array, numpy, clgeom, clgeom.dask
+    >>> raster = dask.array.from_array(numpy.array([[9, 0, 0, 9], [9, 9, 0, 9]]), chunks=(1, 2))
+    >>> placed = clgeom.Raster(raster, transform=(2, 0, 0, 0, -2, 4))
+    >>> clgeom.dask.raster_outlines(placed, 5).compute().areas.tolist()
+    [12.0, 8.0]
+    """
+    budgets = {"vertices": vertices, "part_vertices": part_vertices, "tolerance": tolerance, "iou": iou}
+    graph = {"device": device, "split_every": split_every, "resources": resources}
+    return _lazy("dask.raster_outlines", raster, levels, direction, {}, None, "cells", budgets, **graph)
 
 
 @keeps_subnormals
@@ -64,20 +161,19 @@ def coverage_regions(
     split_every: int = SPLIT_EVERY,
     resources: dict[str, float] | None = None,
 ) -> Delayed:
-    """Polygons around the cells of a raster, or of each map of a stack, that reach a level; lazily.
+    """The result of `raster_regions`, or of `raster_outlines` with ``outline="cells"``, in one function; lazily.
 
     Parameters
     ----------
-    raster : dask.array.Array, shape (rows, columns) or (maps, rows, columns)
-        One raster is read by strips of whole rows, which its chunks become; a stack by whole maps. Numbers of rows or
-        maps in a chunk may be unknown.
-    levels, direction, transform, crs, nodata, cuts, axis, parts, holes
-        As for `clgeom.coverage_regions`.
-    segments : int
-        One number of segments.
-    outline, vertices, part_vertices, tolerance, iou
-        As for `clgeom.coverage_regions`. Of one raster all workers find the runs of covered cells in the rows of
-        strips, and one of them makes and simplifies the polygons of these runs.
+    raster, levels, direction
+        As for `raster_regions`.
+    transform, crs, nodata : optional
+        As for `clgeom.Raster`; they replace those that `raster` has.
+    segments, cuts, axis, parts, holes
+        As for `raster_regions`, for ``outline="segments"`` only.
+    outline : {"segments", "cells"}
+    vertices, part_vertices, tolerance, iou
+        As for `raster_outlines`, for ``outline="cells"`` only.
     device, split_every, resources
         As for `convex_hull`.
 
@@ -98,49 +194,78 @@ def coverage_regions(
     >>> [(region.cells, region.area) for region in regions]
     [(3, 3.5), (2, 2.0)]
     """
-    device = checked_device(device, caller=CALLER)
-    raster = _checked(raster)
-    one_of(cuts, CUTS, "cuts", caller=CALLER)
-    one_of(axis, ("x", "both"), "axis", caller=CALLER)
-    one_of(outline, ("segments", "cells"), "outline", caller=CALLER)
-    rows, columns = (1 if math.isnan(size) else size for size in raster.shape[-2:])
-    grid = as_grid(transform, crs, (rows, columns), caller=CALLER)
+    raster = Raster(raster, transform, crs, nodata)
+    segmentation = {"segments": segments, "cuts": cuts, "axis": axis, "parts": parts}
+    budgets = {"vertices": vertices, "part_vertices": part_vertices, "tolerance": tolerance, "iou": iou}
+    graph = {"device": device, "split_every": split_every, "resources": resources}
+    return _lazy("dask.coverage_regions", raster, levels, direction, segmentation, holes, outline, budgets, **graph)
+
+
+def _lazy(
+    caller: str,
+    raster: Any,
+    levels: Any,
+    direction: str,
+    segmentation: dict[str, Any],
+    holes: Any,
+    outline: str | None,
+    budgets: dict[str, Any],
+    *,
+    device: str | None,
+    split_every: int,
+    resources: dict[str, float] | None,
+) -> Delayed:
+    """The graph of a public function, from its parameters."""
+    device = checked_device(device, caller=caller)
+    placed = raster if isinstance(raster, Raster) else Raster(raster)
+    array = _checked(placed.values, caller)
+    segmentation = {"segments": 64, "cuts": "count", "axis": "x", "parts": True, **segmentation}
+    outline = "segments" if outline is None else outline
+    one_of(segmentation["cuts"], CUTS, "cuts", caller=caller)
+    one_of(segmentation["axis"], ("x", "both"), "axis", caller=caller)
+    one_of(outline, ("segments", "cells"), "outline", caller=caller)
+    rows, columns = (1 if math.isnan(size) else size for size in array.shape[-2:])
+    grid = as_grid(placed.transform, placed.crs, (rows, columns), caller=caller, unit=placed.unit)
+    segmentation["segments"] = integer(segmentation["segments"], "segments", caller=caller)
+    segmentation["parts"] = boolean(segmentation["parts"], "parts", caller=caller)
+    refuse_others(outline, segmentation, holes, budgets, caller=caller)
+    cells = {name: segmentation[name] for name in ("cuts", "axis")}
     options = _Options(
+        caller,
         device,
         _as_given(levels),
-        raster.dtype.newbyteorder("=").name,
-        {"direction": direction, "nodata": nodata, "outline": outline, "cuts": cuts, "axis": axis, "holes": holes},
-        integer(segments, "segments", caller=CALLER),
-        boolean(parts, "parts", caller=CALLER),
-        {"vertices": vertices, "part_vertices": part_vertices, "tolerance": tolerance, "iou": iou},
-        None if transform is None else grid.transform,
-        crs,
+        array.dtype.newbyteorder("=").name,
+        {"direction": direction, "nodata": placed.nodata, "outline": outline, **cells, "holes": holes},
+        segmentation["segments"],
+        segmentation["parts"],
+        budgets,
+        None if placed.transform is None else grid.transform,
+        placed.crs,
     )
-    segmentation = {"segments": options.segments, "cuts": cuts, "axis": axis, "parts": options.parts}
-    refuse_others(outline, segmentation, holes, options.budgets, caller=CALLER)
     options.levels_of(options.canonical)
-    checked_holes(holes, caller=CALLER)
-    checked_goal(vertices, part_vertices, tolerance, iou, caller=CALLER)
-    by_strips = raster.ndim == 2
+    checked_holes(holes, caller=caller)
+    options.goal()
+    by_strips = array.ndim == 2
     try:
-        raster = raster.rechunk({1: -1} if by_strips else {axis: -1 for axis in range(raster.ndim - 2, raster.ndim)})
+        array = array.rechunk({1: -1} if by_strips else {axis: -1 for axis in range(array.ndim - 2, array.ndim)})
     except ValueError as error:
-        raise wrong("raster", CALLER, "of known chunk sizes here, to join chunks", f"{raster.shape}") from error
+        raise wrong("raster", caller, "of known chunk sizes here, to join chunks", f"{array.shape}") from error
     steps = (_maps, _one_after_another, _taken)
     if by_strips:
         segments_steps, cells_steps = (_strip, _below_each_other, _outlined), (_rows, _rows_below, _polygons)
         steps = segments_steps if outline == "segments" else cells_steps
-    name = name_of("coverage-regions", [raster], options, split_every)
-    shape = {"split_every": split_every, "resources": resources, "caller": CALLER}
-    return tree(name, *steps, options, [blocks_of(raster)], **shape)
+    name = name_of(caller.removeprefix("dask.").replace("_", "-"), [array], options, split_every)
+    shape = {"split_every": split_every, "resources": resources, "caller": caller}
+    return tree(name, *steps, options, [blocks_of(array)], **shape)
 
 
-def _checked(raster):
+def _checked(raster, caller):
+    function = caller.removeprefix("dask.")
     if not is_array(raster):
-        raise wrong("raster", CALLER, "a dask.array.Array; clgeom.coverage_regions takes others", type(raster).__name__)
+        raise wrong("raster", caller, f"a dask.array.Array; clgeom.{function} takes others", type(raster).__name__)
     if raster.ndim not in (2, 3) or 0 in raster.shape:
         expected = "shape (rows, columns) or (maps, rows, columns), none of them 0"
-        raise wrong("raster", CALLER, expected, raster.shape, verb="have")
+        raise wrong("raster", caller, expected, raster.shape, verb="have")
     return raster
 
 
@@ -151,6 +276,7 @@ def _as_given(levels):
 
 @dataclass(frozen=True)
 class _Options:
+    caller: str
     device: str | None
     levels: Any
     dtype: str
@@ -164,17 +290,26 @@ class _Options:
     @property
     def canonical(self) -> np.dtype:
         """The type in which cells are compared."""
-        return canonical_raster(np.zeros((1, 1), self.dtype), caller=CALLER).dtype
+        return canonical_raster(np.zeros((1, 1), self.dtype), caller=self.caller).dtype
 
     def levels_of(self, dtype, integers=False):
         given = self.levels, self.cells["direction"], self.cells["nodata"], dtype
-        return as_levels(*given, caller=CALLER, integers=integers)
+        return as_levels(*given, caller=self.caller, integers=integers)
+
+    def goal(self):
+        """The budgets of a simplification, with the tolerance in the map's unit."""
+        budgets = {"vertices": None, "part_vertices": None, "tolerance": None, "iou": None, **self.budgets}
+        return checked_goal(**budgets, caller=self.caller)
 
     def checked(self, chunk):
         """The chunk, if it has the type that the collection says."""
         if np.dtype(chunk.dtype).newbyteorder("=") != self.dtype:
             raise wrong(
-                "raster", CALLER, f"chunks of one type, {self.dtype} as the collection says", chunk.dtype, verb="have"
+                "raster",
+                self.caller,
+                f"chunks of one type, {self.dtype} as the collection says",
+                chunk.dtype,
+                verb="have",
             )
         return chunk
 
@@ -200,7 +335,7 @@ def _strip(options: _Options, number: int, chunk: Any) -> Strip:
         nothing = np.empty((4, 0), np.int32)
         return Strip(0, chunk.shape[1], nothing, nothing if options.cells["axis"] == "both" else None)
     with in_chunk(number):
-        stack = as_stack(options.checked(chunk), session_of_worker(options.device), caller=CALLER)
+        stack = as_stack(options.checked(chunk), session_of_worker(options.device), caller=options.caller)
         masks = Masks(stack, options.levels_of(stack.dtype, stack.integers), 0, 1)
         across = _packed(covered_runs(masks.turned())) if options.cells["axis"] == "both" else None
         return Strip(stack.rows, stack.columns, _packed(covered_runs(masks)), across)
@@ -236,7 +371,7 @@ def _outlined(options: _Options, strip: Strip) -> CoverageRegions:
     """The regions of all runs."""
     (stack, chosen, grid), cells = _whole_of(options, strip), options.cells
     segmentation = Segmentation((options.segments,), cells["cuts"], strip.across is not None)
-    holes = checked_holes(cells["holes"], caller=CALLER)
+    holes = checked_holes(cells["holes"], caller=options.caller)
     least = None if holes is None else holes / grid.cell_area
     runs = _unpacked(strip.down, strip.columns, strip.rows, len(chosen.given))
     there = None if strip.across is None else _unpacked(strip.across, strip.rows, strip.columns, len(chosen.given))
@@ -267,7 +402,7 @@ def _rows(options: _Options, number: int, chunk: Any) -> Rows:
     if len(chunk) == 0:
         return Rows(0, chunk.shape[1], np.empty((4, 0), np.int32))
     with in_chunk(number):
-        stack = as_stack(options.checked(chunk), session_of_worker(options.device), caller=CALLER)
+        stack = as_stack(options.checked(chunk), session_of_worker(options.device), caller=options.caller)
         masks = Masks(stack, options.levels_of(stack.dtype, stack.integers), 0, 1)
         return Rows(stack.rows, stack.columns, packed_runs(masks))
 
@@ -282,7 +417,7 @@ def _rows_below(options: _Options, strips: list[Rows]) -> Rows:
 def _polygons(options: _Options, strip: Rows) -> CoveragePolygons:
     """The polygons of all runs."""
     stack, chosen, grid = _whole_of(options, strip)
-    goal = in_cells(checked_goal(**options.budgets, caller=CALLER), grid)
+    goal = in_cells(options.goal(), grid)
     arrays, exact = outlines_on_host(Masks(stack, chosen, 0, 1), goal, strip.runs)
     return CoveragePolygons(arrays, exact, grid, chosen.given, options.cells["direction"], ())
 
@@ -290,9 +425,11 @@ def _polygons(options: _Options, strip: Rows) -> CoveragePolygons:
 def _whole_of(options, strip):
     """The raster that all strips are, without its values; the levels; the grid."""
     if strip.rows == 0:
-        raise wrong("raster", CALLER, "a row", "chunks with none", verb="have")
-    stack = Stack(session_of_worker(options.device), CALLER, options.canonical, 1, strip.rows, strip.columns, None)
-    grid = as_grid(options.transform, options.crs, (strip.rows, strip.columns), caller=CALLER)
+        raise wrong("raster", options.caller, "a row", "chunks with none", verb="have")
+    stack = Stack(
+        session_of_worker(options.device), options.caller, options.canonical, 1, strip.rows, strip.columns, None
+    )
+    grid = as_grid(options.transform, options.crs, (strip.rows, strip.columns), caller=options.caller)
     return stack, options.levels_of(options.canonical), grid
 
 
@@ -341,5 +478,5 @@ def _one_after_another(options: _Options, parts: list[tuple[int, Any]]) -> tuple
 def _taken(options: _Options, part: tuple[int, Any]) -> CoverageRegions | CoveragePolygons:
     maps, found = part
     if found is None:
-        raise wrong("raster", CALLER, "a map", "chunks with none", verb="have")
+        raise wrong("raster", options.caller, "a map", "chunks with none", verb="have")
     return found

@@ -343,6 +343,19 @@ def test_polygons_of_one_raster(options):
         assert found.exact_vertices == expected.exact_vertices and found.grid == expected.grid
 
 
+@pytest.mark.parametrize("shape", ((23, 30), (4, 12, 15)))
+def test_regions_and_outlines_of_placed_rasters(shape):
+    """The functions are those of the same names, and take the raster with its position."""
+    raster = rough(np.prod(shape[:-1]), shape[-1]).reshape(shape)
+    position = {"transform": FLIPPED, "nodata": 9}
+    here, there = (clgeom.Raster(one, **position) for one in (raster, da.from_array(raster, chunks=5)))
+    for name, options in (("raster_regions", {"segments": 5, "holes": 2}), ("raster_outlines", {"tolerance": 3})):
+        found = getattr(lazily, name)(there, [10, 13], **options).compute()
+        same_regions(found, getattr(clgeom, name)(here, [10, 13], **options))
+        with pytest.raises(errors.InvalidInput, match=f"dask.{name} must be a dask.array.Array"):
+            getattr(lazily, name)(raster, [10, 13], **options)
+
+
 def test_polygons_of_strips_of_unknown_heights_and_of_none():
     raster = rough(40, 30)
     array = da.from_array(raster, chunks=(13, 30))
@@ -391,6 +404,8 @@ def examples():
         "convex_hull": lambda **options: lazily.convex_hull(points, **options),
         "convex_hulls_by_label": lambda **options: lazily.convex_hulls_by_label(points, labels, **options),
         "coverage_regions": lambda **options: lazily.coverage_regions(raster, [10], **options),
+        "raster_regions": lambda **options: lazily.raster_regions(raster, [10], **options),
+        "raster_outlines": lambda **options: lazily.raster_outlines(raster, [10], **options),
         "edit_distance": lambda **options: lazily.edit_distance(reads, "AC", **options),
         "lcs": lambda **options: lazily.lcs(reads, "AC", **options),
         "align": lambda **options: lazily.align(reads, "AC", **options),
@@ -401,6 +416,8 @@ OPTIONS = {
     "convex_hull": ({"collinear": "keep"}, {"filter": "none"}, {"device": "pocl"}, {"split_every": 2}),
     "convex_hulls_by_label": ({"noise": 1}, {"nonfinite": "drop"}),
     "coverage_regions": ({"segments": 3}, {"transform": (2, 0, 0, 0, 2, 0)}, {"holes": 0}, {"outline": "cells"}),
+    "raster_regions": ({"segments": 3}, {"parts": False}, {"direction": "<="}),
+    "raster_outlines": ({"vertices": 90}, {"tolerance": 2}),
     "edit_distance": ({"score_cutoff": 1},),
     "lcs": ({"score_cutoff": 1},),
     "align": ({"mode": "local"}, {"path": False}),
