@@ -198,7 +198,7 @@ class Exchange:
         """Geometries of the rows, as an array."""
         return np.atleast_1d(np.asarray(self.to_shapely(), object))
 
-    def _system(self, crs, caller):
+    def _system(self, crs: Any, caller: str) -> Any:
         """`crs`, or the coordinate reference system of the result if that is None."""
         if crs is not None:
             as_crs(crs, caller=caller)

@@ -134,8 +134,8 @@ def dispatch(call: Call, work: Work) -> Any:
     """The result of a work, by the sessions of a call."""
     sessions = call.sessions
     if work.parts:
-        options = {"sizes": work.part_sizes, "tell": work.progress, "waits": work.waits}
-        return _join(call, work, in_turn(work.parts, work.begin, **options))
+        results = in_turn(work.parts, work.begin, sizes=work.part_sizes, tell=work.progress, waits=work.waits)
+        return _join(call, work, results)
     if len(sessions) == 1:
         return _by_one(work, sessions[0])
     alone = functools.partial(by_first_able, sessions, functools.partial(_by_one, work))

@@ -102,8 +102,15 @@ def regions_by_kernel(session: Session, dtype: np.dtype[Any]) -> str:
     points = (np.random.default_rng(0).normal(size=(5_011, 2)) * 1000).astype(dtype)
     whole = convex_hull(points, device=session).points
     same(adaptive_region(points, 1, device=session).polygon, whole, f"{dtype}, one segment")
-    options = [{"segments": 900, "axis": "x"}, {"segments": 900, "axis": "y"}, {"segments": 5}, {"segments": 70}]
+    options: list[dict[str, Any]] = [
+        {"segments": 900, "axis": "x"},
+        {"segments": 900, "axis": "y"},
+        {"segments": 5},
+        {"segments": 70},
+    ]
     for how in options:  # 5 and 70: long segments, in several blocks
+        naive: Any
+        local: Any
         naive, local = (region_by_kernel(points, **how, kernel=kernel, device=session) for kernel in ("naive", "local"))
         require(naive.contains(points).all(), f"{dtype}: a region of {how} lost a point")
         same(naive.lower, local.lower, f"{dtype}, lower chains of {how}")
@@ -129,7 +136,7 @@ def whole_regions_and_parts(session: Session) -> str:
         require(region.contains(cells).all() and region.contains(cells + 1).all(), f"{region} misses a cell")
     for m in (0, 1):
         for level in (40, 55):
-            found = sum(r.cells for r in parts if r.map == m and r.level == level)
+            found = sum(r.cells or 0 for r in parts if r.map == m and r.level == level)
             same(found, (maps[m] >= level).sum(), f"cells of map {m} at level {level}")
     return "2 maps of 90 x 130 cells, 2 levels, parts and holes"
 

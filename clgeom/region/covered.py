@@ -12,9 +12,8 @@ from clgeom.arguments import wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InputWarning, InvalidInput, short, warn
 from clgeom.geo.geodesy import same_crs, shown
-from clgeom.intake.arrays import is_device_array
 from clgeom.intake.chunks import as_chunks
-from clgeom.intake.device_arrays import fetched
+from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.interop.rasters import Raster, placed_raster
 from clgeom.intake.typing import AnyArray, FloatLike
 from clgeom.region.coverage.cell_areas import cells_area
@@ -131,7 +130,7 @@ def covered_area(
     return sorted(found, key=lambda one: one.map)
 
 
-def _weights(weights: Any, placed: Raster, grid: Grid) -> dict:
+def _weights(weights: Any, placed: Raster, grid: Grid) -> dict[str, np.ndarray]:
     """The weights by name as float64, 0 where they are unknown."""
     if weights is None:
         return {}

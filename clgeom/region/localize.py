@@ -5,6 +5,7 @@ There are three ways, for comparison: with the regions, with their convex hulls,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -58,7 +59,7 @@ class Location:
         if not self:
             return "Location(nowhere)"
         count = len(self.parts)
-        x, y = self.centroid
+        x, y = self.centroid or (math.nan, math.nan)
         return f"Location(area {self.area:.6g} in {count} part{'s' * (count > 1)}, centroid ({x:.6g}, {y:.6g}))"
 
     def __bool__(self) -> bool:
@@ -73,7 +74,7 @@ class Location:
 
     @property
     def __geo_interface__(self) -> dict[str, Any]:
-        return require_shapely().geometry.mapping(self.shape)
+        return dict(require_shapely().geometry.mapping(self.shape))
 
     def distance(self, position: Sequence[FloatLike]) -> float:
         """The distance of the centroid from a position.
@@ -93,8 +94,8 @@ class Location:
         IndexError, TypeError
             The position is no pair of numbers.
         """
-        if not self:
-            return float("nan")
+        if self.centroid is None:
+            return math.nan
         return float(np.hypot(position[0] - self.centroid[0], position[1] - self.centroid[1]))
 
 
@@ -143,7 +144,7 @@ def localize(regions: Iterable[Any], *, method: Literal["regions", "hulls"] = "r
     regions = list(regions) if np.iterable(regions) else [regions]
     if len(regions) < 2:
         raise wrong("regions", "localize", "two regions or more", len(regions))
-    systems = []
+    systems: list[Any] = []
     for crs in (crs for one in regions for crs in _systems(one)):
         if not any(same_crs(crs, other) for other in systems):
             systems.append(crs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.intake.typing import FloatLike, IntLike
@@ -21,9 +21,9 @@ def compare(
     level: FloatLike,
     *,
     segments: Sequence[IntLike] = (1, 4, 16, 64, 256),
-    direction: str = ">=",
+    direction: Literal[">=", "<="] = ">=",
     **options: Any,
-) -> list[dict]:
+) -> list[dict[str, Any]]:
     """Metrics of a raster's convex hull and of its regions at several resolutions, a row each.
 
     Parameters
@@ -59,6 +59,6 @@ def compare(
     exact = mask_polygons(mask)
     rows = [{"shape": "convex hull", **measure(hull_of(mask), mask, polygons=exact).asdict()}]
     for k in segments:
-        found = coverage_regions(raster, level, direction=direction, segments=k, **options)
+        found: Any = coverage_regions(raster, level, direction=direction, segments=k, **options)
         rows.append({"shape": f"{k} segments", **measure(found, mask, polygons=exact).asdict()})
     return rows

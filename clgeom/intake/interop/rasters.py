@@ -18,6 +18,7 @@ import numpy as np
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput, short
 from clgeom.intake.interop.strips import Strips, is_large
+from clgeom.intake.typing import FloatLike
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -75,7 +76,7 @@ class Raster:
     values: Any
     transform: Sequence[float] | None = None
     crs: Any = None
-    nodata: float | None = None
+    nodata: FloatLike | None = None
     bands: int = 1
     unit: str | None = None
     sites: Sequence[Any] = ()
@@ -99,7 +100,7 @@ def placed_raster(
     name: str = "raster",
     transform: Sequence[float] | None = None,
     crs: object = None,
-    nodata: float | None = None,
+    nodata: FloatLike | None = None,
     strips: bool = False,
 ) -> Raster:
     """A raster of any kind with its position; what the caller gives replaces what the object has.
@@ -174,7 +175,7 @@ def refuse_control_points(dataset: DatasetReader, what: str, remedy: str) -> Non
 
 
 def dataset_raster(
-    dataset: DatasetReader, *, caller: str, name: str, nodata: float | None = None, strips: bool = False
+    dataset: DatasetReader, *, caller: str, name: str, nodata: FloatLike | None = None, strips: bool = False
 ) -> Raster:
     """All bands of an open dataset of rasterio: a raster, or a stack of maps for several bands."""
     import rasterio
@@ -206,7 +207,7 @@ def dataset_raster(
     )
 
 
-def _dataset_strips(dataset: DatasetReader, what: str, nodata: float | None) -> Raster:
+def _dataset_strips(dataset: DatasetReader, what: str, nodata: FloatLike | None) -> Raster:
     """The only band of an open dataset as strips; `what` begins messages."""
     import rasterio
     from rasterio.windows import Window
@@ -247,7 +248,7 @@ def _stacked(bands: Sequence[Raster]) -> np.ndarray:
 
 
 def scaled_band(
-    source: DatasetReader, band: int, values: np.ndarray, nodata: float | None, window: Window | None = None
+    source: DatasetReader, band: int, values: np.ndarray, nodata: FloatLike | None, window: Window | None = None
 ) -> Raster:
     """The stored values of a band, or of a window of it, scaled and masked, without transform and system."""
     import rasterio
@@ -303,7 +304,7 @@ def chosen_unit(unit: str | None, regions: Any, *, caller: str, raster: object =
     return unit
 
 
-def scaled(values: np.ndarray, scale: float, offset: float, nodata: float | None) -> np.ma.MaskedArray:
+def scaled(values: np.ndarray, scale: float, offset: float, nodata: FloatLike | None) -> np.ma.MaskedArray:
     """Stored values times a scale plus an offset, as float32 if that holds them; those of `nodata` are masked."""
     hidden = np.ma.getmaskarray(values) | (False if nodata is None else np.ma.getdata(values) == nodata)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -321,7 +322,7 @@ def scaled(values: np.ndarray, scale: float, offset: float, nodata: float | None
 def data_array(
     array: xr.DataArray,
     what: str,
-    nodata: float | None = None,
+    nodata: FloatLike | None = None,
     *,
     band: int | None = None,
     window: Callable[[tuple[int, int]], tuple[int, int, int, int]] | None = None,

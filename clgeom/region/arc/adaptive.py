@@ -8,10 +8,8 @@ Source: the adaptive region construction (ARC) for radio propagation maps, with 
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import numpy as np
@@ -22,7 +20,7 @@ from clgeom.core.device import Session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import run
 from clgeom.core.plan import Phase, Plan, Scratch, Step
-from clgeom.errors import DeviceLimit, short
+from clgeom.errors import short
 from clgeom.geo.longitudes import turn_of_crs
 from clgeom.hull.antimeridian import warn_across
 from clgeom.hull.lexsort import lexsort
@@ -40,7 +38,7 @@ from clgeom.intake.points import take_points
 from clgeom.intake.typing import AnyArray, ChunksLike, DeviceLike, FloatLike, IntLike, Nonfinite
 from clgeom.primitives.extremes import is_finite
 from clgeom.region.arc.chains import CUTS, KERNELS, Outline, chains_of, outline_of
-from clgeom.region.arc.chunked import Passes, checked_bounds, outlines_of_chunks
+from clgeom.region.arc.chunked import Passes, checked_bounds, outline_of_hulls, outlines_of_chunks, widths
 from clgeom.region.arc.outline_plans import OutlineOptions
 from clgeom.region.arc.result import CrossRegion, Region
 
@@ -143,7 +141,7 @@ def adaptive_region(
     >>> clgeom.adaptive_region(points, 1).area, clgeom.adaptive_region(points, 5).area
     (16.0, 6.0)
     """
-    return region_of(
+    found: Region | CrossRegion = region_of(
         points,
         segments,
         cuts=cuts,
@@ -154,6 +152,7 @@ def adaptive_region(
         profile=profile,
         bounds=bounds,
     )
+    return found
 
 
 def region_of(
@@ -236,7 +235,8 @@ def _outline_along(
         points = _swapped(points)
     if options["cuts"] == "count":
         segments = min(segments, points.n)
-    rows, bound = "points[0]", points.bindings("points")
+    rows: str | Scratch = "points[0]"
+    bound: dict[str, Any] = points.bindings("points")
     if not assume_sorted:
         if not _in_order(points):
             ordered, _, rows = lexsort(points, None, points.n)
@@ -290,7 +290,7 @@ def _region_of_chunks(
             empty = np.empty((0, 2), passes.dtype or np.float64)
             found.append(made(empty, empty, segments=0, **facts))
         else:
-            found.append(_as_result(outlines[number], tuple(call.phases), passes.dtype, facts, made))
+            found.append(_as_result(outlines[number], tuple(call.phases), np.dtype(passes.dtype), facts, made))
     for region in found:
         region.crs, region.peak = passes.crs, passes.meter.peak()
     return CrossRegion(*found) if len(found) > 1 else found[0]
@@ -324,47 +324,24 @@ def _outline_of_chunks(
         described = OutlineOptions(
             dtype, part.n, *sides, segments=1, starts="begins[0]", regions=len(some), kernel=options["kernel"]
         )
-        hulls = chains_of(session, described, **part.bindings("points"), **begins.bindings("begins"))
+        bound: dict[str, Any] = {**part.bindings("points"), **begins.bindings("begins")}
+        hulls = chains_of(session, described, **bound)
         corners += [hulls.lower, hulls.upper]
         owners += [
             np.repeat(some, np.diff(hulls.lower_offsets)),
             np.repeat(some, np.diff(hulls.upper_offsets)),
         ]
-    corners, owners = np.concatenate(corners), np.concatenate(owners)
-    order = np.lexsort((corners[:, 1], corners[:, 0]))
-    corners = to_device(session, np.ascontiguousarray(corners[order]), caller=CALLER)
-    if len(corners.chunks) > 1:
-        raise DeviceLimit(
-            f"The hulls of {CALLER}'s segments have {corners.n:,} corners, {corners.nbytes:,} bytes, and one "
-            f"allocation of {session.profile.name} holds {session.profile.max_alloc_bytes:,}."
-        )
-    begins = np.searchsorted(owners[order], np.arange(segments + 1)).astype(np.uint32)
-    begins = to_device(session, begins, caller=CALLER)
-    described = OutlineOptions(dtype, corners.n, *sides, segments, cut="begins[0]", **options)
-    return outline_of(session, described, **corners.bindings("points"), **begins.bindings("begins"))
+    return outline_of_hulls(session, np.concatenate(corners), np.concatenate(owners), segments, options, CALLER)
 
 
 def _cuts(x: np.ndarray, segments: int, cuts: str) -> np.ndarray:
     """The cuts of ascending x, equal to those of arc_cuts, then the number of points."""
     n = len(x)
     if cuts == "count":
-        at = np.array([k * n // segments for k in range(segments)], np.int64)
-        return np.append(np.searchsorted(x, x[at], side="left"), n)
-    if x.dtype.kind == "i":
-
-        def distance(i: int) -> int | Fraction:
-            return int(x[i]) - int(x[0])
+        firsts = x[[k * n // segments for k in range(segments)]]
     else:
-        scale = x.dtype.type(0.25 if max(abs(x[0]), abs(x[-1])) > 1 else 1)  # where differences overflow
-
-        def distance(i: int) -> int | Fraction:
-            return Fraction(float(x[i] * scale - x[0] * scale))
-
-    width = distance(n - 1)
-    found = [0]
-    for k in range(1, segments):
-        found.append(bisect_left(range(n), k * width, lo=found[-1], key=lambda i: distance(i) * segments))
-    return np.array([*found, n], np.int64)
+        firsts = np.append(x[:1], widths(x[0], x[-1], segments, x.dtype))
+    return np.append(np.searchsorted(x, firsts, side="left"), n)
 
 
 # Order ----------------------------------------------------------------------------------------------------------

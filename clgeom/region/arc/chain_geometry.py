@@ -27,14 +27,15 @@ def signs(a: Points, b: Points, c: Points, session: Session | None) -> NDArray[n
     """The exact signs of `orient2d`: of many triples on the device, else on the host."""
     if len(a) > FEW_TRIPLES:
         with contextlib.suppress(DeviceLimit):
-            return np.asarray(orient2d(a, b, c, device=session))
+            found: NDArray[np.int8] = orient2d(a, b, c, device=session)
+            return found
     return host_signs(*(np.asarray(points, np.float64) for points in (a, b, c)))
 
 
 def above(chain: Points, points: Points, session: Session | None) -> NDArray[np.int8]:
     """Whether points in a chain's range of x are above it (1), on it (0) or below it (-1)."""
     if len(chain) == 1:
-        return np.sign(points[:, 1].astype(object) - chain[0, 1].item()).astype(np.int8)
+        return np.asarray(np.sign(points[:, 1].astype(object) - chain[0, 1].item()), np.int8)
     edge = np.clip(np.searchsorted(chain[:, 0], points[:, 0], side="right") - 1, 0, len(chain) - 2)
     return signs(rows_at(chain, edge), rows_at(chain, edge + 1), points, session)
 
@@ -99,8 +100,8 @@ def simplified(chain: Points, side: int, tolerance: float) -> Points:
             rounding = 1e-15 * float(np.abs(y).max() + abs(dy)) / scale + sys.float_info.min
             if not abs(far - tolerance) <= rounding:
                 return far
-        far = _farthest(points[i : j + 1])
-        return math.inf if far > tolerance else min(float(far), tolerance)
+        exact = _farthest(points[i : j + 1])
+        return math.inf if exact > tolerance else min(float(exact), tolerance)
 
     costs = [cost(k) for k in range(len(points))]
     queue = [(c, k) for k, c in enumerate(costs) if c <= tolerance]

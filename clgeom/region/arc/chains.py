@@ -20,7 +20,7 @@ import numpy as np
 from clgeom.core.device import Session
 from clgeom.core.launch import Result, flush, run
 from clgeom.core.plan import Plan
-from clgeom.region.arc.outline_plans import OutlineOptions, Output, emit_plan, outline_plan
+from clgeom.region.arc.outline_plans import OutlineOptions, Output, outline_plan
 
 KERNELS = ("auto", "naive", "local")
 CUTS = ("count", "width")
@@ -107,7 +107,10 @@ class Outline:
     """Chains that may still be on the device, or not computed yet. What is asked for first waits for them."""
 
     def __init__(self, made: _Made) -> None:
-        self._made, self._facts, self._rows, self._lock = made, None, None, threading.Lock()
+        self._made: _Made | None = made
+        self._facts: _Facts | None = None
+        self._rows: np.ndarray | None = None
+        self._lock = threading.Lock()
 
     def __getstate__(self) -> tuple[Any, ...]:  # memory of a device stays in its process
         self.vertices()
@@ -121,6 +124,7 @@ class Outline:
         """What the head of the output says."""
         with self._lock:
             if self._facts is None:
+                assert self._made is not None
                 self._facts, self._rows = self._made.head()
             return self._facts
 
@@ -151,6 +155,7 @@ class Outline:
         facts = self.read_head()
         with self._lock:
             if self._rows is None:
+                assert self._made is not None
                 self._rows = self._made.rows(facts.total)
             self._made = None
             return self._rows
@@ -188,29 +193,30 @@ class _Made:
 
     def head(self) -> tuple[_Facts, np.ndarray | None]:
         """The facts; and the vertices if they could be read in the same copy, else None."""
-        out, point = self.out, 2 * self.out.dtype.itemsize
+        out, emission = self.out, self.out.emission
+        dtype, point = emission.dtype, 2 * emission.dtype.itemsize
         most = AT_ONCE_OF_CPU if self.session.profile.is_cpu else AT_ONCE
-        likely = min(out.room, 3 * out.segments + 64) if out.segments <= most else 0
-        raw = self.found.read(out.memory, (out.head + likely) * point)
+        likely = min(out.room, 3 * emission.segments + 64) if emission.segments <= most else 0
+        raw = self.found.read(out.memory, (emission.head + likely) * point)
         summary = raw[: 4 * (3 * (self.regions + 1) + 1)].view(np.uint32)
         lower_at, upper_at, segments_at = summary[:-1].reshape(3, self.regions + 1).astype(np.int64)
         facts = _Facts(lower_at, upper_at - upper_at[0], np.diff(segments_at), bool(summary[-1]))
         if facts.disordered:
-            return facts, np.empty((0, 2), out.dtype)
+            return facts, np.empty((0, 2), dtype)
         if facts.total <= likely:
-            return facts, raw[out.head * point :].view(out.dtype)[: 2 * facts.total].reshape(-1, 2)
+            return facts, raw[emission.head * point :].view(dtype)[: 2 * facts.total].reshape(-1, 2)
         if facts.total > out.room:
-            self.out = emit_plan(self.session.profile, out, facts.total)
-            kept = {name: self.found[name] for name in out.names if name != out.memory.name}
-            self.found = run(self.session, self.out.emission, **kept)
+            self.out = emission.into(facts.total, self.session.profile)
+            kept: dict[str, Any] = {name: self.found[name] for name in out.names if name != out.memory.name}
+            self.found = run(self.session, self.out.plan, **kept)
         self.found.drop_others([self.out.memory.name])
         return facts, None
 
     def rows(self, total: int) -> np.ndarray:
         """The vertices."""
-        memory, point = self.out.memory, 2 * self.out.dtype.itemsize
-        raw = self.found.read(memory, total * point, self.out.head * point)
-        return raw.view(self.out.dtype).reshape(-1, 2)
+        emission, point = self.out.emission, 2 * self.out.emission.dtype.itemsize
+        raw = self.found.read(self.out.memory, total * point, emission.head * point)
+        return raw.view(emission.dtype).reshape(-1, 2)
 
 
 def outline_of(
@@ -254,7 +260,7 @@ class Unread:
 
     def __init__(self, most: int) -> None:
         self.most, self.nbytes, self.lock = most, 0, threading.Lock()
-        self.waiting: collections.deque = collections.deque()
+        self.waiting: collections.deque[tuple[weakref.ref[Outline], int]] = collections.deque()
 
     def add(self, outline: Outline, nbytes: int) -> None:
         old = []
@@ -270,11 +276,14 @@ class Unread:
                 one, size = self.waiting.popleft()
                 self.nbytes -= size
                 old.append(one())
-        for one in old:
-            if one is not None:
-                one.vertices()
+        for unread in old:
+            if unread is not None:
+                unread.vertices()
 
 
 def _cached_plan(session: Session, options: OutlineOptions) -> tuple[Plan, Output]:
     """The plan for these options, cached: building one takes as long as a device needs for a million points."""
-    return session.cached(("outline plan", options), lambda: outline_plan(session, options), most=PLANS, policies=True)
+    plan: tuple[Plan, Output] = session.cached(
+        ("outline plan", options), lambda: outline_plan(session, options), most=PLANS, policies=True
+    )
+    return plan

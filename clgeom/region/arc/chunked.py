@@ -56,7 +56,7 @@ def checked_bounds(bounds: Any, cuts: str, *, caller: str) -> tuple[float, ...] 
 class Passes:
     """Readings of the same chunks, which must find the same points each time."""
 
-    chunks: Chunks
+    chunks: Chunks[Any]
     nonfinite: str
     caller: str
     meter: Meter = field(default_factory=Meter)
@@ -144,48 +144,45 @@ def outlines_of_chunks(
                 _check_bounds(piece, bounds, passes)
             passes.dtype = passes.dtype or rows.dtype
             for number, column in enumerate(columns):
-                if column not in where:
+                if column not in where and bounds is not None:
                     where[column] = widths(*_within(bounds, column, passes.dtype), segments, passes.dtype)
                 along = rows[:, column].astype(passes.dtype, copy=False)
                 owners = np.searchsorted(where[column], along, side="right")
                 yield rows[:, ::-1] if column else rows, owners + number * segments
 
     chunks = Chunks(labelled, max_bytes=passes.chunks.max_bytes, read_ahead=False, copy=False)
-    batch = convex_hulls_by_label(chunks, device=session)
+    batch: Any = convex_hulls_by_label(chunks, device=session)
     passes.meter.add(batch.peak.host_bytes)
     passes.meter.device = max(passes.meter.device, batch.peak.device_bytes)
     if not len(batch):
         return None
     owners = np.repeat(batch.labels, np.diff(batch.offsets))
-    described = passes.dtype, options, passes.caller
-    return [
-        _outline(session, batch.points[mine], owners[mine] - number * segments, segments, *described)
-        for number in range(len(columns))
-        for mine in [owners // segments == number]
-    ]
+    found = []
+    for number in range(len(columns)):
+        mine = owners // segments == number
+        corners = batch.points[mine].astype(passes.dtype, copy=False)
+        found.append(
+            outline_of_hulls(session, corners, owners[mine] - number * segments, segments, options, passes.caller)
+        )
+    return found
 
 
-def _outline(
-    session: Session,
-    corners: np.ndarray,
-    owners: np.ndarray,
-    segments: int,
-    dtype: np.dtype[Any],
-    options: dict[str, Any],
-    caller: str,
+def outline_of_hulls(
+    session: Session, corners: np.ndarray, owners: np.ndarray, segments: int, options: dict[str, Any], caller: str
 ) -> Outline:
-    """The outline of the vertices of segments' hulls, in the type of all points."""
+    """The outline of the vertices of segments' hulls, each of its segment."""
     order = np.lexsort((corners[:, 1], corners[:, 0]))
-    corners = to_device(session, np.ascontiguousarray(corners[order], dtype), caller=caller)
-    if len(corners.chunks) > 1:
+    rows = to_device(session, np.ascontiguousarray(corners[order]), caller=caller)
+    if len(rows.chunks) > 1:
         raise DeviceLimit(
-            f"The hulls of {caller}'s segments have {corners.n:,} corners, {corners.nbytes:,} bytes, and one "
+            f"The hulls of {caller}'s segments have {rows.n:,} corners, {rows.nbytes:,} bytes, and one "
             f"allocation of {session.profile.name} holds {session.profile.max_alloc_bytes:,}."
         )
     begins = np.searchsorted(owners[order], np.arange(segments + 1)).astype(np.uint32)
-    begins = to_device(session, begins, caller=caller)
-    described = OutlineOptions(corners.dtype, corners.n, "points[0]", "points[0]", segments, cut="begins[0]", **options)
-    return outline_of(session, described, **corners.bindings("points"), **begins.bindings("begins"))
+    cut = to_device(session, begins, caller=caller)
+    described = OutlineOptions(rows.dtype, rows.n, "points[0]", "points[0]", segments, cut="begins[0]", **options)
+    bound: dict[str, Any] = {**rows.bindings("points"), **cut.bindings("begins")}
+    return outline_of(session, described, **bound)
 
 
 # Cuts at equal widths -------------------------------------------------------------------------------------------
@@ -271,9 +268,9 @@ def _check_bounds(piece: Any, bounds: tuple[float, ...], passes: Passes) -> None
 # Cuts at equal numbers of points --------------------------------------------------------------------------------
 
 
-def order_statistics(passes: Passes, column: int, low: Any, high: Any, ranks: list[int]) -> np.ndarray:
+def order_statistics(passes: Passes, column: int, low: Any, high: Any, ranks: Any) -> np.ndarray:
     """The coordinates of these ranks (from 0, ascending) among those of all points along an axis."""
-    order = KeyOrder(passes.dtype)
+    order = KeyOrder(np.dtype(passes.dtype))
     first, last = (int(order.digits(np.array([x], passes.dtype))[0]) for x in (low, high))
     ranks = np.array(ranks, np.int64)
     most_keys = max(passes.chunks.max_bytes // BYTES_PER_KEY, LEAST_KEYS)

@@ -42,28 +42,54 @@ FEW = 1 << 13
 
 
 @dataclass(frozen=True)
-class Output:
-    """The output of the last launch, and what the launch needs.
+class Emission:
+    """The last launch, which writes the vertices: all but the memory for them.
 
-    `memory` has a summary as large as `head` points, then at most `room` vertices.
+    Parameters
+    ----------
+    kernel : str
+    args : tuple of Argument
+        Its first arguments.
+    params : dict
+    dtype : numpy.dtype
+    segments : int
+        Of all regions.
+    items : int
+        Work-items.
+    head : int
+        The summary at the beginning of the memory is as large as so many points.
     """
 
-    memory: Scratch
-    head: int
-    room: int
-    emission: Plan
-    kept: tuple
-    args: tuple
-    params: dict
+    kernel: str
+    args: tuple[Argument, ...]
+    params: dict[str, Any]
+    dtype: np.dtype[Any]
     segments: int
-    dtype: np.dtype
-    kernel: str = "region/arc/arc_emit"
-    items: int = 0
+    items: int
+    head: int
+
+    def into(self, room: int, device: DeviceProfile) -> Output:
+        """The launch with memory for at most `room` vertices."""
+        memory = Scratch("outline_memory", np.uint8, (self.head + room) * 2 * self.dtype.itemsize)
+        args = (*self.args, memory, np.uint32(self.head), np.uint32(room), memory)
+        policy, groups = _shape(device, self.kernel, self.dtype, self.items)
+        moved = self.segments * 48 + room * 2 * self.dtype.itemsize
+        return Output(self, memory, room, Plan(Step(self.kernel, policy, args, groups, self.params, bytes_moved=moved)))
+
+
+@dataclass(frozen=True)
+class Output:
+    """The last launch, and its memory: a summary, then at most `room` vertices."""
+
+    emission: Emission
+    memory: Scratch
+    room: int
+    plan: Plan
 
     @functools.cached_property
     def names(self) -> frozenset[str]:
-        """The names of the memory that the last launch uses."""
-        args = (arg for step in self.emission for arg in step.args if not isinstance(arg, np.generic))
+        """The names of the memory that the launch uses."""
+        args = (arg for step in self.plan for arg in step.args if isinstance(arg, (str, Scratch)))
         return frozenset(arg.name if isinstance(arg, Scratch) else arg for arg in args)
 
 
@@ -123,7 +149,7 @@ def outline_plan(session: Session, options: OutlineOptions) -> tuple[Plan, Outpu
     params = predicate_parameters(session, dtype)
     point = 2 * dtype.itemsize
     given = options.cut is not None
-    cut = options.cut if given else Scratch("outline_cuts", np.uint32, all_segments + 1)
+    cut = options.cut if options.cut is not None else Scratch("outline_cuts", np.uint32, all_segments + 1)
     flag, pending = Scratch("outline_flag", np.uint32, 1), Scratch("outline_pending", np.uint32, 1)
     corners = Scratch("outline_corners", np.uint32, 2 * m)
     ranges = Scratch("outline_ranges", np.uint32, 4 * all_segments)
@@ -162,7 +188,7 @@ def outline_plan(session: Session, options: OutlineOptions) -> tuple[Plan, Outpu
     if all_segments <= FEW:
         policy, chunks = _shape(device, "region/arc/arc_offsets", dtype, 3 * all_segments + 1)
         sums, chunk = Scratch("outline_sums", np.uint32, chunks), policy.tile
-        args = (cut, number, links, reflex_vertices, offsets, sums)
+        args: tuple[Argument, ...] = (cut, number, links, reflex_vertices, offsets, sums)
         scanning = Plan(Step("region/arc/arc_offsets", policy, args, chunks, bytes_moved=all_segments * 100))
     else:
         sums, chunk = offsets, (1 << 32) - 1
@@ -179,38 +205,19 @@ def outline_plan(session: Session, options: OutlineOptions) -> tuple[Plan, Outpu
             exclusive=True,
             prefix="outline",
         )
-    out = Output(
-        None,
-        head,
-        0,
-        None,
-        (*(() if given else (cut,)), corners, links, offsets, sums, flag),
-        (lower, upper, np.uint32(m), cut, number, each, corners, links, offsets, sums, np.uint32(chunk), flag),
-        {**params, "published": options.join == "published"},
-        all_segments,
-        dtype,
-        items=2 * all_segments,
-    )
-    out = emit_plan(device, out, room)
-    return begin + hulls + scanning + out.emission, out
-
-
-def emit_plan(device: DeviceProfile, out: Output, room: int) -> Output:
-    """The Output with the last launch, which has room for `room` vertices."""
-    memory = Scratch("outline_memory", np.uint8, (out.head + room) * 2 * out.dtype.itemsize)
-    args = (*out.args, memory, np.uint32(out.head), np.uint32(room), memory)
-    policy, groups = _shape(device, out.kernel, out.dtype, out.items)
-    moved = out.segments * 48 + room * 2 * out.dtype.itemsize
-    emission = Plan(Step(out.kernel, policy, args, groups, out.params, bytes_moved=moved))
-    return replace(out, memory=memory, room=room, emission=emission)
+    args = (lower, upper, np.uint32(m), cut, number, each, corners, links, offsets, sums, np.uint32(chunk), flag)
+    published = {**params, "published": options.join == "published"}
+    emission = Emission("region/arc/arc_emit", args, published, dtype, all_segments, 2 * all_segments, head)
+    out = emission.into(room, device)
+    return begin + hulls + scanning + out.plan, out
 
 
 @dataclass(frozen=True)
 class Candidates:
     """Candidates of both sides: names or memory, their type, and the most that there are."""
 
-    lower: object
-    upper: object
+    lower: str | Scratch
+    upper: str | Scratch
     dtype: np.dtype
     m: int
 
@@ -227,7 +234,7 @@ class Candidates:
 class Memory:
     """Memory for hulls and tangents; see cl_src/arc/arc_segments.h."""
 
-    cut: object
+    cut: str | Scratch
     corners: Scratch
     ranges: Scratch
     links: Scratch
@@ -296,35 +303,13 @@ def _fused_plan(
         plan = Plan(outlines(False, False), outlines(True, False))
     else:
         plan = Plan(outlines(True, True))
-    args = (counts, np.uint32(tiles), offsets, sums)
+    args: tuple[Argument, ...] = (counts, np.uint32(tiles), offsets, sums)
     plan += Plan(Step("region/arc/arc_tile_offsets", scan, args, chunks, bytes_moved=24 * tiles))
-    out = Output(
-        None,
-        head,
-        0,
-        None,
-        (staged, counts, offsets, sums, flag),
-        (
-            staged,
-            m,
-            np.uint32(segments),
-            np.uint32(own),
-            np.uint32(tiles),
-            counts,
-            offsets,
-            sums,
-            np.uint32(scan.wg_size),
-            np.uint32(chunks),
-            flag,
-        ),
-        {"real": params["real"]},
-        segments,
-        candidates.dtype,
-        "region/arc/arc_place",
-        tiles * gather.wg_size,
-    )
-    out = emit_plan(device, out, room)
-    return plan + out.emission, out
+    args = (staged, m, np.uint32(segments), np.uint32(own), np.uint32(tiles), counts, offsets, sums)
+    args += (np.uint32(scan.wg_size), np.uint32(chunks), flag)
+    real, items = {"real": params["real"]}, tiles * gather.wg_size
+    out = Emission("region/arc/arc_place", args, real, candidates.dtype, segments, items, head).into(room, device)
+    return plan + out.plan, out
 
 
 def _hulls_plan(
@@ -356,17 +341,17 @@ def _hulls_plan(
         return Plan(Step("region/arc/arc_tangents", policy, args, groups, params, bytes_moved=moved))
 
     if long and candidates.shared and kernel != "naive":
-        hulls = _blocks_plan(device, candidates, segments, memory, checked)
+        blocks = _blocks_plan(device, candidates, segments, memory, checked)
         policy = select(device, "region/arc/arc_tangents_wide", candidates.dtype, candidates.m)
         if policy.variant == "serial" or segments > FEW:
-            return hulls + tangents()
+            return blocks + tangents()
         moved = segments * 2 * (8 + 16 + 16 * (candidates.point_bytes + 4))
         wide = Step("region/arc/arc_tangents_wide", policy, segment_args, 2 * segments, params, bytes_moved=moved)
-        return hulls + Plan(wide)
+        return blocks + Plan(wide)
     if kernel == "naive" or long or (kernel == "auto" and serial):
         policy, groups = _shape(device, "region/arc/arc_hulls", candidates.dtype, 2 * segments)
         checked["sieve"] = serial and candidates.m > 4 * SHORT * segments
-        args = (candidates.lower, candidates.upper, m, memory.cut, number, memory.corners, memory.ranges, memory.flag)
+        args: tuple[Argument, ...] = (*sides, m, memory.cut, number, memory.corners, memory.ranges, memory.flag)
         hulls = Step("region/arc/arc_hulls", policy, args, groups, checked, bytes_moved=2 * moved)
         return Plan(hulls) + tangents()
     policy = select_fitting(
@@ -412,7 +397,7 @@ def _blocks_plan(
         block_corners = Scratch("block_corners", np.uint32, 2 * candidates.m)
         block_ranges = Scratch("block_ranges", np.uint32, 4 * blocks)
         shape, groups = _shape(device, "region/arc/arc_cuts", candidates.dtype, blocks + 1)
-        args = (points, m, cut, np.uint32(segments), np.uint32(fan), fine, flag, memory.pending)
+        args: tuple[Argument, ...] = (points, m, cut, np.uint32(segments), np.uint32(fan), fine, flag, memory.pending)
         ragged = {"real": params["real"], "ragged": True, "by_width": False}
         steps += [
             Step("region/arc/arc_cuts", shape, args, groups, ragged, bytes_moved=blocks * (candidates.point_bytes + 4))

@@ -36,10 +36,13 @@ class PointRegion(Exchange):
 
     n: int | None
     phases: tuple[Phase, ...]
+    crs: Any = None
     if TYPE_CHECKING:  # attributes or properties of subclasses
 
         @property
         def parts(self) -> tuple[NDArray[Any], ...]: ...
+        @property
+        def segments(self) -> Any: ...
         @property
         def area(self) -> float: ...
 
@@ -126,6 +129,9 @@ class Region(PointRegion):
     axis: str
     phases: tuple[Phase, ...]
     peak: Peak | None = None
+    _fetch: Callable[[], Any]
+    _sizes: tuple[int, int]
+    _dtype: np.dtype[Any]
 
     def __init__(
         self,
@@ -179,7 +185,7 @@ class Region(PointRegion):
     @property
     def dtype(self) -> np.dtype[Any]:
         """Type of the coordinates."""
-        return self._dtype if self._chains[0] is None else self._chains[0].dtype
+        return self._dtype if self._chains[0] is None else np.dtype(self._chains[0].dtype)
 
     @property
     def _along(self) -> tuple[Any, Any]:
@@ -189,12 +195,14 @@ class Region(PointRegion):
     @property
     def lower(self) -> NDArray[Any]:
         """The lower chain, from left to right (axis="y": the left one, from bottom to top); shape (l, 2)."""
-        return self._turned(self._both()[0])
+        chain: NDArray[Any] = self._turned(self._both()[0])
+        return chain
 
     @property
     def upper(self) -> NDArray[Any]:
         """The upper chain, from left to right (axis="y": the right one, from bottom to top); shape (u, 2)."""
-        return self._turned(self._both()[1])
+        chain: NDArray[Any] = self._turned(self._both()[1])
+        return chain
 
     def _turned(self, points: Any) -> Any:
         return points if self.axis == "x" else points[..., ::-1]
@@ -286,7 +294,8 @@ class Region(PointRegion):
         queries, single = canonical_queries(points, caller="Region.contains")
         dtype = np.result_type(queries, self.dtype)
         chains = [chain.astype(dtype, copy=False) for chain in self._along]
-        inside = between(self._turned(queries.astype(dtype, copy=False)), *chains, self._session)
+        lower, upper = chains
+        inside = between(self._turned(queries.astype(dtype, copy=False)), lower, upper, self._session)
         return bool(inside[0]) if single else inside
 
     def simplify(self, tolerance: float) -> Region:
@@ -433,7 +442,7 @@ class CrossRegion(PointRegion):
     @property
     def area(self) -> float:
         """The area of the region."""
-        return self._shape.area
+        return float(self._shape.area)
 
     def contains(self, points: ArrayLike) -> Any:
         """Whether points are in both regions, exactly.
@@ -475,7 +484,7 @@ class CrossRegion(PointRegion):
 
     @property
     def __geo_interface__(self) -> dict[str, Any]:
-        return require_shapely().geometry.mapping(self._shape)
+        return dict(require_shapely().geometry.mapping(self._shape))
 
 
 def _geometry(part: np.ndarray) -> dict[str, Any]:

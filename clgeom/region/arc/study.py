@@ -61,7 +61,7 @@ def region_by_kernel(
     >>> region_by_kernel([(0, 0), (1, 2), (2, 0), (3, 2), (4, 0)], 3, kernel="naive").area
     6.0
     """
-    return region_of(
+    found: Region | CrossRegion = region_of(
         points,
         segments,
         cuts=cuts,
@@ -72,6 +72,7 @@ def region_by_kernel(
         profile=profile,
         kernel=kernel,
     )
+    return found
 
 
 @keeps_subnormals
@@ -111,7 +112,7 @@ def published_walk(
     [[0.0, 0.0], [2.0, 0.0], [4.0, 0.0]]
     """
     one_of(axis, ("x", "y"), "axis", caller="published_walk")
-    return region_of(
+    walk: Walk = region_of(
         points,
         segments,
         cuts=cuts,
@@ -123,6 +124,7 @@ def published_walk(
         join="published",
         made=Walk,
     )
+    return walk
 
 
 @keeps_subnormals

@@ -9,6 +9,7 @@ from typing import Any
 from clgeom.arguments import wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.optional import require_shapely
+from clgeom.region.coverage.grid import Grid
 
 
 @keeps_subnormals
@@ -16,7 +17,7 @@ from clgeom.optional import require_shapely
 class Layer:
     """A Shapely shape of the coverage at one level, inside the layer of the level before."""
 
-    shape: object
+    shape: Any
     before: Layer | None = None
 
 
@@ -40,12 +41,12 @@ class Nested:
         The layer of the shape, and the layer that a band leaves out of it.
     """
 
-    shape: object
+    shape: Any
     level: float
     upto: float | None
     direction: str
     map: int
-    grid: object
+    grid: Grid
     cells: int | None
     layer: Layer | None = None
     cut: Layer | None = None
@@ -57,7 +58,7 @@ class Nested:
     @property
     def area(self) -> float:
         """The area in the square of the map's unit."""
-        return self.shape.area
+        return float(self.shape.area)
 
     @property
     def crs(self) -> Any:
@@ -68,8 +69,8 @@ class Nested:
         return self.shape
 
     @property
-    def __geo_interface__(self) -> dict:
-        return require_shapely().geometry.mapping(self.shape)
+    def __geo_interface__(self) -> dict[str, Any]:
+        return dict(require_shapely().geometry.mapping(self.shape))
 
 
 @keeps_subnormals
@@ -115,7 +116,8 @@ def nested(regions: Iterable[Any], *, bands: bool = False) -> list[Nested]:
     for number in sorted({region.map for region in regions}):
         own = [region for region in regions if region.map == number]
         levels = sorted({region.level for region in own}, reverse=directions == {"<="})
-        layers, cells = [], []
+        layers: list[Layer] = []
+        cells: list[int | None] = []
         for level in levels:
             some = [region for region in own if region.level == level]
             shape = shapely.union_all([region.to_shapely() for region in some])
@@ -128,7 +130,8 @@ def nested(regions: Iterable[Any], *, bands: bool = False) -> list[Nested]:
             if bands and i + 1 < len(levels):
                 upto, cut = levels[i + 1], layers[i + 1]
                 shape = _polygons_of(shape.difference(cut.shape), shapely)
-                count = None if None in cells[i : i + 2] else count - cells[i + 1]
+                after = cells[i + 1]
+                count = None if count is None or after is None else count - after
             found.append(Nested(shape, level, upto, own[0].direction, number, own[0].grid, count, layer, cut))
     return found
 

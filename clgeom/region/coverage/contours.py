@@ -48,7 +48,8 @@ def trace(mask: np.ndarray) -> list[np.ndarray]:
     for start in tail.tolist():
         if after[start] < 0:
             continue
-        ring, at = [], start
+        ring: list[int] = []
+        at = start
         while after[at] >= 0:
             ring += (at, at ^ 1)
             after[at], at = -1, after[at]
@@ -61,7 +62,9 @@ def _simple(ring: list[int], corners: np.ndarray) -> list[list[int]]:
     positions = list(map(tuple, corners[ring].tolist()))
     if len(set(positions)) == len(positions):
         return [ring]
-    parts, path, seen = [], [], {}
+    parts: list[list[int]] = []
+    path: list[tuple[int, tuple[int, int]]] = []
+    seen: dict[tuple[int, int], int] = {}
     for number, position in zip(ring, positions):
         if position in seen:
             at = seen[position]

@@ -100,7 +100,7 @@ class MapRegions(OnMap, Sequence[Region]):
             For a level that is not one of `given`.
         """
         number = level_index(level, self.given, caller="at_level")
-        return [self[i] for i in np.flatnonzero(self.levels == number)]
+        return [self[i] for i in np.flatnonzero(self.levels == number).tolist()]
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw all regions with Matplotlib.
@@ -239,12 +239,13 @@ def _placed(raster: Any, grid: Grid | None) -> Any:
     return SimpleNamespace(values=values, transform=grid.transform)
 
 
-def outlines(regions: Any, unit: str | None = None) -> dict:
-    """Return a dictionary from the label of each level to the polygons of its regions, without empty regions.
+def outlines(regions: Any, unit: str | None = None) -> dict[str, list[Any]]:
+    """A dictionary from the label of each level to the polygons of its regions, without empty regions.
 
     The levels come from the most demanding one on, so that a level has the same colour in all figures of a map.
     """
-    unit, found = chosen_unit(unit, regions, caller="plot"), {}
+    unit = chosen_unit(unit, regions, caller="plot")
+    found: dict[str, list[Any]] = {}
     for region in sorted(regions, key=lambda region: -region.level if region.direction == ">=" else region.level):
         if region:
             upto = getattr(region, "upto", None)
@@ -254,7 +255,7 @@ def outlines(regions: Any, unit: str | None = None) -> dict:
 
 
 def axes_of(grid: Grid) -> tuple[str, str]:
-    """Return the names of the axes of a map, with their unit if its reference system is known."""
+    """The names of the axes of a map, with their unit if its reference system is known."""
     from clgeom.geo.geodesy import axes_of_crs
 
     if tuple(grid.transform) == (1, 0, 0, 0, 1, 0):
@@ -262,8 +263,8 @@ def axes_of(grid: Grid) -> tuple[str, str]:
     return axes_of_crs(grid.crs)
 
 
-def image(raster: Any) -> dict:
-    """Return the values of a raster (NaN where unknown) and its transform, as keywords; an empty dict for None."""
+def image(raster: Any) -> dict[str, Any]:
+    """The values of a raster (NaN where unknown) and its transform, as keywords; an empty dict for None."""
     if raster is None:
         return {}
     values, transform = raster.values, raster.transform
@@ -310,7 +311,7 @@ def _holes_of(region: Any) -> Iterable[Any]:
 
 
 def _polygons_of(geometry: dict[str, Any]) -> Any:
-    """Return the polygons of a GeoJSON-like geometry: lists of closed rings."""
+    """The polygons of a GeoJSON-like geometry: lists of closed rings."""
     if geometry["type"] == "Polygon":
         return [geometry["coordinates"]] if len(geometry["coordinates"]) else []
     return geometry["coordinates"] if geometry["type"] == "MultiPolygon" else []

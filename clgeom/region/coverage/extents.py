@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clgeom.core.launch import run
-from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.plan import Argument, Plan, Scratch, Step
 from clgeom.core.policies import Policy, ceil_div
 from clgeom.core.tuning import select
 from clgeom.primitives.operators import OPERATORS
-from clgeom.primitives.scan import Piece, scan_plan
+from clgeom.primitives.scan import Piece as Scanned
+from clgeom.primitives.scan import scan_plan
 from clgeom.region.arc.chains import Chains, chains_of
 from clgeom.region.arc.outline_plans import OutlineOptions, Output, outline_plan
 from clgeom.region.coverage.masks import REAL, Masks, Segmentation
-from clgeom.region.coverage.rasters import Piece as RasterPiece
+from clgeom.region.coverage.rasters import Piece
 from clgeom.region.coverage.result import Group
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def _lines(masks: Masks) -> dict[Scratch, cl.Buffer]:
         plan, made = session.cached(key, lambda: _lines_plan(masks, pieces, levels, kept=True), policies=True)
     else:
         plan, made = _lines_plan(masks, pieces, levels, kept=False)
-    buffers = {f"raster_{i}": piece.buffer for i, piece in enumerate(pieces)}
+    buffers: dict[str, Any] = {f"raster_{i}": piece.buffer for i, piece in enumerate(pieces)}
     buffers |= {f"thresholds_{first}": thresholds for first, thresholds, _ in levels}
     found = run(session, plan, **buffers)
     return {memory: found[memory] for memory in made}
@@ -89,7 +90,7 @@ def _lines_plan(
     )
     scan = scan_plan(
         profile,
-        [Piece(counts, 0, regions + 1)],
+        [Scanned(counts, 0, regions + 1)],
         np.dtype(np.uint32),
         [starts],
         OPERATORS["sum"],
@@ -142,7 +143,7 @@ def _extents_plan(masks: Masks, pieces: list[Piece], launches: list[Any]) -> tup
     for first_level, _, params in launches:
         for i, (piece, own_bands, first_band) in enumerate(placed):
             first = ((piece.first_map - masks.first_map) * len(levels.given) + first_level) * bands + first_band
-            args = (
+            args: tuple[Argument, ...] = (
                 f"raster_{i}",
                 np.uint64(piece.start),
                 *map(np.uint32, (piece.first_row, piece.rows, stack.columns, own_bands)),
@@ -159,14 +160,15 @@ def _extents_plan(masks: Masks, pieces: list[Piece], launches: list[Any]) -> tup
 
 def _placed(
     pieces: list[Piece], rows: int, policy: Policy, strips: int, units: int
-) -> tuple[list[tuple[RasterPiece, int, int]], int]:
+) -> tuple[list[tuple[Piece, int, int]], int]:
     """(piece, number of its bands, its first band) of every piece, and the number of bands of a map.
 
     A piece is either several whole maps, with the same number of bands each, or rows of one map. The bands of pieces of
     one map follow each other.
     """
     wanted = max(policy.groups_per_unit, 1) * units
-    placed, bands, end = [], 0, 0
+    placed: list[tuple[Piece, int, int]] = []
+    bands = end = 0
     for piece in pieces:
         if piece.rows < rows or not placed:
             enough = ceil_div(wanted, piece.maps * strips)

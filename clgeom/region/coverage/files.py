@@ -89,7 +89,8 @@ class OnMap(Exchange):
     def _columns(self) -> dict[str, Any]:
         from clgeom.io.attributes import columns_of
 
-        return columns_of(self if hasattr(self, "__getitem__") else [self])
+        columns: dict[str, Any] = columns_of(self if hasattr(self, "__getitem__") else [self])
+        return columns
 
     def _columns_on_earth(self, crs: Any) -> dict[str, Any]:
         from clgeom.io.attributes import areas_in_km2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,7 +77,7 @@ class Grid:
             return np.stack([x / a, y / e], axis=1)
         return np.stack([e * x - b * y, a * y - d * x], axis=1) / self.determinant
 
-    def has_place(self, transform: tuple[float, ...], *, caller: str) -> bool:
+    def has_place(self, transform: Sequence[float] | None, *, caller: str) -> bool:
         """Whether a transform puts the raster where it is; None puts it anywhere."""
         if transform is None:
             return True
@@ -86,7 +87,7 @@ class Grid:
         return bool(np.abs(self.to_cells(there) - corners).max() <= APART)
 
 
-def as_grid(transform: Any, crs: Any, shape: tuple[int, ...], *, caller: str, unit: str | None = None) -> Grid:
+def as_grid(transform: Any, crs: Any, shape: tuple[int, int], *, caller: str, unit: str | None = None) -> Grid:
     """The `transform` and `crs` parameters of a public function, and the unit of the values.
 
     A system without a transform is refused: columns and rows are nowhere on the earth.

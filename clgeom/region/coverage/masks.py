@@ -19,8 +19,9 @@ from clgeom.arguments import absent, wrong
 from clgeom.core.call import Call, Watch, each, watching
 from clgeom.core.device import as_session
 from clgeom.core.launch import allocate, constant, finish, write
-from clgeom.intake.arrays import is_device_array, session_of
+from clgeom.intake.arrays import session_of
 from clgeom.intake.chunks import Peak, as_chunks
+from clgeom.intake.device_arrays import is_device_array
 from clgeom.intake.dispatch import Work, choose_sessions
 from clgeom.intake.interop.rasters import Raster, placed_raster
 from clgeom.intake.several import are_parts

@@ -63,7 +63,7 @@ class Metrics:
     hausdorff: float
     vertices: int
 
-    def asdict(self) -> dict:
+    def asdict(self) -> dict[str, Any]:
         """The figures as plain values.
 
         Returns

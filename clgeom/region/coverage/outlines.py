@@ -35,9 +35,10 @@ from clgeom.region.coverage.masks import (
     covered_cells,
     maps_at_once,
 )
+from clgeom.region.rings.budgets import Goal
 from clgeom.region.rings.emission import Emitted, arrays_of, emitted, joined
 from clgeom.region.rings.on_device import DevicePolygons
-from clgeom.region.rings.outward import Goal, simplified
+from clgeom.region.rings.outward import simplified
 from clgeom.region.rings.polygons import CoveragePolygons
 from clgeom.region.rings.trace import rings_of
 
@@ -127,17 +128,17 @@ def checked_goal(
     vertices: Any, part_vertices: Any, tolerance: Any, iou: Any, apart: bool = False, *, caller: str
 ) -> Goal:
     """The budgets of a simplification, with the tolerance in the map's unit; see `in_cells`."""
-    counts = [
+    most, part_most = (
         None if count is None else min(integer(count, name, caller=caller), ANY_NUMBER)
         for name, count in (("vertices", vertices), ("part_vertices", part_vertices))
-    ]
+    )
     if tolerance is not None:
         tolerance = min(real(checked_tolerance(tolerance, caller=caller)), sys.float_info.max)
     if iou is not None:
         if not (is_number(iou) and 0 < iou <= 1 and float(iou) > 0):
             raise wrong("iou", caller, "above 0 and at most 1", short(iou))
         iou = float(iou)
-    return Goal(*counts, tolerance, iou, boolean(apart, "apart", caller=caller))
+    return Goal(most, part_most, tolerance, iou, boolean(apart, "apart", caller=caller))
 
 
 def in_cells(goal: Goal, grid: Grid) -> Goal:
@@ -206,7 +207,8 @@ def outlines_on_host(masks: Masks, goal: Goal, runs: np.ndarray | None = None) -
 
 def _emitted(masks: Masks, goal: Goal, before: list[Emitted], runs: np.ndarray | None = None) -> list[Emitted]:
     """The polygons of some masks, that follow others, in a list; of halves of the maps if memory is short."""
-    made, pending, is_simplified = [], [masks], goal not in (Goal(), Goal(apart=True))
+    made: list[Emitted] = []
+    pending, is_simplified = [masks], goal not in (Goal(), Goal(apart=True))
     while pending:
         some = pending.pop()
         try:

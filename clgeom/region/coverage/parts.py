@@ -97,7 +97,8 @@ def lines_of(runs: Runs, owner: np.ndarray, regions: int) -> Lines:
     order = np.argsort(owner, kind="stable")  # by region, column, row
     region, column = owner[order], runs.column[order]
     if len(order) == 0:
-        return Lines(*(np.empty(0, np.int64) for _ in range(3)), np.zeros(regions + 1, np.int64))
+        nothing = np.empty(0, np.int64)
+        return Lines(nothing, nothing, nothing, np.zeros(regions + 1, np.int64))
     fresh = np.r_[True, (region[1:] != region[:-1]) | (column[1:] != column[:-1])]
     begin = np.flatnonzero(fresh)
     end = np.r_[begin[1:], len(order)] - 1

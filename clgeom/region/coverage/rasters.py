@@ -17,8 +17,8 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import read
 from clgeom.core.profile import DeviceProfile
 from clgeom.errors import DeviceLimit, InvalidInput, short
-from clgeom.intake.arrays import c_name, is_device_array, most_of_chunk, to_device
-from clgeom.intake.device_arrays import buffer_of, fetched, native_array
+from clgeom.intake.arrays import c_name, most_of_chunk, to_device
+from clgeom.intake.device_arrays import buffer_of, fetched, is_device_array, native_array
 from clgeom.intake.interop.objects import values_of
 from clgeom.intake.interop.strips import Strips
 from clgeom.intake.typing import FloatLike
@@ -47,7 +47,7 @@ LARGEST_SIDE = 1 << 23
 class Piece:
     """Rows from `first_row` on of `maps` maps from `first_map` on, in one buffer. Value `start` is their first."""
 
-    buffer: object
+    buffer: cl.Buffer
     start: int
     first_map: int
     maps: int
@@ -63,14 +63,14 @@ class Stack:
     masked.
     """
 
-    session: object
+    session: Session
     caller: str
     dtype: np.dtype
     maps: int
     rows: int
     columns: int
     array: np.ndarray | None
-    buffer: object = None
+    buffer: cl.Buffer | None = None
     strips: Strips | None = None
     integers: bool = False
 
@@ -81,11 +81,13 @@ class Stack:
     def map(self, number: int) -> np.ndarray:
         """One of the maps on the host."""
         if self.array is not None:
-            return self.array[number]
+            one: np.ndarray = self.array[number]
+            return one
         if self.strips is not None:
             return _converted(canonical_raster(self.strips.whole(), caller=self.caller)[0], self.dtype)
-        cells = self.rows * self.columns
-        return read(self.session, self.buffer, self.dtype, cells, number * cells).reshape(self.rows, self.columns)
+        cells, buffer = self.rows * self.columns, self.buffer
+        assert buffer is not None
+        return read(self.session, buffer, self.dtype, cells, number * cells).reshape(self.rows, self.columns)
 
     def turned(self, first_map: int, maps: int) -> Stack:
         """Some of the maps with rows and columns exchanged, on the host."""
@@ -93,7 +95,7 @@ class Stack:
             return replace(self, rows=self.columns, columns=self.rows, strips=self.strips.turned())
         array = np.stack([self.map(number) for number in range(first_map, first_map + maps)])
         turned = np.ascontiguousarray(array.swapaxes(1, 2))
-        return Stack(self.session, self.caller, self.dtype, *turned.shape, turned)
+        return replace(self, maps=maps, rows=self.columns, columns=self.rows, array=turned, buffer=None)
 
     def pieces(self, first_map: int, maps: int, *, halo: int) -> Iterator[Piece]:
         """Pieces of some of the maps, whole maps or whole rows of one map, none larger than allowed.
@@ -101,31 +103,33 @@ class Stack:
         With `halo` the buffer of a piece also has the rows above and below it.
         """
         if self.strips is not None:
-            yield from self._read(halo)
+            yield from self._read(self.strips, halo)
             return
         if self.buffer is not None:
             start = first_map * self.rows * self.columns
             yield Piece(self.buffer, start, first_map, maps, 0, self.rows)
             return
+        array = self.array
+        assert array is not None
         fitting = self._most_cells // (self.rows * self.columns)
         if fitting:
             for first in range(first_map, first_map + maps, fitting):
                 count = min(fitting, first_map + maps - first)
-                yield Piece(self.sent(self.array[first : first + count]), 0, first, count, 0, self.rows)
+                yield Piece(self.sent(array[first : first + count]), 0, first, count, 0, self.rows)
             return
         rows = self._fitting_rows(halo)
         for one in range(first_map, first_map + maps):
             for first in range(0, self.rows, rows):
                 last = min(first + rows, self.rows)
                 above = halo if first > 0 else 0
-                part = self.array[one, first - above : last + halo]
+                part = array[one, first - above : last + halo]
                 yield Piece(self.sent(part), above * self.columns, one, 1, first, last - first)
 
     @property
     def _most_cells(self) -> int:
         """The most cells of a piece, which is sent in one chunk."""
         profile, size = self.session.profile, self.dtype.itemsize
-        return min(profile.max_alloc_bytes // size, most_of_chunk(profile, size))
+        return int(min(profile.max_alloc_bytes // size, most_of_chunk(profile, size)))
 
     def _fitting_rows(self, halo: int) -> int:
         """The most rows of a piece beside its halo."""
@@ -137,13 +141,13 @@ class Stack:
             )
         return rows - 2 * halo
 
-    def _read(self, halo: int) -> Iterator[Piece]:
+    def _read(self, strips: Strips, halo: int) -> Iterator[Piece]:
         """The strips of a file as pieces."""
-        height = min(self.strips.height, self._fitting_rows(halo))
+        height = min(strips.height, self._fitting_rows(halo))
         for first in range(0, self.rows, height):
             last = min(first + height, self.rows)
             above, below = min(halo, first), min(halo, self.rows - last)
-            part = canonical_raster(self.strips.rows(first - above, last + below), caller=self.caller)
+            part = canonical_raster(strips.rows(first - above, last + below), caller=self.caller)
             part = np.require(_converted(part, self.dtype), requirements=["C", "A"])
             yield Piece(self.sent(part), above * self.columns, 0, 1, first, last - first)
 
@@ -161,7 +165,8 @@ def as_stack(raster: Any, session: Session, *, caller: str) -> Stack:
     array, integers = canonical_cells(raster, caller=caller)
     if array.dtype == np.float64:
         session.profile.require_fp64(caller)
-    return Stack(session, caller, array.dtype, *array.shape, array, integers=integers)
+    maps, rows, columns = array.shape
+    return Stack(session, caller, array.dtype, maps, rows, columns, array, integers=integers)
 
 
 def _as_strips(strips: Strips, session: Session, caller: str) -> Stack:
@@ -181,7 +186,8 @@ def _as_strips(strips: Strips, session: Session, caller: str) -> Stack:
         dtype = np.result_type(*found)
     if dtype == np.float64:
         session.profile.require_fp64(caller)
-    return Stack(session, caller, dtype, 1, *strips.shape, None, strips=strips, integers=integers)
+    rows, columns = strips.shape
+    return Stack(session, caller, dtype, 1, rows, columns, None, strips=strips, integers=integers)
 
 
 def canonical_raster(raster: Any, *, caller: str, name: str = "raster") -> np.ndarray:
@@ -232,8 +238,8 @@ def _adopted(session: Session, raster: Any, caller: str) -> Stack:
     raster = native_array(session, raster, caller=caller, name="raster")
     if raster.dtype == np.float64:
         session.profile.require_fp64(caller)
-    maps = raster.shape[0] if raster.ndim == 3 else 1
-    return Stack(session, caller, raster.dtype, maps, *raster.shape[-2:], None, buffer_of(raster))
+    maps, rows, columns = (1, *raster.shape)[-3:]
+    return Stack(session, caller, raster.dtype, maps, rows, columns, None, buffer_of(raster))
 
 
 def _check_shape(shape: tuple[int, ...], caller: str, name: str = "raster") -> None:
@@ -296,7 +302,7 @@ class Levels:
     given: tuple[float, ...]
     below: bool
     thresholds: np.ndarray
-    nodata: object
+    nodata: Any
     by_bits: bool = False
 
     @property
@@ -314,7 +320,7 @@ class Levels:
         absent = None if self.nodata is None else ordered_bits(np.array(self.nodata, self.dtype))[()]
         return replace(self, thresholds=ordered_bits(self.thresholds), nodata=absent, by_bits=True)
 
-    def params(self, value: str) -> dict:
+    def params(self, value: str) -> dict[str, Any]:
         """Template parameters of the kernels that compare."""
         return {
             "value": BITS[value] if self.by_bits else value,
@@ -327,7 +333,7 @@ class Levels:
     def mask(self, array: np.ndarray, number: int) -> np.ndarray:
         """The values of an array that reach a level, by its number."""
         values, threshold = _converted(array, self.dtype), self.thresholds[number]
-        mask = values <= threshold if self.below else values >= threshold
+        mask: np.ndarray = values <= threshold if self.below else values >= threshold
         if self.nodata is not None:
             mask &= values != self.dtype.type(self.nodata)
         return mask
@@ -351,14 +357,15 @@ class Levels:
 
     @property
     def nodata_or_zero(self) -> np.generic:
-        return self.dtype.type(0 if self.nodata is None else self.nodata)
+        value: np.generic = self.dtype.type(0 if self.nodata is None else self.nodata)
+        return value
 
 
 def ordered_bits(values: np.ndarray) -> np.ndarray:
     """Integers in the order of floats that are no NaN, from their bits, as kernels compute them; 0 and -0 are equal."""
-    bits = values.view(np.int32 if values.dtype == np.float32 else np.int64)
+    bits: Any = values.view(np.int32 if values.dtype == np.float32 else np.int64)
     sizes = bits & np.iinfo(bits.dtype).max
-    return np.where(bits < 0, -sizes, sizes)
+    return np.asarray(np.where(bits < 0, -sizes, sizes))
 
 
 def level_index(level: Any, given: tuple[float, ...], *, caller: str) -> int:

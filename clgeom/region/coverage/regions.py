@@ -283,13 +283,18 @@ def coverage_regions(
     """
     caller = "coverage_regions"
     one_of(outline, ("segments", "cells"), "outline", caller=caller)
-    own = {"segments": segments, "cuts": cuts, "axis": axis, "parts": boolean(parts, "parts", caller=caller)}
-    budgets = {"vertices": vertices, "part_vertices": part_vertices, "tolerance": tolerance, "iou": iou}
+    own: dict[str, Any] = {
+        "segments": segments,
+        "cuts": cuts,
+        "axis": axis,
+        "parts": boolean(parts, "parts", caller=caller),
+    }
+    budgets: dict[str, Any] = {"vertices": vertices, "part_vertices": part_vertices, "tolerance": tolerance, "iou": iou}
     budgets["apart"] = boolean(apart, "apart", caller=caller)
     refuse_others(outline, own, holes, budgets, caller=caller)
     if any(one is not None for one in (transform, crs, nodata)):
         raster = Raster(raster, transform, crs, nodata)
-    shared = {"direction": direction, "device": device, "profile": profile, "caller": caller}
+    shared: dict[str, Any] = {"direction": direction, "device": device, "profile": profile, "caller": caller}
     if outline == "cells":
         return outlined(raster, levels, checked_goal(**budgets, caller=caller), **shared)
     return _regions(raster, levels, **own, holes=holes, **shared)

@@ -60,7 +60,8 @@ class CoverageResolutions(Sequence[CoverageRegions]):
             in the square of the map's unit; `iou`, the area of the intersection over that of the union. Regions of one
             map and level that overlap count once.
         """
-        grid, rows = self._found[0].grid, {}
+        grid = self._found[0].grid
+        rows: dict[tuple[int, int], dict[str, Any]] = {}
         for number in range(self._stack.maps):
             for k, level in enumerate(self._levels.given):
                 mask = self._levels.mask(self._stack.map(number), k)

@@ -75,7 +75,7 @@ class CoverageRegion(MapRegion):
             return f"CoverageRegion({where}empty, {self.direction} {self.level:g})"
         segments = counted(self.segments, "segment", "segments") if self.axis == "x" else ""
         if self.axis == "both":
-            segments = "{} x {} segments".format(*self.outline.segments)
+            segments = "{} x {} segments".format(*np.atleast_1d(self.outline.segments))
         return (
             f"CoverageRegion({where}{self.direction} {self.level:g}, {counted(len(self), 'vertex', 'vertices')} in "
             f"{segments}{holes}, area {self.area:.6g})"
@@ -97,8 +97,7 @@ class CoverageRegion(MapRegion):
     @property
     def segments(self) -> int:
         """Number of segments that hold cells; the sum over both axes with axis="both"."""
-        found = self.outline.segments
-        return sum(found) if self.axis == "both" else found
+        return int(np.sum(self.outline.segments))
 
     @functools.cached_property
     def hole_rings(self) -> tuple[tuple[NDArray[Any], ...], ...]:
@@ -230,7 +229,7 @@ class CoverageRegion(MapRegion):
     @functools.cached_property
     def _geometry(self) -> dict[str, Any]:
         if self.holes:
-            return require_shapely().geometry.mapping(self.to_shapely())
+            return dict(require_shapely().geometry.mapping(self.to_shapely()))
         closed = [tuple(map(tuple, (*ring.tolist(), ring[0].tolist()))) for ring in self.rings]
         if len(closed) > 1:
             return {"type": "MultiPolygon", "coordinates": tuple((ring,) for ring in closed)}
@@ -250,8 +249,8 @@ class Group:
     levels: NDArray[Any]
     parts: NDArray[Any]
     cells: NDArray[Any] | None = None
-    holes: dict | None = None
-    across: list | None = None
+    holes: dict[int, tuple[Hole, ...]] | None = None
+    across: list[tuple[Chains, int]] | None = None
 
 
 @keeps_subnormals
@@ -318,15 +317,15 @@ class CoverageRegions(MapRegions[CoverageRegion]):
 
     @functools.cached_property
     def maps(self) -> NDArray[np.int64]:
-        return self._of_groups("maps")[self._order]
+        return np.asarray(self._of_groups("maps")[self._order])
 
     @functools.cached_property
     def levels(self) -> NDArray[np.int64]:
-        return self._of_groups("levels")[self._order]
+        return np.asarray(self._of_groups("levels")[self._order])
 
     @functools.cached_property
     def parts(self) -> NDArray[np.int64]:
-        return self._of_groups("parts")[self._order]
+        return np.asarray(self._of_groups("parts")[self._order])
 
     def __len__(self) -> int:
         return sum(len(group.maps) for group in self._groups)
@@ -343,10 +342,10 @@ class CoverageRegions(MapRegions[CoverageRegion]):
             raise IndexError(f"There are {len(self)} regions, and no region {index}.")
         group_number, i = self._where[:, index].tolist()
         group = self._groups[group_number]
-        outline = _region_of(group.chains, i)
+        outline: Region | CrossRegion = _region_of(group.chains, i)
         if group.across is not None:
             chains, number = group.across[i]
-            outline = CrossRegion(outline, _region_of(chains, number, axis="y"))
+            outline = CrossRegion(_region_of(group.chains, i), _region_of(chains, number, axis="y"))
         return CoverageRegion(
             outline,
             self.grid,
@@ -374,7 +373,7 @@ class CoverageRegions(MapRegions[CoverageRegion]):
             count = len(group.maps)
             found[start : start + count] = _areas(group.chains)
             start += count
-        return found[self._order] * self.grid.cell_area
+        return np.asarray(found[self._order] * self.grid.cell_area)
 
     @functools.cached_property
     def areas_km2(self) -> NDArray[np.float64]:

@@ -38,21 +38,21 @@ class Runs:
     @property
     def mask(self) -> np.ndarray:
         """The mask of each run."""
-        return self.column // self.width
+        return np.asarray(self.column // self.width)
 
     @property
     def lengths(self) -> np.ndarray:
         """The number of cells of each run."""
-        return self.bottom - self.top + 1
+        return np.asarray(self.bottom - self.top + 1)
 
     @functools.cached_property
     def keys(self) -> np.ndarray:
         """Column and top of each run as one ascending number."""
-        return self.column * self.rows + self.top
+        return np.asarray(self.column * self.rows + self.top)
 
     def holding(self, mask: Any, column: Any, row: Any) -> Any:
         """The numbers of the runs that hold these cells, which are in some; columns are those of a mask."""
-        return np.searchsorted(self.keys, (mask * self.width + column) * self.rows + row, side="right") - 1
+        return np.asarray(np.searchsorted(self.keys, (mask * self.width + column) * self.rows + row, side="right") - 1)
 
     def between(self) -> Runs:
         """The runs of uncovered cells between these, up to the edges of the map."""
@@ -72,7 +72,8 @@ def covered_runs(masks: Masks) -> Runs:
     profile, rows, columns = session.profile, stack.rows, stack.columns
     kernel = "region/coverage/coverage_edges"
     policy = select(profile, kernel, stack.dtype, rows * columns)
-    begins, ends = [], []
+    begins: list[np.ndarray] = []
+    ends: list[np.ndarray] = []
     for piece in masks.pieces(halo=1):
         cells = piece.maps * piece.rows * columns
         for first_level, thresholds, params in masks.level_launches(most=profile.max_alloc_bytes // cells):
@@ -121,7 +122,7 @@ def connected(masks: Masks, runs: Runs, *, corners: bool) -> np.ndarray:
     if n == 0:
         return np.empty(0, np.int64)
     starts = np.searchsorted(runs.column, np.arange(runs.columns + 1))
-    buffers = {
+    buffers: dict[str, Any] = {
         "tops": stack.sent(runs.top.astype(np.int32)),
         "bottoms": stack.sent(runs.bottom.astype(np.int32)),
         "columns": stack.sent(runs.column.astype(np.uint32)),

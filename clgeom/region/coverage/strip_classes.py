@@ -159,10 +159,8 @@ class _Blocks:
     def _pack(self, block: np.ndarray) -> None:
         flat = block.reshape(-1)
         starts = np.append(0, np.flatnonzero(flat[1:] != flat[:-1]) + 1)
-        if RUN_BYTES * len(starts) < flat.size:
-            one = flat[starts], starts.astype(np.uint32)
-        else:
-            one = flat.copy(), None
+        runs = RUN_BYTES * len(starts) < flat.size
+        one = (flat[starts], starts.astype(np.uint32)) if runs else (flat.copy(), None)
         self.packed.append(one)
         self.meter.add(sum(part.nbytes for part in one if part is not None))
 
@@ -170,7 +168,7 @@ class _Blocks:
         values, starts = self.packed[number]
         if starts is not None:
             cells = min(self.height, self.rows - number * self.height) * self.columns
-            values = np.repeat(values, np.diff(starts.astype(np.int64), append=cells))
+            values = np.repeat(values, np.asarray(np.diff(np.append(starts, cells)), np.int64))
         return values.reshape(-1, self.columns)
 
     def window(self, row: int, column: int, rows: int, columns: int) -> np.ndarray:

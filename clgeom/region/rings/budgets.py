@@ -11,7 +11,7 @@ those with the last limit are sorted.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +36,31 @@ OWNERS = 64
 WITHIN, NEEDED = 1, 2
 
 
+@dataclass(frozen=True)
+class Goal:
+    """How far rings are simplified.
+
+    Parameters
+    ----------
+    vertices : int or None
+        Most vertices of each map and level.
+    part_vertices : int or None
+        Most vertices of each polygon.
+    tolerance : float or None
+        Largest distance of a new edge from the corners behind it, in cells.
+    iou : float or None
+        Least intersection over union of the polygons and the cells of each map and level.
+    apart : bool
+        Whether polygons of different maps and one level stay apart, too.
+    """
+
+    vertices: int | None = None
+    part_vertices: int | None = None
+    tolerance: float | None = None
+    iou: float | None = None
+    apart: bool = False
+
+
 @dataclass(frozen=True, eq=False)
 class Level:
     """The removals of a level.
@@ -54,14 +79,14 @@ class Level:
     """
 
     rings: DeviceRings
-    goal: object
+    goal: Goal
     corners: int
-    args: tuple
+    args: tuple[Argument, ...]
     removed: int
     last: int
     rounds: int
     limit: int
-    bound: dict
+    bound: dict[str, Any]
 
 
 def cut(level: Level) -> tuple[str, int] | None:
@@ -94,7 +119,8 @@ class _Cut:
     def __init__(self, level: Level) -> None:
         self.level, self.rings = level, level.rings
         self.session = level.rings.masks.session
-        self.profile, self.orders, goal = self.session.profile, {}, level.goal
+        self.profile, goal = self.session.profile, level.goal
+        self.orders: dict[bool, cl.Buffer] = {}
         self.last = goal.iou is not None and goal.vertices is None and goal.part_vertices is None
         self.removed = level.last if self.last else level.removed
 
@@ -140,7 +166,8 @@ class _Cut:
                 prefix=f"cut_{shift}",
             )
             plan += by_key
-        return run(self.session, plan, **made.buffers)[order]
+        bound: dict[str, Any] = made.buffers
+        return run(self.session, plan, **bound)[order]
 
     def take(self, by_polygon: bool, what: str, budget: int = 0) -> int:
         """Mark the first removals: within the limits of the "area", or those that a budget of "vertices" needs.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from clgeom.core.device import Session
 from clgeom.core.launch import allocate, copy, read, run
-from clgeom.core.plan import Number, Plan, Scratch, Step
+from clgeom.core.plan import Argument, Number, Plan, Scratch, Step
 from clgeom.core.profile import DeviceProfile
 from clgeom.intake.cl_arrays import as_array, new_array, to_array
 from clgeom.region.rings.runs import exclusive_sums
@@ -39,8 +40,8 @@ class Emitted:
     rings: int
     polygons: int
     exact_corners: int
-    memory: dict
-    counts: dict
+    memory: dict[str, Any]
+    counts: dict[str, int]
     is_kept: bool
 
 
@@ -51,13 +52,13 @@ def emitted(rings: DeviceRings, before: list[Emitted], taken: tuple[cl.Buffer, c
     """
     session, levels, runs = rings.masks.session, len(rings.masks.levels.given), rings.runs
     profile, n, r, p = session.profile, rings.corners, rings.rings, rings.polygons
-    numbers = {"rings": np.uint32(r), "polygons": np.uint32(p)}
+    numbers: dict[str, np.generic] = {"rings": np.uint32(r), "polygons": np.uint32(p)}
     numbers |= {f"first_{name}": np.uint64(sum(getattr(one, name) for one in before)) for name in ("corners", "rings")}
     numbers["first_maps"] = np.uint64(rings.masks.before + rings.masks.first_map)
-    corners, corner_count, ring_count, bound, chosen = rings.memory["corners"], n, r, dict(rings.memory), ()
+    corners, corner_count, ring_count, bound, chosen = rings.memory["corners"], n, r, dict(rings.memory), Plan()
     if taken is not None:
         ranks, sizes = Scratch("outward_ranks", np.dtype(np.uint32), n + 1), Scratch("outward_sizes", ULONG, r + 1)
-        args = ("taken", "vanished", "ring_of", np.uint32(n), ranks)
+        args: tuple[Argument, ...] = ("taken", "vanished", "ring_of", np.uint32(n), ranks)
         plan = Plan(Step.over(profile, KEPT, args, n + 1, bytes_moved=9 * n)) + exclusive_sums(profile, ranks, "ranks")
         plan += Plan(Step.over(profile, SIZES, (ranks, "begins", np.uint32(r), sizes), r + 1, bytes_moved=20 * r))
         plan += exclusive_sums(profile, sizes, "kept_sizes")
@@ -74,7 +75,7 @@ def emitted(rings: DeviceRings, before: list[Emitted], taken: tuple[cl.Buffer, c
         plan, out = runs.planned(
             session, "rings emitted", (*sized, levels), lambda: _columns(profile, *sized, sized[0], levels, kept=False)
         )
-    made = run(session, chosen + plan if chosen else plan, numbers=numbers, **bound)
+    made = run(session, chosen + plan if taken is not None else plan, numbers=numbers, **bound)
     memory = {"corners": corners, **{name: made[scratch] for name, scratch in out.items()}}
     counts = dict.fromkeys(COLUMNS, p)
     counts |= {"corners": 2 * corner_count, "ring_offsets": ring_count + 1, "polygon_offsets": p + 1}
@@ -105,12 +106,12 @@ def _columns(
 
 def arrays_of(
     session: Session, batches: list[Emitted], queue: cl.CommandQueue | None = None, *, on_device: bool
-) -> dict:
+) -> dict[str, Any]:
     """The arrays of all batches together, as attributes of `CoveragePolygons`: on the device, or on the host."""
     return {name: _array(session, batches, name, queue, on_device) for name in ARRAYS}
 
 
-def joined(pieces: list[dict]) -> dict:
+def joined(pieces: Sequence[dict[str, np.ndarray]]) -> dict[str, Any]:
     """The arrays on the host of several batches, one after another."""
     corners, rings = (
         np.append(0, np.cumsum([len(piece[name]) - again for piece in pieces], dtype=np.int64))

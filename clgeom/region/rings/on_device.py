@@ -47,7 +47,7 @@ class DevicePolygons(CoveragePolygons):
         return self.on_host._cell_areas
 
     @property
-    def areas_km2(self) -> Any:  # type: ignore[override]
+    def areas_km2(self) -> Any:
         return self.on_host.areas_km2
 
     @property

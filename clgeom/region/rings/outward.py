@@ -24,9 +24,9 @@ in the polygon hulls of JTS (M. Davis, 2022).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from clgeom.core.launch import allocate, copy, fill, read, run
 from clgeom.core.plan import Argument, Plan, Step
 from clgeom.core.tuning import select
 from clgeom.region.coverage.masks import written
-from clgeom.region.rings.budgets import Level, cut
+from clgeom.region.rings.budgets import Goal, Level, cut
 from clgeom.region.rings.trace import UINT, DeviceRings
 
 if TYPE_CHECKING:
@@ -55,31 +55,6 @@ LIMITS_AT_ONCE, LIMITS_AT_ONCE_ON_CPUS = 4, 1
 NARROW = (1 << 15) - 2
 
 
-@dataclass(frozen=True)
-class Goal:
-    """How far rings are simplified.
-
-    Parameters
-    ----------
-    vertices : int or None
-        Most vertices of each map and level.
-    part_vertices : int or None
-        Most vertices of each polygon.
-    tolerance : float or None
-        Largest distance of a new edge from the corners behind it, in cells.
-    iou : float or None
-        Least intersection over union of the polygons and the cells of each map and level.
-    apart : bool
-        Whether polygons of different maps and one level stay apart, too.
-    """
-
-    vertices: int | None = None
-    part_vertices: int | None = None
-    tolerance: float | None = None
-    iou: float | None = None
-    apart: bool = False
-
-
 def simplified(rings: DeviceRings, goal: Goal) -> tuple[cl.Buffer, cl.Buffer]:
     """Simplify the rings of masks (maps times levels) outwards as far as the goal says; nested by level.
 
@@ -91,7 +66,8 @@ def simplified(rings: DeviceRings, goal: Goal) -> tuple[cl.Buffer, cl.Buffer]:
         try:
             made = _all_levels(rings, tried)
         except _TooFew as few:  # where the level around is simplified less, the next one may need more
-            refused, tried = refused or few.name, replace(tried, **{few.name: few.least})
+            changed: dict[str, Any] = {few.name: few.least}
+            refused, tried = refused or few.name, replace(tried, **changed)
     if refused is None:
         return made
     what = "a part" if refused == "part_vertices" else "a map and level"
@@ -139,7 +115,7 @@ class _Work:
         of_levels = vertices.reshape(self.maps, self.levels).T
         self.counts = of_levels.sum(axis=1).tolist()
         longest = 4 * max(self.counts)  # bytes of a list with all vertices of a level
-        self.bound = {
+        self.bound: dict[str, Any] = {
             **rings.memory,
             "nodes": allocate(session, 16 * n),
             **{name: allocate(session, longest) for name in ("alive_0", "alive_1", "chosen", "dirty")},
@@ -200,14 +176,15 @@ class _Work:
             plan += Plan(Step.over(profile, OTHERS, args, self.stride, bytes_moved=16 * self.stride * self.maps))
         run(session, plan, **self.bound)
         i, at_once = 0, LIMITS_AT_ONCE_ON_CPUS if profile.is_cpu else LIMITS_AT_ONCE
-        first, *others = self.limits(n, nested=nested, measured=measured) if n else (None,)
-        self.head = [0] * MAPS
-        while n and (i == 0 or self.head[ACTIVE]):
+        self.is_first, self.head = False, [0] * MAPS
+        if not n:
+            return
+        first, *others = self.limits(n, nested=nested, measured=measured)
+        while i == 0 or self.head[ACTIVE]:
             for _ in range(at_once):
                 run(session, others[i % 2] if i else first, **self.bound)
                 i += 1
             self.head = read(session, self.bound["state"], UINT, MAPS).tolist()
-        self.is_first = False
 
     def limits(self, count: int, *, nested: bool, measured: bool) -> list[Plan]:
         """The launches for the first limit, and for all even and all odd ones after it.
@@ -234,12 +211,22 @@ class _Work:
             even, odd = (self.limit(size, k, nested).kept() for k in (0, 1))
             return [self.limit(size, 0, nested, measured).kept() if measured else even, even, odd]
 
-        return self.session.cached(key, make, policies=True)
+        plans: list[Plan] = self.session.cached(key, make, policies=True)
+        return plans
 
     def limit(self, count: int, k: int, nested: bool, measured: bool = False) -> Plan:
         """The launches for a limit; `measured` if its candidates are listed."""
         profile, levels = self.session.profile, np.uint32(self.levels)
-        measure = ("corners", "saddles", "ring_of", "begins", "mask_of", "facts", levels, "bitmaps")
+        measure: tuple[Argument, ...] = (
+            "corners",
+            "saddles",
+            "ring_of",
+            "begins",
+            "mask_of",
+            "facts",
+            levels,
+            "bitmaps",
+        )
         measure += ("outer" if nested else "bitmaps", *self.of_bitmaps, self.tolerance)
         params, steps = {**self.params, "nested": nested}, []
         for number in range(ROUNDS):
@@ -247,7 +234,7 @@ class _Work:
             args = (*measure, np.uint32(max(number - 1, 0)), *lists, "nodes", "candidates", "state")
             own, round_ = {**params, "first": number == 0}, np.uint32(number)
             choose = ("candidates", "mask_of", "facts", round_, "nodes", "chosen", "state")
-            remove = ("chosen", "mask_of", "facts", levels, round_, "nodes", "dirty")
+            remove: tuple[Argument, ...] = ("chosen", "mask_of", "facts", levels, round_, "nodes", "dirty")
             remove += (f"alive_{1 - k}", "state")
             if number > 0 or not measured:
                 steps.append(Step.over(profile, MEASURE, args, count, params=own, bytes_moved=40 * count))
@@ -289,11 +276,11 @@ def _rooms(cells: np.ndarray, goal: Goal) -> np.ndarray:
     areas, divisor = 2 * cells.astype(np.uint64), np.uint64(under)
     rooms = (areas.astype(np.float64) * (over / under)).astype(np.uint64)
     rest = (areas * np.uint64(over) - rooms * divisor).view(np.int64)
-    return rooms + (rest >= under) - (rest < 0).astype(np.uint64)
+    return np.asarray(rooms + (rest >= under) - (rest < 0).astype(np.uint64))
 
 
 def _wanted(vertices: np.ndarray, goal: Goal) -> np.ndarray:
     """Vertices that each mask must lose, or NEVER_WANTED; int32."""
     if goal.vertices is None:
         return np.full(len(vertices), NEVER_WANTED, np.int32)
-    return np.maximum(vertices - min(goal.vertices, NEVER_WANTED), -1).astype(np.int32)
+    return np.asarray(np.maximum(vertices - min(goal.vertices, NEVER_WANTED), -1), np.int32)

@@ -205,11 +205,13 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
         index %= len(self)
         first, last = self.polygon_offsets[index : index + 2].tolist()
         bounds = self.ring_offsets[first : last + 1].tolist()
+        rings, corners = (
+            tuple(places[begin:end] for begin, end in zip(bounds, bounds[1:]))
+            for places in (self._ragged.places, self.corners)
+        )
         return CoveragePolygon(
-            *(
-                tuple(places[begin:end] for begin, end in zip(bounds, bounds[1:]))
-                for places in (self._ragged.places, self.corners)
-            ),
+            rings,
+            corners,
             self.grid,
             self.given[int(self.levels[index])],
             self.direction,
@@ -237,7 +239,8 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
     @property
     def vertices(self) -> NDArray[np.float64]:
         """Vertices in map coordinates by `ring_offsets`, shape (n, 2); only outer rings are counter-clockwise."""
-        return self._ragged.places
+        places: NDArray[np.float64] = self._ragged.places
+        return places
 
     @functools.cached_property
     def _cell_areas(self) -> np.ndarray:
@@ -366,8 +369,11 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
         from clgeom.geo.ragged import Ragged
 
         if boolean(cells, "cells", caller="to_shapely"):
-            return Ragged(self.corners.astype(np.float64), self.ring_offsets, self.polygon_offsets).to_shapely()
-        return self._ragged.to_shapely()
+            made = Ragged(self.corners.astype(np.float64), self.ring_offsets, self.polygon_offsets)
+        else:
+            made = self._ragged
+        shapes: NDArray[np.object_] = made.to_shapely()
+        return shapes
 
     def ragged_for_files(self) -> Any:
         """The polygons in map coordinates as files have them.

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -60,9 +60,9 @@ class CountedRuns:
     """
 
     count: int
-    key: tuple | None
-    plan: Callable[[int], tuple]
-    buffers: dict
+    key: tuple[Any, ...] | None
+    plan: PlanOfRuns
+    buffers: dict[str, Any]
 
     def sized(self, n: int) -> int:
         """A size, which is at most 4 for each run; rounded up where plans are kept."""
@@ -73,7 +73,7 @@ class CountedRuns:
         """Whether the session keeps the plans of these runs."""
         return self.key is not None and self.count <= MOST_KEPT
 
-    def planned(self, session: Session, kind: str, key: tuple, make: Callable[[], tuple]) -> tuple:
+    def planned(self, session: Session, kind: str, key: tuple[Any, ...], make: Callable[[], tuple[Any, ...]]) -> Any:
         """The plan and its memory that ``make()`` returns, from the session's cache if it has them."""
         if not self.is_kept:
             return make()
@@ -99,7 +99,7 @@ def exclusive_sums(profile: DeviceProfile, values: Scratch, prefix: str) -> Plan
 def _runs(masks: Masks) -> CountedRuns:
     session, stack, levels = masks.session, masks.stack, masks.compared
     pieces, params = list(masks.pieces(halo=0)), levels.params(stack.value)
-    buffers = {f"raster_{i}": piece.buffer for i, piece in enumerate(pieces)}
+    buffers: dict[str, Any] = {f"raster_{i}": piece.buffer for i, piece in enumerate(pieces)}
     buffers["thresholds"] = constant(session, levels.thresholds)
     places = tuple((one.start, one.first_map - masks.first_map, one.maps, one.first_row, one.rows) for one in pieces)
     key = stack.dtype, stack.rows, stack.columns, len(masks), places, *params.items(), levels.nodata_or_zero
@@ -112,7 +112,7 @@ def _runs(masks: Masks) -> CountedRuns:
         return plan.kept(memory=True) if len(pieces) <= FEW_PIECES else plan, *others
 
     if len(pieces) > FEW_PIECES:
-        key, (counting, memory, plan) = None, make()
+        counting, memory, plan = make()
     else:
         counting, memory, plan = session.cached(("runs counted", *key), make, policies=True)
     made = run(session, counting, **buffers)
@@ -123,7 +123,7 @@ def _runs(masks: Masks) -> CountedRuns:
     else:
         buffers |= {name: made[scratch] for name, scratch in memory.items()}
         buffers["coverage_starts"] = allocate(session, UINT.itemsize * (len(masks) * stack.rows + 1))
-    return CountedRuns(count, key, plan, buffers)
+    return CountedRuns(count, key if len(pieces) <= FEW_PIECES else None, plan, buffers)
 
 
 def _checked(count: int, masks: Masks) -> int:
@@ -168,7 +168,7 @@ def given_runs(masks: Masks, runs: np.ndarray) -> CountedRuns:
     """The packed runs of a raster, which are found already."""
     session, rows, count = masks.session, masks.stack.rows, _checked(runs.shape[1], masks)
     if count == 0:
-        return CountedRuns(0, None, _memory, {})
+        return CountedRuns(0, None, lambda size: (Plan(), _memory(size)), {})
     level, row, lefts, rights = runs
     row_of = level.astype(np.int64) * rows + row
     starts = np.append(0, np.cumsum(np.bincount(row_of, minlength=len(masks) * rows)))
@@ -187,7 +187,8 @@ def _memory(count: int) -> tuple[Scratch, ...]:
 
 def _launches(masks: Masks, pieces: list[RasterPiece]) -> list[tuple[tuple[Argument, ...], int]]:
     """(arguments, rows of cells) of the launch for each piece of the raster."""
-    stack, levels, launches = masks.stack, masks.compared, []
+    stack, levels = masks.stack, masks.compared
+    launches: list[tuple[tuple[Argument, ...], int]] = []
     for i, piece in enumerate(pieces):
         args = (
             f"raster_{i}",
@@ -240,13 +241,21 @@ def _by_words(
     bits, counts = Scratch("rings_bits", UINT, n), Scratch("rings_counts", UINT, n + 1)
     counting, levels, row_bytes = Plan(), len(masks.levels.given), stack.columns * stack.dtype.itemsize
     for args, rows in launches:
-        args, moved = (*args, np.uint32(words), np.uint32(n), bits, counts), rows * (row_bytes + 8 * words * levels)
+        args = (*args, np.uint32(words), np.uint32(n), bits, counts)
+        moved = rows * (row_bytes + 8 * words * levels)
         step = Step.over(profile, BITS, args, rows * words, dtype=stack.dtype, params=params, bytes_moved=moved)
         counting += Plan(step)
 
     def plan(count: int) -> tuple[Plan, tuple[Scratch, ...]]:
         memory = _memory(count)
-        args = ("rings_bits", "rings_counts", np.uint32(n), np.uint32(words), "coverage_starts", *memory)
+        args: tuple[Argument, ...] = (
+            "rings_bits",
+            "rings_counts",
+            np.uint32(n),
+            np.uint32(words),
+            "coverage_starts",
+            *memory,
+        )
         return Plan(Step.over(profile, ENDS, args, n, bytes_moved=8 * n + 16 * count)), memory
 
     counting += exclusive_sums(profile, counts, "rings")

@@ -37,7 +37,7 @@ def without_small_parts(
     levels: Any,
     least: float,
     *,
-    direction: str,
+    direction: Literal[">=", "<="],
     device: Any,
     joined: Literal["sides", "corners", "levels"] = "sides",
     told: Callable[[dict[float, LeftOut]], None] | None = None,
@@ -138,7 +138,7 @@ def _cells(polygons: CoveragePolygons) -> tuple[np.ndarray, np.ndarray]:
 def _counted_from(firsts: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """So many consecutive numbers from each of the first ones on."""
     before = np.cumsum(counts) - counts
-    return np.arange(counts.sum()) + np.repeat(firsts - before, counts)
+    return np.asarray(np.arange(counts.sum()) + np.repeat(firsts - before, counts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +156,7 @@ class _Lowered:
     """
 
     given: tuple[float, ...]
-    direction: str
+    direction: Literal[">=", "<="]
     nodata: Any
     shape: tuple[int, int]
     cells: np.ndarray

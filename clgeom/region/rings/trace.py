@@ -14,13 +14,13 @@ The host reads the numbers of runs, of chains, of rings and corners, and a few n
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clgeom.core.device import Session
 from clgeom.core.launch import read, run
-from clgeom.core.plan import Number, Plan, Scratch, Step
+from clgeom.core.plan import Argument, Number, Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.profile import DeviceProfile
 from clgeom.core.tuning import select
@@ -29,6 +29,9 @@ from clgeom.region.coverage.masks import Masks
 from clgeom.region.rings.runs import CountedRuns, exclusive_sums, given_runs, runs_of
 from clgeom.sorting.radix.moves import digit_windows, means_of
 from clgeom.sorting.radix.passes import radix_plan
+
+if TYPE_CHECKING:
+    pass
 
 LINK, TRACE, CHAINS, FIRSTS, WALK, JUMP, RANK, LEADERS, SIZES, PLACE, SIDES, CORNERS, FACTS = (
     f"region/rings/rings_{name}"
@@ -99,7 +102,7 @@ class DeviceRings:
     polygons: int
     facts: np.ndarray
     runs: CountedRuns
-    memory: dict
+    memory: dict[str, Any]
 
     def fetched(self) -> Rings:
         """A copy on the host."""
@@ -141,12 +144,13 @@ def rings_of(masks: Masks, given: np.ndarray | None = None) -> DeviceRings | Non
     if runs.count == 0:
         return None
     profile, size, starts = session.profile, runs.sized(runs.count), runs.buffers["coverage_starts"]
-    key, numbers = (len(masks), rows, size), {"runs": np.uint32(runs.count), "edges": np.uint32(2 * runs.count)}
+    key = len(masks), rows, size
+    numbers: dict[str, np.generic] = {"runs": np.uint32(runs.count), "edges": np.uint32(2 * runs.count)}
     linked, names = runs.planned(
         session, "rings linked", (runs.key, *key), lambda: _linked(profile, len(masks), rows, *runs.plan(size))
     )
     made = run(session, linked, numbers=numbers, **runs.buffers)
-    found = {scratch.name: made[scratch] for scratch in names.values()}
+    found: dict[str, Any] = {scratch.name: made[scratch] for scratch in names.values()}
     chains = int(made.read(names["chains"], 1, 2 * runs.count)[0])
     length, numbers["chains"] = runs.sized(chains), np.uint32(chains)
     ranked, ranks = runs.planned(session, "rings ranked", (size, length), lambda: _ranked(profile, size, length, names))
@@ -183,7 +187,7 @@ def _placed(
     profile, n, ring_count = session.profile, Number("chains"), Number("rings")
     leaders, parts = Scratch("rings_ring_leaders", UINT, rings), Scratch("rings_ring_parts", UINT, rings)
     heads, first_edges, runs = names["heads"], names["first_edges"], names["lefts"].count
-    args = (heads, first_edges, names["roots"], n, ring_count, np.uint32(rings), leaders, parts)
+    args: tuple[Argument, ...] = (heads, first_edges, names["roots"], n, ring_count, np.uint32(rings), leaders, parts)
     led = Step.over(profile, LEADERS, args, chains, bytes_moved=8 * chains)
     # the leader of an outer ring is the left side of the first run of its part, before those of the part's holes
     by_part, _, order = radix_plan(
@@ -240,7 +244,7 @@ def _placed(
     )
     if listed:
         items, number, sides = corners // 2, Number("sides"), Scratch("rings_sides", ULONG, corners // 2)
-        of_chains = (names["following"], names["turns"], *args, n, sides)
+        of_chains: tuple[Argument, ...] = (names["following"], names["turns"], *args, n, sides)
         steps.append(Step.over(profile, SIDES, of_chains, chains, bytes_moved=20 * chains + 10 * runs + 4 * corners))
         args = (sides,)
     args = (*(names[name] for name in ("lefts", "rights", "row_of", "following", "turns")), *args, number)
@@ -248,7 +252,14 @@ def _placed(
     args += tuple(memory[name] for name in ("corners", "saddles", "ring_of", "mask_of", "areas"))
     nbytes = 20 * chains + 34 * runs + 21 * corners
     steps.append(Step.over(profile, CORNERS, args, items, params={"listed": listed}, bytes_moved=nbytes))
-    facts = (names["chains"], heads, memory["areas"], np.uint32(masks), np.uint32(rows), memory["facts"])
+    facts: tuple[Argument, ...] = (
+        names["chains"],
+        heads,
+        memory["areas"],
+        np.uint32(masks),
+        np.uint32(rows),
+        memory["facts"],
+    )
     found = Step.over(profile, FACTS, ("coverage_starts", *facts), masks + 1, bytes_moved=36 * masks)
     plan = Plan(led) + by_part + Plan(sized) + exclusive_sums(profile, sizes, "sizes") + Plan(*steps)
     return plan + exclusive_sums(profile, memory["areas"], "areas") + Plan(found), memory
@@ -272,7 +283,17 @@ def _linked(
     groups = policy.groups(ceil_div(count, policy.tile), profile.compute_units)
     serial = policy.variant == "serial"  # few work-items: each unites its share alone, see coverage_unite_shares
     share = np.uint32(ceil_div(count, groups) if serial else 1)
-    args = (lefts, rights, row_of, "coverage_starts", n, np.uint32(rows), np.int32(0), share, parents)
+    args: tuple[Argument, ...] = (
+        lefts,
+        rights,
+        row_of,
+        "coverage_starts",
+        n,
+        np.uint32(rows),
+        np.int32(0),
+        share,
+        parents,
+    )
     uniting = [
         Step(name, policy, args, groups, bytes_moved=16 * count) for name in ((SHARES, UNITE) if serial else (UNITE,))
     ]
@@ -295,8 +316,8 @@ def _ranked(
     profile: DeviceProfile, runs: int, chains: int, names: dict[str, Scratch]
 ) -> tuple[Plan, dict[str, Scratch]]:
     """(the plan that finds the ring of each chain and its place in it, its memory by name)."""
-    edges, lengths = 2 * runs, {"first_edges": chains, "leaders": chains, "places": chains}
-    ranks = {name: Scratch(f"rings_{name}", UINT, length) for name, length in lengths.items()}
+    edges = 2 * runs
+    ranks = {name: Scratch(f"rings_{name}", UINT, chains) for name in ("first_edges", "leaders", "places")}
     ranks["heads"] = Scratch("rings_heads", ULONG, chains + 1)
     cut = select(profile, JUMP, UINT, edges).variant != "serial"
     rounds = 0
@@ -306,7 +327,16 @@ def _ranked(
     states = [Scratch(f"rings_states_{i}", UINT, 4 * chains) for i in (0, 1)]
     lists = [Scratch(f"rings_list_{i}", UINT, chains) for i in (0, 1)]
     lengths = Scratch("rings_lengths", UINT, rounds + 2)
-    args = (names["following"], names["turns"], names["chains"], firsts, n, *states, lists[0], lengths)
+    args: tuple[Argument, ...] = (
+        names["following"],
+        names["turns"],
+        names["chains"],
+        firsts,
+        n,
+        *states,
+        lists[0],
+        lengths,
+    )
     steps = [
         Step.over(profile, FIRSTS, (names["chains"], Number("edges"), firsts), edges, bytes_moved=4 * edges),
         Step.over(profile, "primitives/clear_words", (lengths, np.uint64(rounds + 2)), rounds + 2),
