@@ -55,7 +55,8 @@ def emitted(rings: DeviceRings, before: list[Emitted], taken: tuple[cl.Buffer, c
     numbers: dict[str, np.generic] = {"rings": np.uint32(r), "polygons": np.uint32(p)}
     numbers |= {f"first_{name}": np.uint64(sum(getattr(one, name) for one in before)) for name in ("corners", "rings")}
     numbers["first_maps"] = np.uint64(rings.masks.before + rings.masks.first_map)
-    corners, corner_count, ring_count, bound, chosen = rings.memory["corners"], n, r, dict(rings.memory), Plan()
+    corners, corner_count, ring_count, bound = rings.memory["corners"], n, r, dict(rings.memory)
+    chosen: Plan | None = None
     if taken is not None:
         ranks, sizes = Scratch("outward_ranks", np.dtype(np.uint32), n + 1), Scratch("outward_sizes", ULONG, r + 1)
         args: tuple[Argument, ...] = ("taken", "vanished", "ring_of", np.uint32(n), ranks)
@@ -75,7 +76,7 @@ def emitted(rings: DeviceRings, before: list[Emitted], taken: tuple[cl.Buffer, c
         plan, out = runs.planned(
             session, "rings emitted", (*sized, levels), lambda: _columns(profile, *sized, sized[0], levels, kept=False)
         )
-    made = run(session, chosen + plan if taken is not None else plan, numbers=numbers, **bound)
+    made = run(session, plan if chosen is None else chosen + plan, numbers=numbers, **bound)
     memory = {"corners": corners, **{name: made[scratch] for name, scratch in out.items()}}
     counts = dict.fromkeys(COLUMNS, p)
     counts |= {"corners": 2 * corner_count, "ring_offsets": ring_count + 1, "polygon_offsets": p + 1}
