@@ -1,4 +1,4 @@
-"""What the covered cells of a raster amount to: their number, their area, and sums of other rasters over them."""
+"""Number and area of the covered cells of a raster, and sums of other rasters over them."""
 
 from __future__ import annotations
 

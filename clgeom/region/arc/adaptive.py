@@ -251,7 +251,7 @@ def _outline_along(
 def _as_result(
     outline: Outline, phases: tuple[Phase, ...], dtype: np.dtype[Any], facts: dict[str, Any], made: type[Any]
 ) -> Any:
-    """What holds the chains of an Outline of one region."""
+    """A result of class `made` with the chains of an Outline of one region."""
     facts = {**facts, "segments": int(outline.effective[0]), "phases": phases}
     split, total = int(outline.lower_offsets[-1]), int(outline.lower_offsets[-1] + outline.upper_offsets[-1])
 

@@ -121,7 +121,7 @@ class Outline:
         self._facts, self._rows = state
 
     def read_head(self) -> _Facts:
-        """What the head of the output says."""
+        """The numbers at the head of the output."""
         with self._lock:
             if self._facts is None:
                 assert self._made is not None

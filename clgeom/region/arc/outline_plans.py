@@ -57,7 +57,7 @@ class Emission:
     items : int
         Work-items.
     head : int
-        The summary at the beginning of the memory is as large as so many points.
+        Points that take as much memory as the summary, which is before the vertices.
     """
 
     kernel: str
@@ -95,7 +95,7 @@ class Output:
 
 @dataclass(frozen=True)
 class OutlineOptions:
-    """What an outline plan is for: regions of candidates, and how they are computed.
+    """Regions of candidates, and how their outlines are computed: the input of `outline_plan`.
 
     Parameters
     ----------

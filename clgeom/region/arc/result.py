@@ -32,7 +32,7 @@ SHOWN = 100_000
 
 @keeps_subnormals
 class PointRegion(Exchange):
-    """What regions of points have in common: their polygons, and exchange with other packages."""
+    """Base of regions of points: their polygons, and exchange with other packages."""
 
     n: int | None
     phases: tuple[Phase, ...]
@@ -178,6 +178,7 @@ class Region(PointRegion):
         return region
 
     def _both(self) -> tuple[Any, Any]:
+        """The chains as they were computed: monotone along their first coordinate."""
         if self._chains[0] is None:
             self._chains = self._fetch()
         return self._chains
@@ -186,11 +187,6 @@ class Region(PointRegion):
     def dtype(self) -> np.dtype[Any]:
         """Type of the coordinates."""
         return self._dtype if self._chains[0] is None else np.dtype(self._chains[0].dtype)
-
-    @property
-    def _along(self) -> tuple[Any, Any]:
-        """The chains as they were computed: monotone along their first coordinate."""
-        return self._both()
 
     @property
     def lower(self) -> NDArray[Any]:
@@ -209,7 +205,7 @@ class Region(PointRegion):
 
     def __len__(self) -> int:
         """Number of distinct vertices: one at which the chains meet counts once."""
-        lower, upper = self._along
+        lower, upper = self._both()
         if not len(lower):
             return 0
         at = np.minimum(np.searchsorted(lower[:, 0], upper[:, 0]), len(lower) - 1)
@@ -250,9 +246,11 @@ class Region(PointRegion):
         A polygon is a ring of at least 3 vertices, counter-clockwise, not closed. A segment has its 2 ends, a point 1
         vertex.
         """
-        found = [self._turned(part) for part in parts_between(*self._along, self._session)]
-        # swapping the axes reverses the orientation
-        return tuple(part if self.axis == "x" or len(part) < 3 else _turned_round(part) for part in found)
+        found = [self._turned(part) for part in parts_between(*self._both(), self._session)]
+        if self.axis == "x":
+            return tuple(found)
+        # swapping the axes reverses the orientation: turn rings round, from the same vertex
+        return tuple(np.concatenate([part[:1], part[:0:-1]]) if len(part) > 2 else part for part in found)
 
     @property
     def polygon(self) -> NDArray[Any]:
@@ -264,7 +262,7 @@ class Region(PointRegion):
     @functools.cached_property
     def area(self) -> float:
         """The area of the region, correctly rounded to float64."""
-        lower, upper = self._along
+        lower, upper = self._both()
         return polygon_area(np.concatenate([lower, upper[::-1]])) if len(lower) else 0.0
 
     @property
@@ -293,7 +291,7 @@ class Region(PointRegion):
         """
         queries, single = canonical_queries(points, caller="Region.contains")
         dtype = np.result_type(queries, self.dtype)
-        chains = [chain.astype(dtype, copy=False) for chain in self._along]
+        chains = [chain.astype(dtype, copy=False) for chain in self._both()]
         lower, upper = chains
         inside = between(self._turned(queries.astype(dtype, copy=False)), lower, upper, self._session)
         return bool(inside[0]) if single else inside
@@ -318,7 +316,7 @@ class Region(PointRegion):
             For a tolerance that is negative or no number.
         """
         tolerance = checked_tolerance(tolerance, caller="Region.simplify")
-        lower, upper = self._along
+        lower, upper = self._both()
         return Region(
             simplified(lower, -1, tolerance),
             simplified(upper, 1, tolerance),
@@ -494,11 +492,6 @@ def _geometry(part: np.ndarray) -> dict[str, Any]:
     if len(points) == 2:
         return {"type": "LineString", "coordinates": points}
     return {"type": "Polygon", "coordinates": ((*points, points[0]),)}
-
-
-def _turned_round(ring: np.ndarray) -> np.ndarray:
-    """A ring in the opposite orientation, from the same vertex."""
-    return np.concatenate([ring[:1], ring[:0:-1]])
 
 
 def checked_tolerance(tolerance: Any, *, caller: str) -> Any:

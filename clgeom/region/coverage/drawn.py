@@ -1,4 +1,4 @@
-"""What regions of coverage have in common, and their figures."""
+"""Bases of one region and of all regions of coverage, and their figures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Region = TypeVar("Region")
 
 @keeps_subnormals
 class MapRegion(OnMap):
-    """What one region of a map has in common with others."""
+    """Base of a region of a map."""
 
     @property
     def area_km2(self) -> float:
@@ -71,7 +71,7 @@ class MapRegion(OnMap):
 
 @keeps_subnormals
 class MapRegions(OnMap, Sequence[Region]):
-    """What all regions of the levels of a raster have in common with others."""
+    """Base of all regions of the levels of a raster."""
 
     given: tuple[float, ...]
     if TYPE_CHECKING:  # an attribute or a property of subclasses

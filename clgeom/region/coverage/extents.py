@@ -102,7 +102,7 @@ def _lines_plan(
 
 
 def _chains(masks: Masks, lines: dict[Scratch, cl.Buffer], segments: int, cuts: str) -> Chains:
-    """The chains of all masks with so many segments."""
+    """The chains of all masks with `segments` segments each."""
     session, regions, width = masks.session, len(masks), masks.stack.columns + 1
     lower = Scratch("coverage_lower", REAL, 2 * regions * width)
     upper = Scratch("coverage_upper", REAL, 2 * regions * width)

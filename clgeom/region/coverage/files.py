@@ -1,4 +1,4 @@
-"""What results of coverage have in common: their place on a map, and files."""
+"""Base of the results of coverage: their place on a map, and files."""
 
 from __future__ import annotations
 

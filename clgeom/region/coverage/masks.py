@@ -317,7 +317,7 @@ def batches_of(masks: Masks, segments: int = 1, cells: int | None = None) -> Ite
 
 
 def maps_at_once(masks: Masks, segments: int = 1, cells: int | None = None) -> int:
-    """The most maps of a batch, for regions of so many segments, and with at most so many cells of masks."""
+    """The most maps of a batch, for regions of `segments` segments and at most `cells` cells of masks."""
     stack, levels = masks.stack, len(masks.levels.given)
     lines = levels * (max(stack.columns, stack.rows) + 1)
     room = masks.session.profile.max_alloc_bytes

@@ -74,8 +74,8 @@ def raster_outlines(
     raster, levels, direction
         As for `raster_regions`.
     vertices, part_vertices : int, optional
-        Most vertices of each map and level, or of each polygon; of all ways that were tried to get there, the one that
-        adds the least area first. Vertices are counted before any reprojection.
+        Most vertices of each map and level, or of each polygon; vertices whose removal adds the least area go first.
+        Vertices are counted before any reprojection.
     tolerance : float, optional
         Largest distance of the polygons from the cells, in the unit of the transformed coordinates.
     iou : float, optional

@@ -339,10 +339,7 @@ class Levels:
         return mask
 
     def classes(self, array: np.ndarray) -> np.ndarray:
-        """A number for each value, which tells what levels it reaches: so many, of all as many as it misses if `below`.
-
-        `of_classes` are the levels for these numbers.
-        """
+        """The number of levels that each value reaches, or misses if `below`; `of_classes` has the levels for them."""
         count = len(self.given)
         found = np.zeros(array.shape, np.uint8 if count < 256 else np.uint16)
         for number in range(count):
@@ -369,7 +366,7 @@ def ordered_bits(values: np.ndarray) -> np.ndarray:
 
 
 def level_index(level: Any, given: tuple[float, ...], *, caller: str) -> int:
-    """The index of a level among those given."""
+    """The index of a level in `given`."""
     number = level[()] if isinstance(level, np.ndarray) and level.ndim == 0 else level
     if not (isinstance(number, numbers.Real) and number in given):
         raise wrong("level", caller, f"one of {given}", short(level))

@@ -76,7 +76,7 @@ def simplified(rings: DeviceRings, goal: Goal) -> tuple[cl.Buffer, cl.Buffer]:
 
 
 class _TooFew(Exception):
-    """A budget is too small; `least` is what the level that was tried last needs."""
+    """A budget is too small; `least` is enough for the last level that was tried."""
 
     def __init__(self, name: str, least: int) -> None:
         super().__init__(name, least)
@@ -144,7 +144,7 @@ class _Work:
         return states
 
     def level(self, level: int) -> Level:
-        """What a cut needs to know of the removals of a level."""
+        """The removals of a level, for `cut`."""
         head, count = self.head, self.counts[level]
         return Level(
             self.rings,
@@ -256,7 +256,7 @@ class _Work:
         return np.uint32(self.words), np.uint64(self.stride)
 
     def enclose(self, level: int) -> None:
-        """Let the next level stay within what is left of this one."""
+        """Let the next level stay within the polygons of this one."""
         fill(self.session, self.bound["outer"], np.uint32(0), self.stride * self.maps)
         n, args = self.counts[level], ("corners", *self.of_level(level), *self.of_bitmaps)
         args += ("ring_of", "taken", "vanished", "outer")

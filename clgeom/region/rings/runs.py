@@ -37,7 +37,7 @@ MOST_RUNS = (1 << 30) - (1 << 20)
 RUN_BYTES = 400
 #: Most runs of which plans are kept, and most pieces of a raster.
 MOST_KEPT, FEW_PIECES = 1 << 16, 4
-#: Returns the plan that finds so many runs, and its memory; see `CountedRuns`.
+#: Function of a number of runs: the plan that finds them, and its memory; see `CountedRuns`.
 PlanOfRuns: TypeAlias = Callable[[int], tuple[Plan, tuple[Scratch, ...]]]
 #: Cells of a word of rings_bits, and most words of a batch.
 WORD, MOST_WORDS = 32, (1 << 31) - (1 << 20)
@@ -136,7 +136,7 @@ def _checked(count: int, masks: Masks) -> int:
 
 
 def _runs_of_strips(masks: Masks) -> CountedRuns:
-    """The same for a raster that is read by strips: runs do not cross rows, so those of all strips are those of it."""
+    """`_runs` of a raster that is read by strips, whose runs are those of all strips: no run crosses a row."""
     found, count = [], 0
     for piece in masks.pieces(halo=0):
         strip = replace(masks.stack, rows=piece.rows, buffer=piece.buffer, strips=None)
@@ -234,7 +234,7 @@ def _by_rows(
 def _by_words(
     masks: Masks, launches: list[tuple[tuple[Argument, ...], int]], params: dict[str, Any]
 ) -> tuple[Plan, dict[str, Scratch], PlanOfRuns]:
-    """The same by bits of cells."""
+    """`_by_rows` from bits of cells."""
     stack, profile, lines = masks.stack, masks.session.profile, len(masks) * masks.stack.rows
     words = ceil_div(stack.columns, WORD)
     n = lines * words
