@@ -10,11 +10,11 @@ from reference.dp_random import plainly as table_of
 
 from clgeom import dp
 from clgeom.core.device import as_session
-from clgeom.dp.analysis.bounds import _part as range_of_node
-from clgeom.dp.analysis.bounds import indices_fit
+from clgeom.dp.analysis.bounds import indices_fit, loops_of
 from clgeom.dp.codegen.extremes import with_macros
 from clgeom.dp.codegen.traps import _is_constant
 from clgeom.dp.language import trace, types
+from clgeom.dp.language.intervals import Intervals
 from clgeom.dp.language.nodes import evaluate, walk
 from clgeom.dp.language.trace import Expr
 from clgeom.errors import InvalidInput
@@ -300,7 +300,7 @@ def test_the_place_of_a_best_may_be_below_none():
     index = Expr("index", (), "int", "k")
     ends = [trace.constant(c) for c in (-5, 3)]
     node = Expr("argreduce", (index, *ends, index), "int", "min")
-    assert range_of_node(node, [(-5, 2), (-5, -5), (3, 3), (-5, 2)], {}, (None, None)) == (-5, 2)
+    assert Intervals(loops=loops_of(node)).of(node) == (-5, 2)
 
     @dp.equation(pattern="RUD", parameters={"w": "int32[]"})
     def reads(M, i, j, w):

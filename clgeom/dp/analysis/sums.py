@@ -5,11 +5,16 @@ A sum is a dictionary {atom: coefficient}, its constant under None: ``2 * i - k 
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
+from clgeom.dp.language.intervals import Interval
 from clgeom.dp.language.nodes import depends_on, walk, with_args
 from clgeom.dp.language.trace import Expr, settled
 from clgeom.dp.language.types import LIMITS
+
+#: Coefficients by atom; the constant under None.
+Sum: TypeAlias = dict[Any, int]
 
 
 def affine(expr: Expr) -> dict | None:
@@ -95,17 +100,27 @@ def combine(a: dict, b: dict, factor: int) -> dict:
     return total
 
 
-def range_of(total: dict, known: dict) -> tuple:
-    """(lowest, highest) value of a sum, infinite without a bound.
+def range_of(total: Sum, box: Mapping[Any, tuple[int | None, int | None]]) -> Interval:
+    """(lowest, highest) value of a sum.
 
-    `known` has (lowest, highest) by the operators of atoms, such as "i" and "j"; None where there is no bound.
+    `box` has the intervals of atoms, or of their operators, such as "i" and "j". Ends that are None, and those of other
+    atoms, are those of their type.
     """
     low = high = 0
     for atom, factor in total.items():
-        least, most = (1, 1) if atom is None else known.get(atom.op, (None, None))
-        ends = -math.inf if least is None else least, math.inf if most is None else most
-        ends = sorted(factor * end for end in ends)
-        low, high = low + ends[0], high + ends[1]
+        least, most = _interval(atom, box)
+        ends = factor * least, factor * most
+        low, high = low + min(ends), high + max(ends)
+    return low, high
+
+
+def _interval(atom, box):
+    if atom is None:
+        return 1, 1
+    low, high = box.get(atom) or box.get(atom.op) or (None, None)
+    if low is None or high is None:
+        least, most = LIMITS[atom.type]
+        return least if low is None else low, most if high is None else high
     return low, high
 
 

@@ -2,7 +2,7 @@
 
 An `Expr` is one node. Equal nodes of one trace are one object, so that common subexpressions are computed once.
 `types` has the types of nodes, `indexed` the cells and arrays of a traced function, `functions` what users write
-besides operators, `nodes` and `sums` the analysis of nodes; `codegen.text` writes nodes as OpenCL C,
+besides operators, `nodes` and `analysis.sums` the analysis of nodes; `codegen.text` writes nodes as OpenCL C,
 `analysis.dependences` finds which cells they read.
 """
 
@@ -17,7 +17,7 @@ from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
-from clgeom.dp.language import spans
+from clgeom.dp.language.intervals import Intervals, integer_result, within
 from clgeom.dp.language.mistakes import mistake, refusal
 from clgeom.dp.language.types import LIMITS, TYPES, WIDE, cell_type, float_type, traced
 from clgeom.errors import short
@@ -31,7 +31,8 @@ def widened(op: str, *args: Any) -> tuple[Expr, ...]:
     trace = traced.get()
     if trace is None or not trace.exact or widest(args) != "int":
         return args
-    if spans.fits(op, args, trace.spans, trace.parameters):
+    intervals = Intervals(trace.parameters, known=trace.intervals)
+    if within(integer_result(op, "int", [intervals.of(arg) for arg in args]), "int"):
         return args
     return tuple(convert(arg, "long") for arg in args)
 

@@ -38,7 +38,7 @@ class Trace:
         self.cell, self.exact = cell, exact
         self.nodes: dict[Any, Any] = {}
         self.parameters = parameters or {}
-        self.spans: dict[Any, Any] = {}
+        self.intervals: dict[Any, Any] = {}
         self.indices: dict[Any, Any] = {}
         self.depth = 0  # how many reductions are open, one inside the other
 
