@@ -15,9 +15,9 @@ from clgeom import dp
 from clgeom.core.device import as_session
 from clgeom.core.policies import Policy
 from clgeom.core.tuning import override
+from clgeom.dp.analysis.outside import are_inside
 from clgeom.dp.cubes import fills
 from clgeom.dp.cubes.equation import PATTERNS
-from clgeom.dp.cubes.proof import reads_inside
 from clgeom.errors import ClgeomError, DependencyError, DeviceLimit, IntegerOverflow, InvalidInput
 
 #: Reads that each order of planes allows.
@@ -208,7 +208,7 @@ def test_pattern_is_proven_or_refused():
 def test_proof_uses_conditions_before_reads():
     def proven(function, shape=(4, 5, 6), w=5, pattern="I"):
         equation = dp.CubeEquation(function, parameters={"w": "int32[]"}, pattern=pattern)
-        return reads_inside(equation, shape, {"w": np.zeros(w)})
+        return are_inside(equation.value, equation.parameters, shape, {"w": (w,)})
 
     assert proven(lambda M, i, j, k, w: dp.where(i == 0, w[j], M[i - 1, j, k]))
     assert not proven(lambda M, i, j, k, w: dp.where(i == 0, w[j], M[i - 1, j, k]), w=4)

@@ -51,7 +51,7 @@ def test_one_wrong_index_far_away(any_session, no_warnings, n):
 
 def test_what_is_not_known_is_warned_of(session):
     by_value = dp.Equation(
-        lambda M, i, j: dp.where((i == 0) | (j == 0), j, M[i - 1, dp.minimum(M[i - 1, j - 1], j)]), pattern="NOSE"
+        lambda M, i, j: dp.where((i == 0) | (j == 0), j, M[i - 1, M[i - 1, j - 1] % (j + 1)]), pattern="NOSE"
     )
     for check in ("auto", False):
         with pytest.warns(EquationWarning, match=NOT_PROVEN.format("NOSE", "<lambda>")):
@@ -67,7 +67,7 @@ def test_what_is_not_known_is_warned_of(session):
         return dp.where(i == 0, j, M[i - 1, dp.maximum(j - w[i], 0)])
 
     with pytest.warns(EquationWarning, match="would take more than a tenth of the fill"):
-        dp.fill(by_both, (1500, 1500), w=np.ones(1500, np.int32), stop=9, device=session)
+        dp.fill(by_both, (1500, 1500), w=far(1500, 1400, by=-1), stop=9, device=session)
     with pytest.raises(DependencyError, match=r"\(1, 0\) -> \(0, 1\)"):
         dp.fill(by_both, (20, 30), w=np.full(20, -1, np.int32), device=session)
 
@@ -105,7 +105,7 @@ def test_batches(session, no_warnings):
     with pytest.warns(EquationWarning, match=NOT_PROVEN.format("NOSE", "leaping")):
         dp.fill_batch(leaping, shapes, f=given, check=False, device=session)
     with pytest.warns(EquationWarning, match="more than a tenth"):
-        dp.fill_batch(leaping, shapes, f=[given[0]] * 4000, device=session)
+        dp.fill_batch(leaping, shapes, f=[far(30, 0)] * 4000, device=session)
 
 
 def test_cubes(session):

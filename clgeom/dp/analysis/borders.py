@@ -7,9 +7,11 @@ its border. Conditions that depend on cells are left out.
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
-from clgeom.dp.analysis.outside import Reads, solved
+from clgeom.dp.analysis.outside import solved, ways_outside
 from clgeom.dp.analysis.sums import affine, combine
 from clgeom.dp.language.nodes import depends_on, evaluate, walk
 
@@ -25,7 +27,7 @@ def borders(job, nodes):
     n, m = job.shape
     rows, columns, cells = [], [], [(np.zeros(0, np.int64),) * 2]
     env = {"n": n, "m": m, **job.values}
-    for way in _suspects(job, nodes):
+    for way in itertools.islice(ways_outside(job, nodes), MOST_LINES // 2):
         values = solved(way)
         if values is not None:
             rows.append(values["i"])
@@ -52,16 +54,6 @@ def borders(job, nodes):
     i, j = (np.concatenate(part) for part in zip(*cells))
     inside = (0 <= i) & (i < n) & (0 <= j) & (j < m)
     return _lines(rows, n), _lines(columns, m), (i[inside][:MOST_CELLS], j[inside][:MOST_CELLS])
-
-
-def _suspects(job, nodes):
-    """Ways to reads that may leave the table; some of their conditions may be unknown."""
-    found = []
-    for _, way in Reads(job, nodes).suspects():
-        found.append(way)
-        if len(found) == MOST_LINES // 2:
-            break
-    return found
 
 
 def _compared(nodes, shape):

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from clgeom.dp.analysis.sums import indices_of
-from clgeom.dp.job import Job
+from clgeom.dp.fills import Fill
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.intervals import Interval, Intervals, join
 from clgeom.dp.language.nodes import walk
@@ -17,7 +17,7 @@ from clgeom.dp.language.trace import Expr
 from clgeom.dp.language.types import LIMITS
 
 
-def overflow(job: Job) -> Literal["impossible", "possible"]:
+def overflow(job: Fill) -> Literal["impossible", "possible"]:
     """Whether the intervals exclude that an integer of this fill goes beyond its type."""
     limits = job.equation.cell.limits
     if limits is None:
@@ -29,7 +29,7 @@ def overflow(job: Job) -> Literal["impossible", "possible"]:
     return "impossible" if fits else "possible"
 
 
-def of_cells(job: Job) -> Interval | None:
+def of_cells(job: Fill) -> Interval | None:
     """The interval of all cells if no integer on the way to them goes beyond its type; None if it is not known.
 
     Intervals of cells grow from stage to stage. Where a value adds up at most one cell (sums of a cell and terms

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -11,16 +12,17 @@ import numpy as np
 from clgeom.arguments import instance, one_of
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.policies import ceil_div
-from clgeom.dp.analysis.bounds import indices_fit
+from clgeom.dp.analysis.bounds import indices_fit, ranges_of
+from clgeom.dp.analysis.conditions import Ways
 from clgeom.dp.analysis.dependences import Near
-from clgeom.dp.analysis.sums import affine, combine
+from clgeom.dp.analysis.sums import indices_of
 from clgeom.dp.codegen.text import Block, Writer
 from clgeom.dp.fills import check_shape, given_values, some_values
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.nodes import walk
 from clgeom.dp.language.plain_c import nodes_of
 from clgeom.dp.language.trace import Expr
-from clgeom.dp.patterns import PATTERNS
+from clgeom.dp.patterns import PATTERNS, Pattern
 from clgeom.errors import InvalidInput
 from clgeom.intake.typing import DeviceLike, Shape
 
@@ -36,7 +38,6 @@ REGIONS = {
     (1, 0): "down",
     (1, 1): "down-right",
 }
-SIGNS = frozenset((-1, 0, 1))
 
 
 @dataclass(frozen=True)
@@ -199,229 +200,69 @@ def _near(reach):
 # Proofs -----------------------------------------------------------------------------------------------------------
 
 
-def proven_regions(equation, parameters=None) -> tuple[frozenset, bool]:
+def proven_regions(
+    nodes: Equation, parameters: Mapping[str, Any] | None = None
+) -> tuple[frozenset[tuple[int, int]], bool]:
     """The regions that a traced equation may read, and whether each read lies in one that is known for certain.
 
     The facts that hold at a read come from the conditions around it, the bounds of its indices, and the smallest and
     largest elements of the parameters given.
     """
-    ranges = ranges_of(parameters or {})
-    pairs, sharp = set(), True
-    for cell, facts in _reads(equation.computed, ranges):
-        rows = _signs(_difference(cell.args[0], "i"), facts)
-        columns = _signs(_difference(cell.args[1], "j"), facts)
-        sharp = sharp and len(rows) == len(columns) == 1
-        pairs |= {(r, c) for r in rows for c in columns}
-    return frozenset(pairs), sharp
+    regions = [where for _, where in _regions_of_reads(nodes, parameters)]
+    return frozenset().union(*regions), all(len(where) == 1 for where in regions)
 
 
-def unproven_reads(nodes, pattern, parameters=None, *, sums=True) -> list[Expr]:
+def unproven_reads(
+    nodes: Equation, pattern: Pattern, parameters: Mapping[str, Any] | None = None, *, sums: bool = True
+) -> list[Expr]:
     """The reads of a traced equation that are not proven to lie where a pattern allows them.
 
-    `sums`: whether integers do not wrap around; else only indices at constant offsets are known.
+    `sums`: whether integers in indices and conditions are known not to wrap around.
     """
-    found = set()
-    for cell, facts in _reads(nodes.computed, ranges_of(parameters or {})):
-        forms = (_difference(arg, axis) for arg, axis in zip(cell.args, "ij"))
-        rows, columns = (_signs(form if sums or form is None or set(form) <= {None} else None, facts) for form in forms)
-        if not all(pattern.allows(r, c) for r in rows for c in columns):
-            found.add(cell)
-    return [part for part in walk(*nodes.computed) if part in found]
+    reads = _regions_of_reads(nodes, parameters, exact=sums)
+    unproven = {cell for cell, regions in reads if not all(pattern.allows(*signs) for signs in regions)}
+    return [part for part in walk(*nodes.computed) if part in unproven]
 
 
-def forbidden_read(nodes, pattern, parameters=None, shape=None) -> str | None:
+def forbidden_read(
+    nodes: Equation,
+    pattern: Pattern,
+    parameters: Mapping[str, Any] | None = None,
+    shape: tuple[int, int] | None = None,
+) -> str | None:
     """A read that is proven to lie where a pattern allows none, as text in C; None if none is proven.
 
     Reads that are proven unreachable, in a table of this shape if one is given, do not count.
     """
-    wrong, of_shape = set(), ()
-    for axis, size in zip("nm", shape or ()):
-        of_shape += {axis: 1, None: -size}, {axis: -1, None: size}
-    for cell, facts in _reads(nodes.computed, ranges_of(parameters or {})):
-        facts += of_shape
-        rows, columns = (_signs(_difference(arg, axis), facts) for arg, axis in zip(cell.args, "ij"))
-        allowed = any(pattern.allows(r, c) for r in rows for c in columns)
-        if not allowed and not _contradict(facts):
-            wrong.add(cell)
+    reads = _regions_of_reads(nodes, parameters, shape)
+    wrong = {cell for cell, regions in reads if not any(pattern.allows(*signs) for signs in regions)}
     first = next((part for part in walk(*nodes.computed) if part in wrong), None)
     return None if first is None else Writer((first,), wraps=None).write(first, Block())[0]
 
 
-def _contradict(facts) -> bool:
-    """Whether it is proven that these sums cannot all be non-negative."""
-    return any(_holds(combine({None: -1}, fact, -1), facts) for fact in facts)
+def _regions_of_reads(
+    nodes: Equation,
+    parameters: Mapping[str, Any] | None,
+    shape: tuple[int, int] | None = None,
+    exact: bool = True,
+) -> tuple[tuple[Expr, frozenset[tuple[int, int]]], ...]:
+    """(cell node, regions where it may lie) for each way to each read that is not proven unreachable. Cached.
 
-
-def ranges_of(parameters) -> dict:
-    """(least, largest) element of each parameter of integers, by name."""
-    ranges = {}
-    for name, value in parameters.items():
-        array = np.asarray(value)
-        if array.dtype.kind in "iub" and array.size:
-            ranges[name] = int(array.min()), int(array.max())
-    return ranges
-
-
-#: Most ways through an equation, each with its own facts, in a proof. Each condition may double their number.
-MOST_WAYS = 2_000
-
-
-def _reads(roots, ranges):
-    """(cell node, facts that hold where it is read) for each way to each read.
-
-    Beyond `MOST_WAYS`, ways have only the facts that hold everywhere.
+    `exact`: whether the sums in indices and conditions are known not to wrap around.
     """
-    standing = _standing_facts()
-    leads = set()  # nodes with a read below, or one themselves
-    for part in walk(*roots):
-        if part.op == "cell" or not leads.isdisjoint(part.args):
-            leads.add(part)
-    stack = [(root, standing) for root in roots if root is not None]
-    seen = set()
-    while stack:
-        part, facts = stack.pop()
-        if part not in leads:
-            continue
-        if len(seen) > MOST_WAYS:
-            facts = standing
-        key = (id(part), frozenset(frozenset(form.items()) for form in facts))
-        if key in seen:
-            continue
-        seen.add(key)
-        facts = _with_atoms(part, facts, ranges)
-        if part.op == "cell":
-            yield part, facts
-        if part.op == "where":
-            condition, yes, no = part.args
-            stack.append((condition, facts))
-            known = _with_atoms(condition, facts, ranges, deep=True)
-            stack.append((yes, known + _facts(condition, True, known)))
-            stack.append((no, known + _facts(condition, False, known)))
-        elif part.op in ("and", "or"):
-            first, second = part.args
-            known = _with_atoms(first, facts, ranges, deep=True)
-            stack.append((first, facts))
-            stack.append((second, known + _facts(first, part.op == "and", known)))
-        elif part.op in ("reduce", "argreduce"):
-            k, lo, hi, body, *empty = part.args
-            stack += [(other, facts) for other in (lo, hi, *empty)]
-            known = _with_atoms(hi, _with_atoms(lo, facts, ranges, deep=True), ranges, deep=True)
-            low, high, own = _form(lo), _form(hi), {_atom(k): 1}
-            bounds = [] if low is None else [combine(own, low, -1)]
-            if high is not None:
-                bounds.append(combine(combine(high, own, -1), {None: 1}, -1))
-            stack.append((body, known + tuple(bounds)))
-        else:
-            stack += [(arg, facts) for arg in part.args]
+    ranges = ranges_of(parameters or {})
 
+    def make():
+        sums = indices_of(*nodes.computed) if exact else ()
+        ways = Ways(nodes.computed, nodes.parameters, shape=shape, values=ranges, exact=sums)
+        found = []
+        for cell, way in ways.to("cell"):
+            rows, columns = (ways.signs(way, index, own) for index, own in zip(cell.args, "ij"))
+            if rows and columns and ways.is_possible(way):
+                found.append((cell, frozenset(itertools.product(rows, columns))))
+        return tuple(found)
 
-def _atom(expr):
-    """The key of an atom of a sum: the name of an index of the table, else the node."""
-    return expr.op if isinstance(expr, Expr) and expr.op in ("i", "j", "n", "m") else expr
-
-
-def _form(expr):
-    total = affine(expr)
-    if total is None:
-        return None
-    form = {}
-    for atom, coefficient in total.items():
-        form = combine(form, {_atom(atom): coefficient}, 1)
-    return form
-
-
-def _difference(expr, axis):
-    form = _form(expr)
-    return None if form is None else combine(form, {axis: 1}, -1)
-
-
-def _standing_facts():
-    """0 <= i < n and 0 <= j < m, as non-negative sums."""
-    return ({"i": 1}, {"n": 1, "i": -1, None: -1}, {"j": 1}, {"m": 1, "j": -1, None: -1})
-
-
-def _with_atoms(part, facts, ranges, deep=False):
-    """The facts, and the bounds of parameters and remainders in an expression."""
-    parts = walk(part) if deep or part.op == "cell" else (part,)
-    more = []
-    for atom in parts:
-        if atom.op in ("load", "parameter") and atom.data in ranges:
-            low, high = ranges[atom.data]
-            more += [{atom: 1, None: -low}, {atom: -1, None: high}]
-        elif atom.op == "mod" and atom.args[1].op == "const" and atom.args[1].data > 0:
-            more += [{atom: 1}, {atom: -1, None: atom.args[1].data - 1}]
-        elif atom.op == "bitand":
-            masks = [arg.data for arg in atom.args if arg.op == "const" and arg.data >= 0]
-            more += [{atom: 1}, {atom: -1, None: masks[0]}] if masks else []
-    return facts + tuple({a: c for a, c in fact.items() if c} for fact in more)
-
-
-def _facts(condition, holds, facts):
-    """Non-negative sums that follow if a condition holds, or if it does not."""
-    op = condition.op
-    if op == "not":
-        return _facts(condition.args[0], not holds, facts)
-    if (op, holds) in (("and", True), ("or", False)):
-        first = _facts(condition.args[0], holds, facts)
-        return first + _facts(condition.args[1], holds, facts + first)
-    if op not in OPPOSITE:
-        return ()
-    op = op if holds else OPPOSITE[op]
-    a, b = map(_form, condition.args)
-    if a is None or b is None:
-        return ()
-    more, one = combine(a, b, -1), {None: 1}  # a - b
-    less = combine({}, more, -1)
-    if op == "ne":  # all on one side of it, so at least 1 away
-        if _holds(more, facts):
-            return (combine(more, one, -1),)
-        return (combine(less, one, -1),) if _holds(less, facts) else ()
-    return {
-        "lt": (combine(less, one, -1),),
-        "le": (less,),
-        "gt": (combine(more, one, -1),),
-        "ge": (more,),
-        "eq": (more, less),
-    }[op]
-
-
-OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
-
-
-def _signs(form, facts) -> frozenset[int]:
-    """The signs that a sum may have."""
-    if form is None:
-        return SIGNS
-    if not form:
-        return frozenset((0,))
-    below, above = combine({}, form, -1), form
-    one = {None: 1}
-    if _holds(combine(above, one, -1), facts):
-        return frozenset((1,))
-    if _holds(combine(below, one, -1), facts):
-        return frozenset((-1,))
-    up, down = _holds(above, facts), _holds(below, facts)
-    return SIGNS - ({-1} if up else set()) - ({1} if down else set())
-
-
-def _holds(form, facts, depth=4) -> bool:
-    """Whether a sum is proven non-negative: less multiples of non-negative sums, it is a non-negative number.
-
-    Each step subtracts a fact that cancels the first atom; a few steps suffice for usual equations.
-    """
-    atom = next((a for a in form if a is not None), None)
-    if atom is None:
-        return form.get(None, 0) >= 0
-    if depth == 0:
-        return False
-    c = form[atom]
-    for fact in facts:
-        f = fact.get(atom, 0)
-        if f * c > 0:
-            scaled = {a: abs(f) * x for a, x in form.items()}
-            if _holds(combine(scaled, fact, -abs(c)), facts, depth - 1):
-                return True
-    return False
+    return nodes.cache.get(("regions of reads", exact, shape, *sorted(ranges.items())), make)
 
 
 # Probes -----------------------------------------------------------------------------------------------------------

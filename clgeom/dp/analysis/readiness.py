@@ -19,8 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clgeom.dp.analysis.bounds import ranges_of
 from clgeom.dp.analysis.dependences import Near
-from clgeom.dp.analysis.infer import ranges_of, unproven_reads
+from clgeom.dp.analysis.infer import unproven_reads
 from clgeom.dp.language.mistakes import deep_enough
 from clgeom.dp.language.nodes import evaluate, walk
 from clgeom.dp.language.plain_c import expression_in_c, nodes_of

@@ -19,11 +19,12 @@ from clgeom.core.launch import finish
 from clgeom.core.plan import Phase, Plan, Scratch, Series, Step
 from clgeom.core.tuning import select
 from clgeom.dp.analysis import readiness
+from clgeom.dp.analysis.outside import are_inside
 from clgeom.dp.analysis.work import OPERATIONS, work_of
 from clgeom.dp.cubes.equation import CubeEquation
-from clgeom.dp.cubes.proof import reads_inside
 from clgeom.dp.filling import watching
 from clgeom.dp.fills import ROUNDED_DIVIDE, bind, build_options, check_values, given_values
+from clgeom.dp.language.mistakes import deep_enough
 from clgeom.dp.language.users_c import users_errors
 from clgeom.dp.paths.stages import DIVISION, INDEX, OVERFLOW, PATTERN, RANGE, SHIFT, base_case_hint, of_size
 from clgeom.errors import ClgeomError, DependencyError, DeviceLimit, IntegerOverflow, InvalidInput, short
@@ -250,7 +251,11 @@ def fill_cube(
     if checked is False and depth is None:
         readiness.warn_of(equation, equation.pattern, readiness.NOT_LOOKED_AT)
     if checked == "loads" and depth is not None and equation.indices_fit(shape):
-        checked = False if reads_inside(equation, shape, held) else checked
+        sizes = {name: value.shape for name, value in held.items()}
+        key = "reads are inside", shape, tuple(sizes.items())
+        with deep_enough(equation.name):
+            proven = equation.cache.get(key, lambda: are_inside(equation.value, equation.parameters, shape, sizes))
+        checked = False if proven else checked
     series = _series(session, equation, planes, held, arguments, ring, keep, checked, faults)
     with watching(progress, "fill_cube") as watch, Call("fill_cube", profile=profile) as call:
         with users_errors("", name=equation.name):

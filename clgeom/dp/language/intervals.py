@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: The least and the largest value.
 Interval: TypeAlias = tuple[int, int]
 
-#: Indices and lengths of tables: rows and columns together are below 2**31 (`job.LONGEST_SIDE`).
+#: Indices and lengths of tables: rows and columns together are below 2**31 (`fills.LONGEST_SIDE`).
 SIDE = (0, 2**31 - 2)
 #: Operators whose result modulo 2**64 does not depend on a conversion of negative operands to uint64.
 MODULAR = frozenset(("add", "sub", "mul", "neg", "cast"))

@@ -1,0 +1,353 @@
+"""Proofs about integers before a fill, against every cell of small tables: intervals, systems, regions of reads."""
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+from dp_trees import SPELLED, UNARY, WHOLE
+from effort import LONG
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from reference.dp_nodes import interpret
+
+from clgeom import dp
+from clgeom.dp.analysis import outside
+from clgeom.dp.analysis.bounds import loops_of
+from clgeom.dp.analysis.inequalities import is_impossible, solution, value_of
+from clgeom.dp.analysis.infer import forbidden_read, infer_pattern, proven_regions, unproven_reads
+from clgeom.dp.analysis.sums import affine, range_of
+from clgeom.dp.language import trace, types
+from clgeom.dp.language.intervals import Intervals
+from clgeom.dp.language.nodes import evaluate, walk
+from clgeom.dp.patterns import PATTERNS
+
+# Intervals --------------------------------------------------------------------------------------------------------
+
+EDGES = (0, 1, 2, 7, 31, 33, 63, 64, 2**31 - 2, 2**31 - 1, 2**31, 2**32 - 1, 2**62, 2**63 - 1, 2**63, 2**64 - 1)
+EDGES += tuple(-edge for edge in EDGES[:-1])
+SHIFTS = {"shl": lambda a, b: a << b, "shr": lambda a, b: a >> b}
+OPERATORS = {**SPELLED, **SHIFTS}
+TYPES = {"int": "int32", "long": "int64", "ulong": "uint64"}
+
+
+def constants():
+    small = st.integers(-9, 9)
+    return st.one_of(
+        st.sampled_from(sorted(TYPES)).flatmap(
+            lambda type: st.one_of(small, st.sampled_from(EDGES)).map(lambda value: ("const", type, value))
+        )
+    ).filter(lambda leaf: types.LIMITS[leaf[1]][0] <= leaf[2] <= types.LIMITS[leaf[1]][1])
+
+
+def trees():
+    leaves = st.one_of(st.sampled_from((("i",), ("j",), ("u",), ("w",))), constants())
+    binary = st.sampled_from((*WHOLE, *SHIFTS))
+    return st.recursive(
+        leaves,
+        lambda below: st.one_of(
+            st.tuples(binary, below, below),
+            st.tuples(st.sampled_from(sorted(UNARY)), below),
+            st.tuples(st.just("where"), below, below, below, below),
+            st.tuples(st.just("cast"), st.sampled_from(sorted(TYPES)), below),
+        ),
+        max_leaves=8,
+    )
+
+
+def traced(tree):
+    op, *below = tree
+    if op == "const":
+        return trace.node("const", type=below[0], data=below[1])
+    if op in ("i", "j"):
+        return trace.node(op, type="int")
+    if op in ("u", "w"):
+        return trace.node("parameter", type={"u": "ulong", "w": "int"}[op], data=op)
+    if op == "cast":
+        return dp.cast(traced(below[1]), TYPES[below[0]])
+    parts = [traced(part) for part in below]
+    if op == "where":
+        return dp.where(parts[0] < parts[1], parts[2], parts[3])
+    return OPERATORS[op](*parts)
+
+
+def ends(low, high, width=4):
+    """Intervals of a few numbers between these."""
+    first = st.one_of(st.integers(low, high), st.sampled_from((low, high)))
+    return first.flatmap(lambda a: st.integers(a, min(a + width, high)).map(lambda b: (a, b)))
+
+
+@given(trees(), ends(0, 2**31 - 3), ends(0, 2**31 - 3), ends(0, 2**64 - 1), ends(-(2**31), 2**31 - 1))
+def test_intervals_hold_all_values(tree, i, j, u, w):
+    """Of each node, as kernels compute it: at the ends of int32, int64 and uint64 as well."""
+    assume(i[1] + j[1] <= 2**31 - 2)
+    try:
+        with types.Trace("int").active():
+            expr = traced(tree)
+    except dp_errors():
+        assume(False)
+    intervals = Intervals(box={"i": i, "j": j}, values={"u": u, "w": w})
+    every = [range(low, high + 1) for low, high in (i, j, u, w)]
+    points = list(zip(*itertools.product(*every)))
+    made = {}
+    env = dict(zip("ij", (np.array(side, np.int64) for side in points[:2])))
+    env |= {"u": np.array(points[2], np.uint64), "w": np.array(points[3], np.int32)}
+    evaluate(expr, env, made)
+    for part in walk(expr):
+        values = np.unique(made[part]).tolist()
+        if part.type == "bool":
+            continue
+        low, high = intervals.of(part)
+        assert low <= min(values) and max(values) <= high, (part, (low, high), values)
+        if part.op in ("add", "sub", "mul", "neg") and "ulong" not in {arg.type for arg in part.args}:
+            if intervals.fits(part):
+                exact = plain(part, [made[arg] for arg in part.args])
+                assert np.array_equal(np.broadcast_to(made[part], exact.shape).astype(object), exact)
+
+
+def plain(part, operands):
+    """A sum, difference, product or negation of arrays, which does not wrap around."""
+    return {**WHOLE, **UNARY}[part.op](*(np.atleast_1d(own).astype(object) for own in operands))
+
+
+def dp_errors():
+    from clgeom.errors import InvalidInput
+
+    return InvalidInput
+
+
+@given(ends(-5, 5), ends(-5, 5), st.sampled_from(("min_over", "max_over", "sum_over", "argmin_over", "argmax_over")))
+def test_intervals_of_reductions(lo, hi, kind):
+    """Loops that may be empty, with indices of their own."""
+    with types.Trace("long").active():
+        a, b = (trace.node("parameter", type="int", data=name) for name in "ab")
+        expr = getattr(dp, kind)("k", a, b, lambda k: dp.cast(k * k - k, "int64"))
+    intervals = Intervals(values={"a": lo, "b": hi}, loops=loops_of(expr))
+    low, high = intervals.of(expr)
+    for first, end in itertools.product(range(lo[0], lo[1] + 1), range(hi[0], hi[1] + 1)):
+        values = [k * k - k for k in range(first, end)]
+        best = {"min_over": min, "argmin_over": min}.get(kind, max)
+        if kind == "sum_over":
+            found = sum(values)
+        elif kind.startswith("arg"):
+            found = first + values.index(best(values)) if values else -1
+        else:
+            found = best(values) if values else types.neutral(kind[:3], "long")
+        assert low <= found <= high
+
+
+@given(trees(), ends(0, 40), ends(0, 40))
+def test_ranges_of_sums(tree, i, j):
+    try:
+        with types.Trace("int").active():
+            expr = traced(tree)
+    except dp_errors():
+        assume(False)
+    total, box = affine(expr), {"i": i, "j": j}
+    low, high = range_of(total, box)
+    intervals = Intervals(box=box)
+    atoms = {atom: intervals.of(atom) for atom in total if atom is not None}
+    assert low <= range_of(total, atoms)[0] and range_of(total, atoms)[1] <= high
+
+
+# Systems of inequalities ------------------------------------------------------------------------------------------
+
+VARIABLES = "xyz"
+
+
+def facts(most):
+    by = st.integers(-most, most)
+    one = st.tuples(by, by, by, st.integers(-7, 7))
+    return st.lists(one.map(lambda c: {v: b for v, b in zip((*VARIABLES, None), c) if b}), max_size=6)
+
+
+def solutions(box, system):
+    for values in itertools.product(*(range(low, high + 1) for low, high in box.values())):
+        values = dict(zip(box, values))
+        if all(value_of(fact, values) >= 0 for fact in system):
+            yield values
+
+
+@given(st.tuples(*(ends(-4, 4) for _ in VARIABLES)), facts(3), st.sampled_from(((), ("y",), ("x", "z"))))
+def test_systems_against_every_point(box, system, first):
+    box = dict(zip(VARIABLES, box))
+    every = list(solutions(box, system))
+    assert not (every and is_impossible(box, system))
+    found = solution(box, system, first)
+    if found is not None:
+        box = {v: ends for v, ends in box.items() if v in found}
+        assert all(low <= found[v] <= high for v, (low, high) in box.items())
+        assert all(value_of(fact, found) >= 0 for fact in system)
+        assert first[:1] == () or found[first[0]] == min(values[first[0]] for values in every)
+
+
+@given(
+    st.tuples(*(ends(-4, 4) for _ in VARIABLES)),
+    st.lists(st.tuples(*(st.sampled_from((*VARIABLES, None)),) * 2, st.integers(-5, 5))),
+)
+def test_systems_of_differences_are_decided(box, differences):
+    box = dict(zip(VARIABLES, box))
+    system = []
+    for a, b, by in differences:
+        fact = {a: 1, b: -1} if a != b else {}
+        fact[None] = fact.get(None, 0) + by
+        system.append({v: c for v, c in fact.items() if c})
+    exists = any(True for _ in solutions(box, system))
+    assert exists == (not is_impossible(box, system)) == (solution(box, system, tuple(VARIABLES)) is not None)
+
+
+# Reads ------------------------------------------------------------------------------------------------------------
+
+#: Stencils cut to the table, a pattern that allows them, and one that does not.
+CLAMPED = {
+    "rows": (lambda M, i, j, n, m: M[dp.maximum(i - 2, 0), j - 1], "NOSE", "RUD"),
+    "columns": (lambda M, i, j, n, m: M[i - 1, dp.minimum(j + 2, m - 1)], "RUD", "NOSE"),
+    "both": (lambda M, i, j, n, m: M[dp.maximum(i - 2, 0), dp.maximum(j - 3, 0)], "NOSE", "NESO"),
+    "branch": (lambda M, i, j, n, m: M[i - 1, dp.where(j < 4, 0, j - 4)], "NOSE", "CRL"),
+    "half": (lambda M, i, j, n, m: M[i - 1, j // 2], "NOSE", "CRL"),
+    "quarter": (lambda M, i, j, n, m: M[i - 1, j >> 2], "NOSE", "CRL"),
+    "inside each other": (lambda M, i, j, n, m: M[i - 1, dp.minimum(dp.maximum(j - 3, 0), m - 2)], "NOSE", "NESO"),
+    "distance": (lambda M, i, j, n, m: M[i - 1, j - abs(j - i)], "NOSE", "NESO"),
+}
+
+
+@pytest.mark.parametrize("name", CLAMPED)
+def test_clamped_stencils_are_proven(session, name):
+    read, right, wrong = CLAMPED[name]
+
+    def near(M, i, j, n, m):
+        return dp.where((i == 0) | (j == 0), i + j, read(M, i, j, n, m) + 1)
+
+    equation = dp.Equation(near, name=name)
+    assert not unproven_reads(equation, PATTERNS[right]) and unproven_reads(equation, PATTERNS[wrong])
+    found = infer_pattern(equation, (9, 9))
+    assert found.proven and right in [fit.pattern for fit in found.patterns]
+    table = dp.fill(equation, (9, 9), device=session).numpy()
+    env = {"n": 9, "m": 9}
+    expected = np.zeros((9, 9), np.int32)
+    for i, j in itertools.product(range(9), repeat=2):
+        expected[i, j] = interpret(equation.value, {"i": i, "j": j, **env}, lambda a, b: int(expected[a, b]))
+    assert np.array_equal(table, expected)
+
+
+def test_clamped_reads_are_inside_and_outside():
+    def inside(read, shape=(5, 6, 7)):
+        cell = lambda M, i, j, k, n, m: dp.where(i == 0, 1, read(M, i, j, k, n, m))  # noqa: E731
+        equation = dp.CubeEquation(cell, pattern="I")
+        return outside.are_inside(equation.value, {}, shape, {})
+
+    assert inside(lambda M, i, j, k, n, m: M[i - 1, dp.maximum(j - 2, 0), k // 2])
+    assert inside(lambda M, i, j, k, n, m: M[i - 1, dp.minimum(j + 2, m - 1), k])
+    assert not inside(lambda M, i, j, k, n, m: M[i - 1, dp.minimum(j + 2, m), k])
+    assert not inside(lambda M, i, j, k, n, m: M[i - 1, dp.maximum(j - 2, -1), k])
+    assert inside(lambda M, i, j, k, n, m: M[i - 1, j, k % 7]) and not inside(
+        lambda M, i, j, k, n, m: M[i - 1, j, (k + 1) % 8]
+    )
+    assert not inside(lambda M, i, j, k, n, m: M[i - 1, dp.maximum(j * 2**30 * 4, 0), k])  # it wraps around
+
+
+def test_what_wraps_around_is_no_sum():
+    """j * 2**30 * 4 is 0 for kernels: no order of integers holds for it."""
+    equation = dp.Equation(
+        lambda M, i, j: dp.where(i == 0, 0, M[i - 1, dp.maximum(j + j * 2**30 * 4, 0)]), pattern="RUD"
+    )
+    assert not unproven_reads(equation, PATTERNS["RUD"], sums=False)
+    assert unproven_reads(equation, PATTERNS["NOSE"], sums=False)
+    assert forbidden_read(equation, PATTERNS["NOSE"]) is None
+
+
+OPS = ("<", "<=", ">", ">=", "==", "!=")
+INDICES = (
+    "i + {}", "j + {}", "j - w[i - 1]", "j - w[i]", "w[j]", "2 * j + i", "j - i", "n - 1", "m - j", "j // 3", "i % 3",
+    "j >> 1", "lo(i, j)", "hi(j - 2, 0)", "lo(j + 3, m - 1)", "abs(i - j)", "where(i < j, i, j)", "hi(i - 2, 0)",
+    "hi(j - w[i], 0)", "u[i] + j", "j - u[j]", "lo(hi(j - 3, 0), m - 2)", "where((i > 1) & (j > i), j - i, {})",
+)  # fmt: skip
+
+
+class Mixed:
+    """A random equation of branches, clamps and parameters, and every read that its cells make."""
+
+    def __init__(self, seed):
+        self.r = random.Random(seed)
+        start = self.r.choice(("i == 0", "(i == 0) | (j == 0)", "j < i"))
+        self.text = f"where({start}, 1, {self.value(3)})"
+        space = {"lo": dp.minimum, "hi": dp.maximum, "where": dp.where, "abs": abs}
+        exec(f"def cell(M, i, j, n, m, w, u): return {self.text}", space)
+        kinds = {"w": "int32[]", "u": "uint8[]"}
+        self.equation = dp.Equation(space["cell"], parameters=kinds, pattern="RUD")
+
+    def index(self):
+        return self.r.choice(INDICES).format(self.r.randint(-3, 3))
+
+    def condition(self, depth):
+        kind = self.r.choice(("and", "or", "not", "", "")) if depth else ""
+        if kind in ("and", "or"):
+            return f"({self.condition(depth - 1)}) {'&' if kind == 'and' else '|'} ({self.condition(depth - 1)})"
+        if kind == "not":
+            return f"~({self.condition(depth - 1)})"
+        return f"({self.index()}) {self.r.choice(OPS)} ({self.index()})"
+
+    def value(self, depth):
+        if not depth or self.r.random() < 0.2:
+            return f"M[{self.r.choice((self.index(), 'i - 1', 'i'))}, {self.r.choice((self.index(), 'j', 'j - 1'))}]"
+        return f"where({self.condition(2)}, {self.value(depth - 1)}, {self.value(depth - 1)})"
+
+    def reads(self, shape, values):
+        """All (cell, read) of a table; elements of parameters beyond their ends make none."""
+        n, m = shape
+        for cell in np.ndindex(shape):
+            made = []
+            try:
+                interpret(
+                    self.equation.value,
+                    {"i": cell[0], "j": cell[1], "n": n, "m": m, **values},
+                    lambda a, b, made=made: made.append((a, b)) or 0,
+                )
+            except IndexError:
+                continue
+            yield from ((cell, read) for read in made)
+
+
+def test_regions_hold_all_reads():
+    """Whatever the parameters are; and those that the elements of parameters prove, for these."""
+    proven = 0
+    for seed in range(600 if LONG else 90):
+        case, r = Mixed(seed), np.random.default_rng(seed)
+        for shape in ((1, 1), (2, 5), (5, 2), (6, 7)):
+            size = max(shape)
+            values = {"w": r.integers(-2, 6, size).astype(np.int32), "u": r.integers(0, 3, size).astype(np.uint8)}
+            made = list(case.reads(shape, values))
+            signs = {tuple(np.sign(np.subtract(read, cell)).tolist()) for cell, read in made}
+            for given_ in (None, values):
+                assert signs <= proven_regions(case.equation, given_)[0], (seed, case.text, shape)
+            for name in ("RUD", "NOSE"):
+                pattern = PATTERNS[name]
+                allowed = all(pattern.allows(*pair) for pair in signs)
+                for sums in (True, False):
+                    right = not unproven_reads(case.equation, pattern, values, sums=sums)
+                    assert allowed or not right, (seed, case.text, shape)
+                    proven += right
+    assert proven > 20
+
+
+def test_reads_outside_against_every_cell():
+    """A read that is proven to leave the table does, and nothing that does is proven to stay inside."""
+    from clgeom.dp.fills import Fill
+
+    count = {True: 0, False: 0}
+    for seed in range(600 if LONG else 90):
+        case, r = Mixed(seed), np.random.default_rng(seed)
+        shape = (4, 5)
+        values = {"w": r.integers(0, 3, 8).astype(np.int32), "u": r.integers(0, 3, 8).astype(np.uint8)}
+        job = Fill(case.equation, shape, PATTERNS["RUD"], None, "table", 0, 4, False, None, values, (), {})
+        wrong = [
+            (cell, read)
+            for cell, read in case.reads(shape, values)
+            if not all(0 <= at < s for at, s in zip(read, shape))
+        ]
+        found = outside.first_read(job, case.equation)
+        assert found is None or (found.cell, found.read) in wrong, (seed, case.text)
+        inside = outside.are_inside(case.equation.value, case.equation.parameters, shape, {"w": (8,), "u": (8,)})
+        assert not (inside and wrong), (seed, case.text)
+        count[found is not None] += 1
+    assert min(count.values()) > 5, count
