@@ -306,7 +306,7 @@ def _checked(fill: Fill, path: str | None, check: bool | str, basis: str) -> Cho
     lasts = fill.initial is None and not fill.check and basis != "probed" and readiness.is_proven(fill)
     run = module.fill_table
     if overflows.are_trapped(fill):
-        run = functools.partial(overflows.trapped, fill=run)
+        run = functools.partial(overflows.trapped, run=run)
     return Choice(fill.pattern, basis, (fill.start, fill.stop), fill.wraps, run, lasts)
 
 

@@ -17,10 +17,12 @@ from clgeom.dp.analysis.bounds import loops_of
 from clgeom.dp.analysis.inequalities import is_impossible, solution, value_of
 from clgeom.dp.analysis.infer import forbidden_read, infer_pattern, proven_regions, unproven_reads
 from clgeom.dp.analysis.sums import affine, range_of
+from clgeom.dp.fills import Fill
 from clgeom.dp.language import trace, types
 from clgeom.dp.language.intervals import Intervals
 from clgeom.dp.language.nodes import evaluate, walk
 from clgeom.dp.patterns import PATTERNS
+from clgeom.errors import IntegerOverflow, InvalidInput
 
 # Intervals --------------------------------------------------------------------------------------------------------
 
@@ -84,7 +86,7 @@ def test_intervals_hold_all_values(tree, i, j, u, w):
     try:
         with types.Trace("int").active():
             expr = traced(tree)
-    except dp_errors():
+    except InvalidInput:
         assume(False)
     intervals = Intervals(box={"i": i, "j": j}, values={"u": u, "w": w})
     every = [range(low, high + 1) for low, high in (i, j, u, w)]
@@ -108,12 +110,6 @@ def test_intervals_hold_all_values(tree, i, j, u, w):
 def plain(part, operands):
     """A sum, difference, product or negation of arrays, which does not wrap around."""
     return {**WHOLE, **UNARY}[part.op](*(np.atleast_1d(own).astype(object) for own in operands))
-
-
-def dp_errors():
-    from clgeom.errors import InvalidInput
-
-    return InvalidInput
 
 
 @given(ends(-5, 5), ends(-5, 5), st.sampled_from(("min_over", "max_over", "sum_over", "argmin_over", "argmax_over")))
@@ -141,7 +137,7 @@ def test_ranges_of_sums(tree, i, j):
     try:
         with types.Trace("int").active():
             expr = traced(tree)
-    except dp_errors():
+    except InvalidInput:
         assume(False)
     total, box = affine(expr), {"i": i, "j": j}
     low, high = range_of(total, box)
@@ -318,8 +314,8 @@ def test_regions_hold_all_reads():
             values = {"w": r.integers(-2, 6, size).astype(np.int32), "u": r.integers(0, 3, size).astype(np.uint8)}
             made = list(case.reads(shape, values))
             signs = {tuple(np.sign(np.subtract(read, cell)).tolist()) for cell, read in made}
-            for given_ in (None, values):
-                assert signs <= proven_regions(case.equation, given_)[0], (seed, case.text, shape)
+            for known in (None, values):
+                assert signs <= proven_regions(case.equation, known)[0], (seed, case.text, shape)
             for name in ("RUD", "NOSE"):
                 pattern = PATTERNS[name]
                 allowed = all(pattern.allows(*pair) for pair in signs)
@@ -332,8 +328,6 @@ def test_regions_hold_all_reads():
 
 def test_reads_outside_against_every_cell():
     """A read that is proven to leave the table does, and nothing that does is proven to stay inside."""
-    from clgeom.dp.fills import Fill
-
     count = {True: 0, False: 0}
     for seed in range(600 if LONG else 90):
         case, r = Mixed(seed), np.random.default_rng(seed)
@@ -351,3 +345,19 @@ def test_reads_outside_against_every_cell():
         assert not (inside and wrong), (seed, case.text)
         count[found is not None] += 1
     assert min(count.values()) > 5, count
+
+
+@pytest.mark.parametrize("kind", ("value", "index"))
+def test_loops_to_the_value_of_a_cell_may_overflow(session, kind):
+    """A cell that is the end of a loop adds more to its value than a step."""
+
+    def growing(M, i, j):
+        before = M[i - 1, j]
+        if kind == "value":
+            return dp.where(i == 0, 1, dp.max_over("k", 0, before + 1, lambda k: k + before))
+        return dp.where(i == 0, 1, before + 1 + dp.argmax_over("k", 0, before + 1, lambda k: k))
+
+    equation = dp.Equation(growing, dtype="int16", pattern="RUD")
+    assert dp.fill(equation, (15, 2), device=session).corner in (2**14, 2**15 - 1)
+    with pytest.raises(IntegerOverflow, match=r"Cell \(15, 0\)"):
+        dp.fill(equation, (30, 2), check=False, device=session)

@@ -8,12 +8,21 @@ its border. Conditions that depend on cells are left out.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from clgeom.dp.analysis.outside import solved, ways_outside
-from clgeom.dp.analysis.sums import affine, combine
+from clgeom.dp.analysis.sums import Sum, affine, combine
+from clgeom.dp.fills import Fill
+from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.nodes import depends_on, evaluate, walk
+from clgeom.dp.language.trace import Expr
+from clgeom.intake.typing import NDArray
+
+#: Rows, columns, or indices of cells.
+Numbers: TypeAlias = NDArray[np.int64]
 
 #: Most rows, columns, cells of one border, and cells in all.
 MOST_LINES, MOST_OF_A_BORDER, MOST_CELLS = 16, 256, 4_096
@@ -22,17 +31,17 @@ COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 NOT_SOLVED = ("cell", "index", "reduce", "argreduce")
 
 
-def borders(job, nodes):
+def borders(fill: Fill, nodes: Equation) -> tuple[Numbers, Numbers, tuple[Numbers, Numbers]]:
     """Rows, columns and cells (i, j) next to the borders of conditions, and of reads that leave the table."""
-    n, m = job.shape
+    n, m = fill.shape
     rows, columns, cells = [], [], [(np.zeros(0, np.int64),) * 2]
-    env = {"n": n, "m": m, **job.values}
-    for way in itertools.islice(ways_outside(job, nodes), MOST_LINES // 2):
+    env = {"n": n, "m": m, **fill.values}
+    for way in itertools.islice(ways_outside(fill, nodes), MOST_LINES // 2):
         values = solved(way)
         if values is not None:
             rows.append(values["i"])
             columns.append(values["j"])
-    for form in _compared(nodes, job.shape):
+    for form in _compared(nodes, fill.shape):
         own = {atom.op: atom for atom in form if atom is not None and atom.op in ("i", "j")}
         rest = {atom: by for atom, by in form.items() if atom is None or atom.op not in ("i", "j")}
         if any(atom is not None and depends_on(atom, NOT_SOLVED) for atom in rest):
@@ -56,7 +65,7 @@ def borders(job, nodes):
     return _lines(rows, n), _lines(columns, m), (i[inside][:MOST_CELLS], j[inside][:MOST_CELLS])
 
 
-def _compared(nodes, shape):
+def _compared(nodes: Equation, shape: tuple[int, int]) -> Iterator[Sum]:
     """Sums whose sign changes where a condition changes, or where a read leaves the table."""
     for part in walk(*nodes.computed):
         if part.op in COMPARISONS:
@@ -71,9 +80,10 @@ def _compared(nodes, shape):
                     yield combine(form, {None: 1}, -size)
 
 
-def _solved_for(by, rest, env):
+def _solved_for(by: int, rest: Sum, env: dict[str, Any]) -> Numbers:
     """The x where by * x + rest is 0, rounded down; -2 where that is far outside every table."""
-    made, total = {}, 0
+    made: dict[Expr, Any] = {}
+    total: Any = 0
     for atom, factor in rest.items():
         value = 1 if atom is None else evaluate(atom, env, made)
         total = total + factor * np.asarray(value, np.float64)
@@ -83,7 +93,7 @@ def _solved_for(by, rest, env):
     return at.astype(np.int64)
 
 
-def _lines(found, size):
+def _lines(found: list[int], size: int) -> Numbers:
     """The first and last few of the lines found that are in the table."""
     lines = np.unique([at for at in found if 0 <= at < size]).astype(np.int64)
     return np.concatenate([lines[: MOST_LINES // 2], lines[MOST_LINES // 2 :][-MOST_LINES // 2 :]])

@@ -10,48 +10,49 @@ import numpy as np
 from clgeom.dp.analysis.sums import indices_of
 from clgeom.dp.fills import Fill
 from clgeom.dp.language.equation import Equation
-from clgeom.dp.language.intervals import Interval, Intervals, join
+from clgeom.dp.language.intervals import Interval, Intervals
 from clgeom.dp.language.nodes import walk
 from clgeom.dp.language.plain_c import nodes_of
 from clgeom.dp.language.trace import Expr
 from clgeom.dp.language.types import LIMITS
 
 
-def overflow(job: Fill) -> Literal["impossible", "possible"]:
+def overflow(fill: Fill) -> Literal["impossible", "possible"]:
     """Whether the intervals exclude that an integer of this fill goes beyond its type."""
-    limits = job.equation.cell.limits
+    limits = fill.equation.cell.limits
     if limits is None:
         return "impossible"
-    interval = of_cells(job)
+    interval = of_cells(fill)
     if interval is None:
         return "possible"
-    fits = job.equation.overflow == "saturate" or limits[0] <= interval[0] and interval[1] <= limits[1]
+    fits = fill.equation.overflow == "saturate" or limits[0] <= interval[0] and interval[1] <= limits[1]
     return "impossible" if fits else "possible"
 
 
-def of_cells(job: Fill) -> Interval | None:
+def of_cells(fill: Fill) -> Interval | None:
     """The interval of all cells if no integer on the way to them goes beyond its type; None if it is not known.
 
     Intervals of cells grow from stage to stage. Where a value adds up at most one cell (sums of a cell and terms
     without cells, minima, maxima, branches), each stage adds no more than the first one. So the last one is known.
     """
-    nodes = nodes_of(job.equation)
-    if nodes is None or job.initial is not None:
+    nodes = nodes_of(fill.equation)
+    if nodes is None or fill.initial is not None:
         return None
-    degree = _degree(nodes.value)
-    if degree is None or degree > 1:
+    if _degree(nodes.value) == MANY:
         return None
-    box, values, loops = box_of(job.shape), ranges_of(job.values), loops_of(nodes.value)
+    box, values, loops = box_of(fill.shape), ranges_of(fill.values), loops_of(nodes.value)
 
-    def intervals(cells):
+    def intervals(cells: Interval) -> Intervals:
         return Intervals(nodes.parameters, values=values, box=box, loops=loops, cells=cells)
 
-    first = join([(0, 0), intervals((0, 0)).of(nodes.value)])
-    second = None if first is None else join([first, intervals(first).of(nodes.value)])
-    if second is None:
-        return None
+    first = second = (0, 0)
+    for _ in range(2):
+        value = intervals(second).of(nodes.value)
+        if value is None:
+            return None
+        first, second = second, (min(second[0], value[0]), max(second[1], value[1]))
     growth = min(second[0] - first[0], 0), max(second[1] - first[1], 0)
-    stages = job.stop - job.start
+    stages = fill.stop - fill.start
     last = intervals((second[0] + stages * growth[0], second[1] + stages * growth[1]))
     return last.of(nodes.value) if all(map(last.fits, walk(nodes.value))) else None
 
@@ -94,31 +95,34 @@ def loops_of(*roots: Expr) -> dict[Expr, tuple[Expr, Expr]]:
     return {part.args[0]: part.args[1:3] for part in walk(*roots) if part.op in ("reduce", "argreduce")}
 
 
-def _degree(expr: Expr) -> int | None:
-    """The most cells that a value adds up; None if it combines them otherwise."""
-    made: dict[Expr, int | None] = {}
+#: The degree of a value that adds up several cells, or combines them otherwise.
+MANY = 2
+
+
+def _degree(expr: Expr) -> int:
+    """The most cells that a value adds up; `MANY` if it combines them otherwise."""
+    degrees: dict[Expr, int] = {}
     for part in walk(expr):
-        below = [made[a] for a in part.args]
+        below = [degrees[arg] for arg in part.args]
         if part.op == "cell":
-            made[part] = 1 if below == [0, 0] else None
+            degree = MANY if any(below) else 1
+        elif part.type == "bool" or part.op in ("which_min", "which_max"):
+            degree = 0  # these are small for any operands
         elif part.op == "where":
-            made[part] = None if None in below[1:] else max(below[1:])
-        elif part.op in ("lt", "le", "gt", "ge", "eq", "ne", "and", "or", "not", "which_min", "which_max"):
-            made[part] = 0  # the results of these are small for any operands
-        elif None in below:
-            made[part] = None
+            degree = max(below[1:])
         elif part.op in ("min", "max", "record"):
-            made[part] = max(below)
+            degree = max(below)
         elif part.op == "add":
-            made[part] = sum(below)
-        elif part.op == "cast" and part.args[0].type in LIMITS:
-            made[part] = below[0]
+            degree = min(sum(below), MANY)
         elif part.op == "sub":
-            made[part] = None if below[1] else below[0]
+            degree = MANY if below[1] else below[0]
+        elif part.op == "cast" and part.args[0].type in LIMITS:
+            degree = below[0]
         elif part.op == "reduce" and part.data in ("min", "max"):
-            made[part] = max(below[3:])
+            degree = MANY if any(below[1:3]) else max(below[3:])
         elif part.op == "argreduce":
-            made[part] = 0
+            degree = MANY if any(below[1:3]) else 0
         else:
-            made[part] = 0 if not any(below) else None
-    return made[expr]
+            degree = MANY if any(below) else 0
+        degrees[part] = degree
+    return degrees[expr]

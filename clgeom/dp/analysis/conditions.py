@@ -92,7 +92,7 @@ class Ways:
             self.forms[expr] = self._form(expr)
         return self.forms[expr]
 
-    def _form(self, expr):
+    def _form(self, expr: Expr) -> Sum | None:
         total = affine(expr)
         if total is None:
             return None
@@ -100,12 +100,12 @@ class Ways:
             total = {expr: 1}
         form: Sum = {}
         for atom, by in total.items():
-            low, high = (1, 1) if atom is None else self.intervals.of(atom)
+            low, high = (1, 1) if atom is None else self.intervals.of_integer(atom)
             variable = {None: low} if low == high else {atom.op if atom.op in self.box else atom: 1}
             form = combine(form, variable, by)
         return form
 
-    def _is_exact(self, expr, total):
+    def _is_exact(self, expr: Expr, total: Sum) -> bool:
         """Whether no sum between a node and the atoms of its sum wraps around."""
         stack, seen = [expr], set()
         while stack:
@@ -150,7 +150,8 @@ class Ways:
             ways = [self.where(atom.args[0], holds, way) for holds in (True, False)] if forms else []
         elif atom.op in ("min", "max") and len(atom.args) == 2:
             forms = self._operands_of(atom, atom.args)
-            apart = combine(*(forms if atom.op == "max" else forms[::-1]), -1) if forms else {}
+            first, second = forms or ({}, {})
+            apart = combine(first, second, -1) if atom.op == "max" else combine(second, first, -1)
             ways = [self.compared("ge", apart, way), self.compared("lt", apart, way)]
         elif atom.op == "abs" and self.intervals.fits(atom):
             forms = self._operands_of(atom, atom.args)
@@ -173,7 +174,7 @@ class Ways:
         if atom.op == "abs":
             return [combine(own, forms[0], by) for by in (-1, 1)] if self.intervals.fits(atom) else []
         if atom.op == "mod":
-            positive = all(self.intervals.of(arg)[0] >= 0 for arg in atom.args)
+            positive = all(self.intervals.of_integer(arg)[0] >= 0 for arg in atom.args)
             return [combine(forms[0], own, -1)] if positive else []
         by = forms[1].get(None, 0) if set(forms[1]) <= {None} else 0
         by = by if atom.op == "floordiv" else 1 << by if 0 <= by < 63 else 0
@@ -188,7 +189,7 @@ class Ways:
         for variable in variables:
             if variable not in way.box:
                 sure = way.sure and variable.op == "index"
-                way = replace(way, box={**way.box, variable: self.intervals.of(variable)}, sure=sure)
+                way = replace(way, box={**way.box, variable: self.intervals.of_integer(variable)}, sure=sure)
                 for own in () if variable.op == "index" else self._facts_about(variable):
                     more = self.with_fact(way, own)
                     if more is None:
@@ -225,7 +226,7 @@ class Ways:
         facts = {"lt": [below], "le": [negative], "gt": [above], "ge": [total], "eq": [total, negative]}[op]
         return self.with_facts(way, *facts)
 
-    def _either(self, cases, way) -> list[Way]:
+    def _either(self, cases: Sequence[Sequence[Way]], way: Way) -> list[Way]:
         """The ways of all cases; only the way before if these are several and may not be followed."""
         possible = [ways for ways in cases if ways]
         if len(possible) > 1 and not self.certain:
@@ -256,26 +257,26 @@ class Ways:
             return [replace(way, sure=False)]
         return [own for case, form in cases for own in self.compared(op, form, case)]
 
-    def _difference(self, condition):
+    def _difference(self, condition: Expr) -> Sum | None:
         """The left side of a comparison of integers less the right one; None for other conditions."""
         if condition.op not in OPPOSITE:
             return None
-        forms = [self.form(arg) for arg in condition.args]
-        if None in forms:
+        left, right = map(self.form, condition.args)
+        if left is None or right is None:
             return None
-        if widest(condition.args) == "ulong" and any(self.intervals.of(arg)[0] < 0 for arg in condition.args):
+        if widest(condition.args) == "ulong" and any(self.intervals.of_integer(arg)[0] < 0 for arg in condition.args):
             return None  # a negative number is compared as a large one
-        return combine(*forms, -1)
+        return combine(left, right, -1)
 
     def is_possible(self, way: Way, *facts: Sum) -> bool:
         """Whether it is not proven that these sums are never all non-negative on a way."""
-        return any(self._is_possible(own, own is not way and facts) for own in self.with_facts(way, *facts))
+        return any(self._is_possible(own, () if own is way else facts) for own in self.with_facts(way, *facts))
 
-    def _is_possible(self, way, asked):
+    def _is_possible(self, way: Way, asked: Sequence[Sum]) -> bool:
         """Whether the facts of a way are not proven to contradict each other, or those connected with `asked`."""
-        facts = way.facts
+        facts = list(way.facts)
         if asked:
-            near, rest, facts = {v for fact in asked for v in fact if v is not None}, list(facts), []
+            near, rest, facts = {v for fact in asked for v in fact if v is not None}, facts, []
             while touching := [fact for fact in rest if not near.isdisjoint(fact)]:
                 facts += touching
                 rest = [fact for fact in rest if near.isdisjoint(fact)]
@@ -296,7 +297,7 @@ class Ways:
         signs = {-1, 0, 1}
         if form is None:
             return signs
-        found = set()
+        found: set[int] = set()
         for case, total in self.cases(way, form):
             apart = combine(total, {own: 1}, -1)
             left = signs - found
@@ -321,7 +322,7 @@ class Ways:
             if part.op in ops or not leads.isdisjoint(part.args):
                 leads.add(part)
         stack = [(root, way) for root in self.roots for way in (start or (self.start,))]
-        seen = set()
+        seen: set[Any] = set()
         while stack:
             part, way = stack.pop()
             if part not in leads:
@@ -338,7 +339,7 @@ class Ways:
                 yield part, way
             stack += self._operands(part, way, leads)
 
-    def _operands(self, part, way, leads):
+    def _operands(self, part: Expr, way: Way, leads: Collection[Expr]) -> list[tuple[Expr, Way]]:
         """(operand, way) for each way on which an operand of a node that leads to such nodes is computed."""
         args = part.args
         if part.op == "where":

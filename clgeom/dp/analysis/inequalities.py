@@ -78,13 +78,14 @@ def _eliminate(box: Mapping[Any, Interval], facts: Iterable[Sum], first: tuple[A
         low, high = box[variable]
         system.add(combine({variable: 1}, {None: 1}, -low))
         system.add(combine({variable: -1}, {None: 1}, high))
+    last = list(first)
     steps: Steps = []
-    while (left or first) and not system.is_impossible:
+    while (left or last) and not system.is_impossible:
         if left:
             variable = system.cheapest(left)
             left.remove(variable)
         else:
-            *first, variable = first
+            variable = last.pop()
         steps.insert(0, (variable, system.eliminate(variable)))
         if len(system.constants) > MOST_FACTS:
             return not system.is_impossible, None

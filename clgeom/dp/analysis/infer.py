@@ -24,7 +24,7 @@ from clgeom.dp.language.plain_c import nodes_of
 from clgeom.dp.language.trace import Expr
 from clgeom.dp.patterns import PATTERNS, Pattern
 from clgeom.errors import InvalidInput
-from clgeom.intake.typing import DeviceLike, Shape
+from clgeom.intake.typing import DeviceLike, NDArray, Shape
 
 #: Names of the regions around a cell, by the signs of (row - own row, column - own column).
 REGIONS = {
@@ -148,9 +148,10 @@ def infer_pattern(
     given = given_values(values, parameters, caller="infer_pattern")
     parameters = some_values(equation, given, caller="infer_pattern")
     nodes = nodes_of(equation)
-    provable = nodes is not None or (equation.reach_proven and isinstance(equation.reach, Near))
-    given = len(parameters) == len(equation.parameters)
-    if provable and equation.traced and given and not indices_fit(equation, (n, m), parameters):
+    near = equation.reach if equation.reach_proven and isinstance(equation.reach, Near) else None
+    provable = nodes is not None or near is not None
+    complete = len(parameters) == len(equation.parameters)
+    if provable and equation.traced and complete and not indices_fit(equation, (n, m), parameters):
         if method == "prove":
             raise InvalidInput(
                 f"The pattern of {equation.name} cannot be proven: with these parameters, integers in its indices or "
@@ -163,7 +164,11 @@ def infer_pattern(
             "OpenCL C, or one that reads at i and j plus constants only."
         )
     if method != "probe" and provable:
-        pairs, sharp = (_near(equation.reach), True) if nodes is None else proven_regions(nodes, parameters)
+        if nodes is not None:
+            pairs, sharp = proven_regions(nodes, parameters)
+        else:
+            offsets = () if near is None else near.offsets
+            pairs, sharp = frozenset((int(np.sign(di)), int(np.sign(dj))) for di, dj in offsets), True
         if sharp or method == "prove" or any(pairs <= region(name) for name in PATTERNS):
             evidence = "from the expressions of all reads" + ("" if sharp else ", some of which may go several ways")
             return _inference(pairs, n, m, True, evidence)
@@ -171,12 +176,12 @@ def infer_pattern(
     return _inference(pairs, n, m, False, evidence)
 
 
-def region(name) -> frozenset[tuple[int, int]]:
+def region(name: str) -> frozenset[tuple[int, int]]:
     """The signs of (row - own row, column - own column) that a pattern allows."""
     return frozenset(pair for pair in REGIONS if PATTERNS[name].allows(*pair))
 
 
-def fits(pairs, n, m) -> tuple[PatternFit, ...]:
+def fits(pairs: frozenset[tuple[int, int]], n: int, m: int) -> tuple[PatternFit, ...]:
     """The patterns that allow all these regions, fewest stages first."""
     found = []
     for name, pattern in PATTERNS.items():
@@ -187,14 +192,10 @@ def fits(pairs, n, m) -> tuple[PatternFit, ...]:
     return tuple(sorted(found, key=lambda fit: fit.stages))
 
 
-def _inference(pairs, n, m, proven, evidence):
+def _inference(pairs: frozenset[tuple[int, int]], n: int, m: int, proven: bool, evidence: str) -> Inference:
     found = fits(pairs, n, m)
     names = tuple(name for pair, name in REGIONS.items() if pair in pairs)
     return Inference(found, found[0].pattern if found else None, names, proven, evidence)
-
-
-def _near(reach):
-    return frozenset((int(np.sign(di)), int(np.sign(dj))) for di, dj in reach.offsets)
 
 
 # Proofs -----------------------------------------------------------------------------------------------------------
@@ -252,7 +253,7 @@ def _regions_of_reads(
     """
     ranges = ranges_of(parameters or {})
 
-    def make():
+    def make() -> tuple[tuple[Expr, frozenset[tuple[int, int]]], ...]:
         sums = indices_of(*nodes.computed) if exact else ()
         ways = Ways(nodes.computed, nodes.parameters, shape=shape, values=ranges, exact=sums)
         found = []
@@ -262,7 +263,10 @@ def _regions_of_reads(
                 found.append((cell, frozenset(itertools.product(rows, columns))))
         return tuple(found)
 
-    return nodes.cache.get(("regions of reads", exact, shape, *sorted(ranges.items())), make)
+    found: tuple[tuple[Expr, frozenset[tuple[int, int]]], ...] = nodes.cache.get(
+        ("regions of reads", exact, shape, *sorted(ranges.items())), make
+    )
+    return found
 
 
 # Probes -----------------------------------------------------------------------------------------------------------
@@ -271,7 +275,9 @@ def _regions_of_reads(
 PROBED_SIDE, PROBED_CELLS, SEEDS = 24, 4096, 3
 
 
-def probed_regions(equation, shape, parameters, device=None) -> tuple[frozenset, str]:
+def probed_regions(
+    equation: Equation, shape: tuple[int, int], parameters: Mapping[str, Any], device: DeviceLike = None
+) -> tuple[frozenset[tuple[int, int]], str]:
     """The regions that an equation was seen to read, and a description of the cells looked at.
 
     The first rows and columns are filled as a table of their own, cells as they become ready. Other cells lie all over
@@ -290,7 +296,7 @@ def probed_regions(equation, shape, parameters, device=None) -> tuple[frozenset,
     return frozenset(pairs), words
 
 
-def _spread(n, m):
+def _spread(n: int, m: int) -> NDArray[np.int64]:
     """Indices of cells spread over a table: corners, edges, and evenly spaced cells between."""
     side = int(PROBED_CELLS**0.5)
     rows = np.unique(np.linspace(0, n - 1, min(n, max(side, ceil_div(PROBED_CELLS, m)))).astype(np.int64))

@@ -32,38 +32,38 @@ class Outside:
     read: tuple[int, int]
 
 
-def check(job: Fill, nodes: Equation) -> None:
+def check(fill: Fill, nodes: Equation) -> None:
     """Raise `DependencyError` for a read that is proven to leave the table. Cached for each shape and scalars."""
 
-    def make():
-        with deep_enough(job.equation.name):
-            return first_read(job, nodes)
+    def make() -> Outside | None:
+        with deep_enough(fill.equation.name):
+            return first_read(fill, nodes)
 
-    numbers = tuple(_numbers(job).items())
-    key = "read outside", job.pattern.name, job.shape, job.start, job.stop, numbers
-    found = job.equation.cache.get(key, make)
+    numbers = tuple(_numbers(fill).items())
+    key = "read outside", fill.pattern.name, fill.shape, fill.start, fill.stop, numbers
+    found = fill.equation.cache.get(key, make)
     if found is not None:
-        raise stages.fault(job, found.cell, stages.RANGE, *found.read)
+        raise stages.fault(fill, found.cell, stages.RANGE, *found.read)
 
 
-def first_read(job: Fill, nodes: Equation) -> Outside | None:
+def first_read(fill: Fill, nodes: Equation) -> Outside | None:
     """A cell of the earliest stage with a read that is proven to leave the table; None if none is proven."""
-    ways, solutions = _ways(job, nodes), []
-    for part, way in _reads_outside(ways, job):
+    ways, solutions = _ways(fill, nodes), []
+    for part, way in _reads_outside(ways, fill):
         if way.sure and (values := solved(way)) is not None:
-            values = _earliest(ways, job, way, values)
-            stage = job.pattern.stage_of(values["i"], values["j"], *job.shape)
+            values = _earliest(ways, fill, way, values)
+            stage = fill.pattern.stage_of(values["i"], values["j"], *fill.shape)
             solutions.append(((stage, values["i"], values["j"]), part, values))
     if not solutions:
         return None
     _, part, values = min(solutions, key=lambda found: found[0])
-    row, column = (_index_of(ways, job, arg, values, values[own]) for arg, own in zip(part.args, "ij"))
+    row, column = (_index_of(ways, fill, arg, values, values[own]) for arg, own in zip(part.args, "ij"))
     return Outside((values["i"], values["j"]), (row, column))
 
 
-def ways_outside(job: Fill, nodes: Equation) -> Iterator[Way]:
+def ways_outside(fill: Fill, nodes: Equation) -> Iterator[Way]:
     """The ways to reads outside the table, as far as conditions on indices tell."""
-    return (way for _, way in _reads_outside(_ways(job, nodes), job))
+    return (way for _, way in _reads_outside(_ways(fill, nodes), fill))
 
 
 def solved(way: Way) -> dict[Any, int] | None:
@@ -95,23 +95,23 @@ def _facts_outside(index: Sum, size: int) -> tuple[Sum, Sum]:
     return combine(combine({}, index, -1), ONE, -1), combine(index, ONE, -size)
 
 
-def _numbers(job) -> dict[str, int]:
+def _numbers(fill: Fill) -> dict[str, int]:
     """The parameters that are one integer."""
-    return {name: int(value) for name, value in job.values.items() if not value.ndim and value.dtype.kind in "iu"}
+    return {name: int(value) for name, value in fill.values.items() if not value.ndim and value.dtype.kind in "iu"}
 
 
-def _ways(job, nodes):
-    values = {name: (value, value) for name, value in _numbers(job).items()}
-    return Ways(nodes.computed, nodes.parameters, shape=job.shape, values=values, certain=True)
+def _ways(fill: Fill, nodes: Equation) -> Ways:
+    values = {name: (value, value) for name, value in _numbers(fill).items()}
+    return Ways(nodes.computed, nodes.parameters, shape=fill.shape, values=values, certain=True)
 
 
-def _reads_outside(ways, job) -> Iterator[tuple[Expr, Way]]:
+def _reads_outside(ways: Ways, fill: Fill) -> Iterator[tuple[Expr, Way]]:
     """(cell node, way on which it lies outside the table), where the intervals do not exclude that."""
-    stage = _stage(job)
-    start = combine(stage, ONE, -job.start)
-    stop = combine(combine({}, stage, -1), ONE, job.stop - 1)
+    stage = _stage(fill)
+    start = combine(stage, ONE, -fill.start)
+    stop = combine(combine({}, stage, -1), ONE, fill.stop - 1)
     for part, way in ways.to("cell", start=ways.with_facts(ways.start, start, stop)):
-        for arg, size in zip(part.args, job.shape):
+        for arg, size in zip(part.args, fill.shape):
             form = ways.form(arg)
             for case, total in () if form is None else ways.cases(way, form):
                 if ways.is_certain(total):
@@ -119,7 +119,7 @@ def _reads_outside(ways, job) -> Iterator[tuple[Expr, Way]]:
                         yield from ((part, own) for own in ways.with_facts(case, fact))
 
 
-def _index_of(ways, job, arg, values, unknown) -> int:
+def _index_of(ways: Ways, fill: Fill, arg: Expr, values: Mapping[Any, int], unknown: int) -> int:
     """The value of an index in a cell; `unknown` if it depends on other cells."""
     form = ways.form(arg)
     if form is not None and set(form) <= {None, *values}:
@@ -127,15 +127,15 @@ def _index_of(ways, job, arg, values, unknown) -> int:
     loops = any(part.op == "index" and part not in values for part in walk(arg))
     if loops or depends_on(arg, ("cell", "reduce", "argreduce")):
         return unknown
-    n, m = job.shape
+    n, m = fill.shape
     made = {part: np.int64(value) for part, value in values.items() if not isinstance(part, str)}
-    return int(evaluate(arg, {"i": values["i"], "j": values["j"], "n": n, "m": m, **job.values}, made))
+    return int(evaluate(arg, {"i": values["i"], "j": values["j"], "n": n, "m": m, **fill.values}, made))
 
 
-def _earliest(ways, job, way, values):
+def _earliest(ways: Ways, fill: Fill, way: Way, values: dict[Any, int]) -> dict[Any, int]:
     """A solution in the earliest stage."""
-    stage = _stage(job)
-    low, high = job.start, value_of(stage, values)
+    stage = _stage(fill)
+    low, high = fill.start, value_of(stage, values)
     while low < high:
         middle = (low + high) // 2
         fact = combine(combine({}, stage, -1), ONE, middle)
@@ -147,9 +147,9 @@ def _earliest(ways, job, way, values):
     return values
 
 
-def _stage(job) -> Sum:
+def _stage(fill: Fill) -> Sum:
     """The stage of a cell as a sum."""
     stage = {"rows": {"i": 1}, "columns": {"j": 1}, "nose": {"i": 1, "j": 1}}.get(
-        job.pattern.kind, combine({"i": -1, "j": 1}, ONE, job.shape[0] - 1)
+        fill.pattern.kind, combine({"i": -1, "j": 1}, ONE, fill.shape[0] - 1)
     )
-    return combine(combine({}, stage, -1), ONE, job.stages - 1) if job.pattern.reverse else stage
+    return combine(combine({}, stage, -1), ONE, fill.stages - 1) if fill.pattern.reverse else stage

@@ -73,12 +73,12 @@ def settled():
         _settled.reset(token)
 
 
-def check(job, evaluate, *, cells: int, tables: int = 1, evaluated: bool, warned: bool = False) -> None:
+def check(fill, evaluate, *, cells: int, tables: int = 1, evaluated: bool, warned: bool = False) -> None:
     """Raise `DependencyError` for a read that is not ready; warn if that is not known of every read.
 
     Parameters
     ----------
-    job : Fill
+    fill : Fill
     evaluate : callable
         Takes the seconds that it may last, and evaluates the reads of all tables, see `Evaluation.run`.
     cells, tables : int
@@ -88,26 +88,26 @@ def check(job, evaluate, *, cells: int, tables: int = 1, evaluated: bool, warned
     warned : bool
         A warning that the pattern is not proven has been given.
     """
-    if _settled.get() or is_proven(job):
+    if _settled.get() or is_proven(fill):
         return
     reason = NOT_LOOKED_AT
     if evaluated:
-        stages_ = (job.stop - job.start) * STAGE_SECONDS
-        cells_ = cells * CELL_SECONDS if job.session.profile.is_cpu else 0
+        stages_ = (fill.stop - fill.start) * STAGE_SECONDS
+        cells_ = cells * CELL_SECONDS if fill.session.profile.is_cpu else 0
         try:
-            with deep_enough(job.equation.name):
+            with deep_enough(fill.equation.name):
                 evaluate(max(FREE * min(tables, TABLES), SHARE * (stages_ + cells_)))
             return
         except Later as later:
             reason = str(later)
     if not warned:
-        warn_of(job.equation, job.pattern.name, reason)
+        warn_of(fill.equation, fill.pattern.name, reason)
 
 
-def holds(job) -> bool:
+def holds(fill) -> bool:
     """Whether an evaluation in little time shows that all reads are ready. A wrong one may be in no cell."""
     try:
-        Evaluation(job).run(FREE)
+        Evaluation(fill).run(FREE)
     except (Later, DependencyError, InvalidInput):
         return False
     return True
@@ -122,14 +122,14 @@ def warn_of(equation, pattern: str, reason: str) -> None:
     )
 
 
-def is_proven(job) -> bool:
+def is_proven(fill) -> bool:
     """Whether all reads are proven to lie where the pattern allows them."""
-    return not reads_of(job)
+    return not reads_of(fill)
 
 
-def reads_of(job) -> tuple[Read, ...]:
+def reads_of(fill) -> tuple[Read, ...]:
     """The reads that are not proven to lie where the pattern allows them. Cached on the equation."""
-    equation, pattern, nodes = job.equation, job.pattern, nodes_of(job.equation)
+    equation, pattern, nodes = fill.equation, fill.pattern, nodes_of(fill.equation)
 
     def kept(condition, make):
         def reads():
@@ -137,14 +137,14 @@ def reads_of(job) -> tuple[Read, ...]:
 
         return equation.cache.get(("unproven reads", pattern.name, condition), reads)
 
-    if job.wraps:  # what is proven of sums says nothing of integers that wrap around
+    if fill.wraps:  # what is proven of sums says nothing of integers that wrap around
         return kept("wraps", lambda: unproven_reads(nodes, pattern, sums=False))
     if nodes is None:
         return kept("text", lambda: _in_text(equation, pattern))
     reads = kept("any values", lambda: unproven_reads(nodes, pattern))
     if reads:
-        ranges = tuple(sorted(ranges_of(job.values).items()))
-        reads = kept(ranges, lambda: unproven_reads(nodes, pattern, job.values))
+        ranges = tuple(sorted(ranges_of(fill.values).items()))
+        reads = kept(ranges, lambda: unproven_reads(nodes, pattern, fill.values))
     return reads
 
 
@@ -162,13 +162,13 @@ def _in_text(equation, pattern) -> list[Read]:
 class Evaluation:
     """The reads of a table that are not proven, evaluated on the host."""
 
-    def __init__(self, job):
-        self.job, self.reads, self.left = job, reads_of(job), 0.0
-        nodes = nodes_of(job.equation)
+    def __init__(self, fill):
+        self.fill, self.reads, self.left = fill, reads_of(fill), 0.0
+        nodes = nodes_of(fill.equation)
         self.roots = () if nodes is None else nodes.computed
         indices = [index for read in self.reads for index in read.indices]
-        self.parts, self.later, self.loops, self.conditions = job.equation.cache.get(
-            ("facts", job.pattern.name, job.wraps, self.reads), lambda: _facts(walk(*self.roots, *indices))
+        self.parts, self.later, self.loops, self.conditions = fill.equation.cache.get(
+            ("facts", fill.pattern.name, fill.wraps, self.reads), lambda: _facts(walk(*self.roots, *indices))
         )
 
     def run(self, most: float) -> float:
@@ -184,7 +184,7 @@ class Evaluation:
         return self.left
 
     def _check(self, read):
-        rows, columns = (self._codes(read, *one) for one in zip(read.indices, "ij", self.job.shape))
+        rows, columns = (self._codes(read, *one) for one in zip(read.indices, "ij", self.fill.shape))
         for row in np.unique(rows.codes).tolist():
             for column in np.unique(columns.codes).tolist():
                 if not self._is_ready(row, column):
@@ -210,7 +210,7 @@ class Evaluation:
         codes = codes if read.node is None else np.where((at < 0) | (at >= size), OUTSIDE, codes)
         for part in walk(index):
             if part.op == "load" and read.node is not None:
-                for place, length in zip(part.args, self.job.values[part.data].shape):
+                for place, length in zip(part.args, self.fill.values[part.data].shape):
                     codes = np.where((made[place] < 0) | (made[place] >= length), BEYOND, codes)
         return Codes(values, np.broadcast_to(codes, [len(v) for v in values.values()]))
 
@@ -229,7 +229,7 @@ class Evaluation:
     def _range(self, variable) -> np.ndarray:
         """All values of a variable: "i", "j", or the index of a reduction."""
         if isinstance(variable, str):
-            size = self.job.shape["ij".index(variable)]
+            size = self.fill.shape["ij".index(variable)]
             self._pay(1, size)
             return np.arange(size, dtype=np.int64)
         if variable not in self.loops or not self.later.isdisjoint(self.loops[variable]):
@@ -241,8 +241,8 @@ class Evaluation:
 
     def _named(self, values):
         """The arguments `env` and `made` of `evaluate`, for values of variables."""
-        n, m = self.job.shape
-        env, made = {"n": n, "m": m, **self.job.values}, {}
+        n, m = self.fill.shape
+        env, made = {"n": n, "m": m, **self.fill.values}, {}
         for variable, found in values.items():
             (env if isinstance(variable, str) else made)[variable] = found
         return env, made
@@ -252,7 +252,7 @@ class Evaluation:
         if not {OUTSIDE, BEYOND}.isdisjoint((row, column)):
             return False
         rows, columns = ((0, 1, 2) if code == UNKNOWN else (code,) for code in (row, column))
-        return all(self.job.pattern.allows(r - 1, c - 1) for r in rows for c in columns)
+        return all(self.fill.pattern.allows(r - 1, c - 1) for r in rows for c in columns)
 
     def _cells(self, rows, columns, row, column) -> dict:
         """The values of i, j and other variables, by variable, where a read has these codes."""
@@ -279,11 +279,11 @@ class Evaluation:
 
     def _look_at(self, read, cells, sure):
         """Find out whether these cells make a read that is not ready. `sure`: both of its indices are known."""
-        n, m = self.job.shape
+        n, m = self.fill.shape
         count = len(cells["i"])
         self._pay(self.conditions, count)
-        stage = self.job.pattern.stage_of(cells["i"], cells["j"], n, m)
-        filled = (self.job.start <= stage) & (stage < self.job.stop)
+        stage = self.fill.pattern.stage_of(cells["i"], cells["j"], n, m)
+        filled = (self.fill.start <= stage) & (stage < self.fill.stop)
         may, certain = self._reach(read.node, cells)
         may, certain = filled & may, filled & certain & sure
         if certain.any():
@@ -363,17 +363,17 @@ class Evaluation:
 
     def _refuse(self, read, cell):
         """Raise the error for a cell that makes a read that is not ready."""
-        job, own = self.job, (int(cell["i"]), int(cell["j"]))
+        fill, own = self.fill, (int(cell["i"]), int(cell["j"]))
         env, made = self._named(cell)
         a, b = (int(evaluate(index, env, made)) for index in read.indices)
         for index in read.indices:
             for part in walk(index):
                 if part.op == "load":
-                    for place, size in zip(part.args, job.values[part.data].shape):
+                    for place, size in zip(part.args, fill.values[part.data].shape):
                         if not 0 <= made[place] < size:
-                            raise stages.fault(job, own, stages.INDEX, int(made[place]), size)
-        inside = 0 <= a < job.shape[0] and 0 <= b < job.shape[1]
-        raise stages.fault(job, own, stages.PATTERN if inside else stages.RANGE, a, b)
+                            raise stages.fault(fill, own, stages.INDEX, int(made[place]), size)
+        inside = 0 <= a < fill.shape[0] and 0 <= b < fill.shape[1]
+        raise stages.fault(fill, own, stages.PATTERN if inside else stages.RANGE, a, b)
 
 
 def _facts(parts):

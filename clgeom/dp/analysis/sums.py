@@ -15,9 +15,11 @@ from clgeom.dp.language.types import LIMITS
 
 #: Coefficients by atom; the constant under None.
 Sum: TypeAlias = dict[Any, int]
+#: Intervals by atom, or by its operator; None for an end that is not known.
+Box: TypeAlias = Mapping[Any, tuple[int | None, int | None]]
 
 
-def affine(expr: Expr) -> dict | None:
+def affine(expr: Expr) -> Sum | None:
     """The expression as a sum of integer multiples of atoms; None for expressions that are not integers.
 
     An atom is any node but a sum, difference or integer multiple; sums with cells are atoms too, since they may wrap
@@ -35,16 +37,16 @@ def affine(expr: Expr) -> dict | None:
 DIVIDED = frozenset(("add", "sub", "neg", "mul"))
 
 
-def _of_cells(atom):
+def _of_cells(atom: Expr | None) -> bool:
     return atom is not None and atom.op not in LEAVES and depends_on(atom, ("cell",))
 
 
-def indices_of(*roots) -> frozenset:
+def indices_of(*roots: Expr | None) -> frozenset[Expr]:
     """The sums, differences, products and negations that `affine` expands in indices, ends of loops and sides of
     comparisons."""
-    found = set()
+    found: set[Expr] = set()
 
-    def visit(expr):
+    def visit(expr: Expr) -> None:
         if expr not in found and expr.op in DIVIDED | {"cast"} and affine(expr) != {expr: 1}:
             found.add(expr)
             for arg in expr.args:
@@ -62,7 +64,7 @@ INDEXED = frozenset(("cell", "load", "reduce", "argreduce", "lt", "le", "gt", "g
 LEAVES = frozenset(("i", "j", "k", "n", "m", "p", "index", "parameter", "const"))
 
 
-def _affine(expr):
+def _affine(expr: Expr) -> Sum | None:
     if expr.op == "const":
         return {None: expr.data} if expr.data else {}
     if expr.op in ("add", "sub"):
@@ -82,7 +84,7 @@ def _affine(expr):
     return {expr: 1}
 
 
-def narrows(expr) -> bool:
+def narrows(expr: Expr) -> bool:
     """Whether a cast may lose bits of an integer."""
     if expr.op != "cast" or expr.type not in LIMITS or expr.args[0].type not in LIMITS:
         return False
@@ -90,7 +92,7 @@ def narrows(expr) -> bool:
     return low < least or high > most
 
 
-def combine(a: dict, b: dict, factor: int) -> dict:
+def combine(a: Sum, b: Sum, factor: int) -> Sum:
     """a + factor * b, of sums."""
     total = dict(a)
     for atom, coefficient in b.items():
@@ -100,7 +102,7 @@ def combine(a: dict, b: dict, factor: int) -> dict:
     return total
 
 
-def range_of(total: Sum, box: Mapping[Any, tuple[int | None, int | None]]) -> Interval:
+def range_of(total: Sum, box: Box) -> Interval:
     """(lowest, highest) value of a sum.
 
     `box` has the intervals of atoms, or of their operators, such as "i" and "j". Ends that are None, and those of other
@@ -114,7 +116,7 @@ def range_of(total: Sum, box: Mapping[Any, tuple[int | None, int | None]]) -> In
     return low, high
 
 
-def _interval(atom, box):
+def _interval(atom: Any, box: Box) -> Interval:
     if atom is None:
         return 1, 1
     low, high = box.get(atom) or box.get(atom.op) or (None, None)
@@ -124,20 +126,20 @@ def _interval(atom, box):
     return low, high
 
 
-def simplify(expr: Expr, known: dict) -> Expr:
+def simplify(expr: Expr, known: Box) -> Expr:
     """The expression with conditions folded that `known` decides. `known` is that of `range_of`."""
-    made = {}
+    made: dict[Expr, Expr] = {}
     for part in walk(expr):
         made[part] = _decided(with_args(part, tuple(made[a] for a in part.args)), known)
     return made[expr]
 
 
-def _decided(part, known):
+def _decided(part: Expr, known: Box) -> Expr:
     """The node, or what it is known to be."""
     op, args = part.op, part.args
     answer = None
     if op in ("lt", "le", "gt", "ge", "eq", "ne"):
-        answer = _compared(op, *args, known)
+        answer = _compared(op, args[0], args[1], known)
     elif op == "not" and args[0].op == "const":
         answer = not args[0].data
     if answer is not None:
@@ -148,9 +150,9 @@ def _decided(part, known):
     return part if side is None else side
 
 
-def _compared(op, a, b, known) -> bool | None:
+def _compared(op: str, left: Expr, right: Expr, known: Box) -> bool | None:
     """Whether a comparison holds; None if `known` does not decide it."""
-    a, b = affine(a), affine(b)
+    a, b = affine(left), affine(right)
     if a is None or b is None:
         return None
     low, high = range_of(combine(a, b, -1), known)

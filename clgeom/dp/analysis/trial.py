@@ -52,37 +52,37 @@ BEYOND = -2
 MOST_REMEMBERED = 4_096
 
 
-def check(job: Fill) -> None:
+def check(fill: Fill) -> None:
     """Raise the error for a fault that the trial finds. Once for each equation, shape, and shapes of its parameters."""
-    job.session.cached(("dp trial", *_key(job)), lambda: _try(job), most=MOST_REMEMBERED)
+    fill.session.cached(("dp trial", *_key(fill)), lambda: _try(fill), most=MOST_REMEMBERED)
 
 
-def _try(job: Fill) -> None:
-    nodes = nodes_of(job.equation)
-    with deep_enough(job.equation.name):
+def _try(fill: Fill) -> None:
+    nodes = nodes_of(fill.equation)
+    with deep_enough(fill.equation.name):
         if nodes is not None:
-            on_host(job, nodes)
-        elif job.initial is None:  # the program takes the cells before the first stage to be 0
-            on_device(job)
+            on_host(fill, nodes)
+        elif fill.initial is None:  # the program takes the cells before the first stage to be 0
+            on_device(fill)
 
 
-def _key(job):
+def _key(fill):
     given = tuple(
         (name, value.item() if value.dtype.kind in "iu" and not value.ndim else value.shape)
-        for name, value in job.values.items()
+        for name, value in fill.values.items()
     )
-    equation = job.equation
+    equation = fill.equation
     return (
         equation.cache.get(
             ("digest",), lambda: digest_of(equation.text())
         ),  # a text would keep some 10 KB for each trial
-        job.equation.overflow,
-        job.equation.decisions,
-        job.pattern.name,
-        job.shape,
-        job.start,
-        job.stop,
-        job.initial is None,
+        fill.equation.overflow,
+        fill.equation.decisions,
+        fill.pattern.name,
+        fill.shape,
+        fill.start,
+        fill.stop,
+        fill.initial is None,
         given,
     )
 
@@ -90,13 +90,13 @@ def _key(job):
 # On the host ------------------------------------------------------------------------------------------------------
 
 
-def on_host(job: Fill, nodes) -> Trial:
+def on_host(fill: Fill, nodes) -> Trial:
     """Compute cells of a traced equation, or of the twin of a simple one in C; raise the error for a fault."""
-    trial = Trial(job, nodes)
-    for stage in range(job.start, job.stop):
-        count = job.pattern.count(stage, *job.shape)
+    trial = Trial(fill, nodes)
+    for stage in range(fill.start, fill.stop):
+        count = fill.pattern.count(stage, *fill.shape)
         before = trial.steps
-        trial.compute(*job.pattern.cells_at(stage, _positions(count), *job.shape), keep=True)
+        trial.compute(*fill.pattern.cells_at(stage, _positions(count), *fill.shape), keep=True)
         if 2 * trial.steps - before > MOST_STEPS // (1 if trial.complete else 2):
             break  # another stage like this one would exceed the budget
     else:
@@ -104,7 +104,7 @@ def on_host(job: Fill, nodes) -> Trial:
         if trial.complete:
             return trial
     trial.report()
-    trial.compute(*_spread(job, nodes))
+    trial.compute(*_spread(fill, nodes))
     trial.report()
     return trial
 
@@ -117,27 +117,27 @@ def _positions(count):
     return np.unique(np.concatenate([np.arange(EDGE_CELLS), between, count - 1 - np.arange(EDGE_CELLS)]))
 
 
-def _spread(job, nodes):
+def _spread(fill, nodes):
     """(i, j) of cells all over the table and next to borders of conditions, in stages that are filled."""
     lines = []
-    *found, (own_i, own_j) = borders(job, nodes)
-    for size, more in zip(job.shape, found):
+    *found, (own_i, own_j) = borders(fill, nodes)
+    for size, more in zip(fill.shape, found):
         ends = np.arange(min(ENDS + 1, size))
         between = np.linspace(0, size - 1, SPREAD + 2).astype(np.int64)
         lines.append(np.unique(np.concatenate([ends, between, size - 1 - ends, more])))
     grid = np.meshgrid(*lines, indexing="ij")
     i, j = (np.concatenate([part.ravel(), own]) for part, own in zip(grid, (own_i, own_j)))
-    stage = job.pattern.stage_of(i, j, *job.shape)
-    filled = (job.start <= stage) & (stage < job.stop)
+    stage = fill.pattern.stage_of(i, j, *fill.shape)
+    filled = (fill.start <= stage) & (stage < fill.stop)
     return i[filled], j[filled]
 
 
 class Trial:
     """The cells computed so far, and the faults found."""
 
-    def __init__(self, job: Fill, nodes):
-        self.job, self.nodes = job, nodes
-        self.complete = job.shape[0] * job.shape[1] <= STAGE_CELLS
+    def __init__(self, fill: Fill, nodes):
+        self.fill, self.nodes = fill, nodes
+        self.complete = fill.shape[0] * fill.shape[1] <= STAGE_CELLS
         # indices of cells, ascending, their values, and whether these are known
         self.numbers = np.empty(0, np.int64)
         self.values = np.empty(0, nodes.dtype)
@@ -158,7 +158,7 @@ class Trial:
             if self.nodes.decision is not None:
                 self._look_at_decisions(lanes, *lanes.value(self.nodes.decision, every))
         if keep:
-            numbers = np.concatenate([self.numbers, i * self.job.shape[1] + j])
+            numbers = np.concatenate([self.numbers, i * self.fill.shape[1] + j])
             order = np.argsort(numbers, kind="stable")
             self.numbers = numbers[order]
             self.values = np.concatenate([self.values, values.astype(self.nodes.dtype)])[order]
@@ -191,42 +191,42 @@ class Trial:
 
     def _look_at_decisions(self, lanes, values, known):
         count = self.nodes.decisions
-        least, most = (-1, max(self.job.shape)) if count == "index" else (0, count - 1)
+        least, most = (-1, max(self.fill.shape)) if count == "index" else (0, count - 1)
         wrong = np.flatnonzero(known & ((values < least) | (values > most)))
         lanes.note(stages.DECISION, wrong, values[wrong])
 
     def cell(self, a, b):
         """(values, whether they are known) of cells inside the table."""
         values, known = np.zeros(len(a), self.values.dtype), np.zeros(len(a), bool)
-        numbers = a * self.job.shape[1] + b
+        numbers = a * self.fill.shape[1] + b
         if len(self.numbers):
             at = np.minimum(np.searchsorted(self.numbers, numbers), len(self.numbers) - 1)
             here = self.numbers[at] == numbers
             values[here], known = self.values[at][here], here & self.known[at]
-        job = self.job
-        before = job.pattern.stage_of(a, b, *job.shape) < job.start  # these are 0, or given
-        if job.initial is None:
+        fill = self.fill
+        before = fill.pattern.stage_of(a, b, *fill.shape) < fill.start  # these are 0, or given
+        if fill.initial is None:
             return values, known | before
-        given, sure = job.initial.known(job.pattern, job.shape, a, b, self.values.dtype)
+        given, sure = fill.initial.known(fill.pattern, fill.shape, a, b, self.values.dtype)
         values[before] = given[before]
         return values, np.where(before, sure, known)
 
     def report(self) -> None:
         """Raise the error for the fault of the earliest stage; warn of documented but unlikely behaviour."""
-        job = self.job
+        fill = self.fill
 
         def order(fault):
-            return job.pattern.stage_of(*fault[1], *job.shape), fault[1]
+            return fill.pattern.stage_of(*fault[1], *fill.shape), fault[1]
 
         if self.faults:
             kind, cell, a, b = min(self.faults, key=order)
             if kind == END:
                 raise IntegerOverflow(
-                    f"Cell {cell} of {job.equation.name} reduces over {a} <= k < {b}, beyond the 32 bits of an index."
+                    f"Cell {cell} of {fill.equation.name} reduces over {a} <= k < {b}, beyond the 32 bits of an index."
                 )
             if kind == BEYOND:
-                raise overflow_of(job, cell, a)
-            raise stages.fault(job, cell, kind, a, b)
+                raise overflow_of(fill, cell, a)
+            raise stages.fault(fill, cell, kind, a, b)
         if self.doubts:
             kind, cell, a, b = min(self.doubts, key=order)
             words = {
@@ -234,7 +234,7 @@ class Trial:
                 stages.DIVISION: "and takes the quotient and the remainder to be 0",
                 stages.SHIFT: "and takes the result to be 0",
             }[kind]
-            said = str(stages.fault(job, cell, kind, a, b)).rstrip(".")
+            said = str(stages.fault(fill, cell, kind, a, b)).rstrip(".")
             warn(f"{said}, {words}. If that is meant, fill it with check=False.", EquationWarning)
             self.doubts.clear()
 
@@ -263,9 +263,9 @@ class Lanes:
         if op in ("i", "j"):
             return (self.i if op == "i" else self.j)[lanes], np.ones(len(lanes), bool)
         if op in ("n", "m"):
-            return np.full(len(lanes), self.trial.job.shape[op == "m"]), np.ones(len(lanes), bool)
+            return np.full(len(lanes), self.trial.fill.shape[op == "m"]), np.ones(len(lanes), bool)
         if op == "parameter":
-            value = self.trial.job.values[node.data]
+            value = self.trial.fill.values[node.data]
             value = int(value) if node.type in LIMITS else value
             return np.full(len(lanes), value, host_type(node)), np.ones(len(lanes), bool)
         if op == "index":
@@ -389,10 +389,10 @@ class Lanes:
         return at
 
     def _cell(self, a, b, known, lanes, field):
-        job, (n, m) = self.trial.job, self.trial.job.shape
+        fill, (n, m) = self.trial.fill, self.trial.fill.shape
         i, j = self.i[lanes], self.j[lanes]
         outside = known & ((a < 0) | (a >= n) | (b < 0) | (b >= m))
-        forbidden = known & ~outside & ~_allowed(job.pattern, a - i, b - j)
+        forbidden = known & ~outside & ~_allowed(fill.pattern, a - i, b - j)
         self.note(stages.RANGE, lanes[outside], a[outside], b[outside])
         self.note(stages.PATTERN, lanes[forbidden], a[forbidden], b[forbidden])
         inside = np.flatnonzero(known & ~outside & ~forbidden)
@@ -402,7 +402,7 @@ class Lanes:
         return values[field] if field else values, sure
 
     def _load(self, node, indices, known, lanes):
-        array = self.trial.job.values[node.data]
+        array = self.trial.fill.values[node.data]
         inside = known.copy()
         for at, size in zip(indices, array.shape):
             wrong = np.flatnonzero(inside & ((at < 0) | (at >= size)))
@@ -416,7 +416,7 @@ class Lanes:
         """Note a fault of these lanes: that of the earliest stage."""
         if len(lanes):
             i, j = self.i[lanes], self.j[lanes]
-            first = int(np.lexsort((j, i, self.trial.job.pattern.stage_of(i, j, *self.trial.job.shape)))[0])
+            first = int(np.lexsort((j, i, self.trial.fill.pattern.stage_of(i, j, *self.trial.fill.shape)))[0])
             what = (0 if x is None else int(x[first]) for x in (a, b))
             into = self.trial.faults if into is None else into
             into.append((kind, (int(i[first]), int(j[first])), *what))
@@ -447,24 +447,24 @@ def _allowed(pattern, di, dj):
 # On the device ----------------------------------------------------------------------------------------------------
 
 
-def on_device(job: Fill) -> None:
+def on_device(fill: Fill) -> None:
     """Compute cells of an equation in C, with one small program."""
     try:
-        _first_stages(job, trapped=True)
+        _first_stages(fill, trapped=True)
     except KernelBuildError:
         try:
-            _first_stages(job, trapped=False)
+            _first_stages(fill, trapped=False)
         except KernelBuildError:
             return  # the fill itself raises the error
 
 
-def _first_stages(job, *, trapped):
+def _first_stages(fill, *, trapped):
     """Compute whole stages from the first one on while they have few cells, then some cells of later stages."""
-    _, counts = stages.counts_of(job, job.start, min(job.stop, job.start + TRIAL_STAGES))
+    _, counts = stages.counts_of(fill, fill.start, min(fill.stop, fill.start + TRIAL_STAGES))
     cells = np.cumsum(counts)
-    each = work_of(job.equation).most(max(job.shape))
-    width = int({"rows": job.shape[1], "columns": job.shape[0]}.get(job.pattern.kind, min(job.shape)))
-    session, dtype = job.session, job.equation.dtype
+    each = work_of(fill.equation).most(max(fill.shape))
+    width = int({"rows": fill.shape[1], "columns": fill.shape[0]}.get(fill.pattern.kind, min(fill.shape)))
+    session, dtype = fill.session, fill.equation.dtype
     held = min(HELD_CELLS, session.profile.max_alloc_bytes // dtype.itemsize)
     fits = (cells <= TRIAL_CELLS) & (TRIAL_STAGES * width <= held)
     fits |= (np.arange(len(cells)) < 2) & (2 * width <= held)
@@ -472,26 +472,26 @@ def _first_stages(job, *, trapped):
     whole = int(fits.sum())
     ring = 2 if whole <= 2 else TRIAL_STAGES  # few, since each is a build
     buffer = launch.allocate(session, (ring * width if whole else 1) * dtype.itemsize)
-    store = CellStore(session, (buffer,), dtype, job.shape, job.pattern.layout)
+    store = CellStore(session, (buffer,), dtype, fill.shape, fill.pattern.layout)
     policy = select(session.profile, stages.KERNEL, dtype, ring * width)
-    quiet = replace(job, watch=None)
+    quiet = replace(fill, watch=None)
     memory = stages.Memory(store, ring)
     step = stages.one_step(quiet, policy, memory, trial=True, trapped=trapped)
     buffers = stages.buffers_of(quiet, memory, step)
     if whole:
-        planned = stages.launches(replace(quiet, check=True), policy, job.start, job.start + whole)
+        planned = stages.launches(replace(quiet, check=True), policy, fill.start, fill.start + whole)
         found = quiet.run(Plan(Series(step.step, step.indices, planned.numbers, planned.groups)), **buffers)
         stages.raise_first(quiet, step, found, buffers)
-    if job.start + whole == job.stop or has_loop(job.equation.body + job.equation.helpers):
+    if fill.start + whole == fill.stop or has_loop(fill.equation.body + fill.equation.helpers):
         return  # values read there are unknown, and a loop may wait for one
-    some = np.unique(np.linspace(job.start + whole, job.stop - 1, 3).astype(np.int64))
-    _, counts = stages.counts_of(job, job.start, job.stop)
+    some = np.unique(np.linspace(fill.start + whole, fill.stop - 1, 3).astype(np.int64))
+    _, counts = stages.counts_of(fill, fill.start, fill.stop)
     args = list(step.step.args)
     args[step.indices[0] + 5] = np.int32(0)  # what was computed before is not known
     unknown = step._replace(step=replace(step.step, args=tuple(args)))
     rows = []
     for stage in some:
-        count = int(counts[stage - job.start])
+        count = int(counts[stage - fill.start])
         edge = min(count, EDGE_CELLS)
         rows += [(stage, stage + 1, low, low + edge) for low in sorted({0, (count - edge) // 2, count - edge})]
     numbers = np.array(rows, np.int64)

@@ -65,12 +65,12 @@ def work_of(equation) -> Work:
     return equation.cache.get(("work",), lambda: _of_nodes(equation.roots) if equation.traced else _of_text(equation))
 
 
-def costs(job, begin: int, end: int, counts, enough: float) -> np.ndarray:
+def costs(fill, begin: int, end: int, counts, enough: float) -> np.ndarray:
     """The most operations of a cell of each stage begin <= s < end, from a few cells.
 
     A rough bound if all stages have less than `enough` work.
     """
-    work, longest = work_of(job.equation), max(job.shape)
+    work, longest = work_of(fill.equation), max(fill.shape)
     rough = work.most(longest)
     if not work.loops or rough * counts.max() <= enough:
         return np.full(end - begin, float(min(rough, 1e18)))
@@ -79,16 +79,16 @@ def costs(job, begin: int, end: int, counts, enough: float) -> np.ndarray:
         stages = np.arange(first, min(first + CHUNK, end), dtype=np.int64)
         here = counts[first - begin : first - begin + len(stages)]
         positions = np.linspace(0, here - 1, SAMPLES).astype(np.int64)
-        i, j = job.pattern.cells_at(stages, positions, *job.shape)
-        env = {"i": i, "j": j, "n": job.shape[0], "m": job.shape[1], **job.values}
+        i, j = fill.pattern.cells_at(stages, positions, *fill.shape)
+        env = {"i": i, "j": j, "n": fill.shape[0], "m": fill.shape[1], **fill.values}
         found.append(np.broadcast_to(work.estimate(env, {}, longest), i.shape).max(axis=0))
     return np.concatenate(found)
 
 
-def most_cells(job, *, rate: float = 1.0, units: int | None = None) -> int:
+def most_cells(fill, *, rate: float = 1.0, units: int | None = None) -> int:
     """The most cells of one launch, for a path that does `rate` times as many operations in a second."""
-    units = job.session.profile.compute_units if units is None else units
-    most = work_of(job.equation).most(max(job.shape))
+    units = fill.session.profile.compute_units if units is None else units
+    most = work_of(fill.equation).most(max(fill.shape))
     return max(int(rate * OPERATIONS * units / most), 1)
 
 

@@ -182,6 +182,12 @@ class Intervals:
                 self.known[top] = exact if whole is None or within(exact, top.type) else whole
         return self.known[part]
 
+    def of_integer(self, part: Expr) -> Interval:
+        """The interval of a node of integers."""
+        interval = self.of(part)
+        assert interval is not None
+        return interval
+
     def fits(self, part: Expr) -> bool:
         """Whether a node of integers never goes beyond its type, provided that its operands do not."""
         self.of(part)
