@@ -361,3 +361,26 @@ def test_loops_to_the_value_of_a_cell_may_overflow(session, kind):
     assert dp.fill(equation, (15, 2), device=session).corner in (2**14, 2**15 - 1)
     with pytest.raises(IntegerOverflow, match=r"Cell \(15, 0\)"):
         dp.fill(equation, (30, 2), check=False, device=session)
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("side", (1, -1))
+def test_loops_over_columns_of_the_row_before(any_session, side):
+    """Both ends of a loop bound the columns that a cell reads."""
+    n, m, first, end = 30, 60_000, 500, 503
+
+    def cell(M, i, j, m):
+        inside = (j < m - end) if side > 0 else (j >= end)
+        best = dp.max_over("k", first, end, lambda k: M[i - 1, j + side * k] - 1)
+        return dp.where(i == 0, j * 7919 % 10_007, dp.where(inside, best, 0))
+
+    equation = dp.Equation(cell, pattern="RUD")
+    low, high = sorted((side * first, side * (end - 1)))
+    assert [bound.tolist() for bound in equation.reach.bounds([1], {}, (n, m))] == [[low], [high]]
+    expected = np.zeros((n, m), np.int64)
+    expected[0] = np.arange(m) * 7919 % 10_007
+    columns = np.arange(m - end) if side > 0 else np.arange(end, m)
+    for i in range(1, n):
+        expected[i, columns] = np.max([expected[i - 1, columns + side * k] for k in range(first, end)], axis=0) - 1
+    table = dp.fill(equation, (n, m), device=any_session)
+    assert table.path == "rows" and np.array_equal(table.numpy(), expected)

@@ -10,23 +10,28 @@ import copy
 import numbers
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
 from clgeom.arguments import integers, wrong
-from clgeom.dp.analysis.dependences import dependences_of, offset
+from clgeom.dp.analysis.dependences import Far, dependences_of, offset
 from clgeom.dp.language import functions, trace, types
+from clgeom.dp.language.cells import CellType
+from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.mistakes import deep_enough
 from clgeom.dp.language.nodes import NUMPY, walk, with_args
 from clgeom.dp.language.parameters import Parameter
 from clgeom.dp.language.plain_c import nodes_of
+from clgeom.dp.language.trace import Expr
+from clgeom.dp.patterns import Pattern
 from clgeom.errors import InvalidInput, short
 
 #: The parameters of a banded equation besides its own.
 LOW, HIGH, OUTSIDE = "band_low", "band_high", "band_outside"
 
 
-def checked_band(band, shape, outside, *, caller) -> tuple[int, int] | None:
+def checked_band(band: Any, shape: tuple[int, int], outside: Any, *, caller: str) -> tuple[int, int] | None:
     """The `band` parameter of a function; None for one that holds the whole table.
 
     `outside` is for cells outside of a band: another value than 0 is refused without one.
@@ -45,7 +50,7 @@ def checked_band(band, shape, outside, *, caller) -> tuple[int, int] | None:
     return None if (low, high) == (1 - n, m - 1) else (low, high)
 
 
-def check_reachable(band, pattern, shape, *, caller) -> None:
+def check_reachable(band: tuple[int, int], pattern: Pattern, shape: tuple[int, int], *, caller: str) -> None:
     """Refuse a band without the cell that answers for the table, or for NOSE and SENO without the first one."""
     first = pattern.cell(0, 0, *shape) if pattern.kind == "nose" else None
     for what, at in (("answers for the table", pattern.corner(*shape)), ("is filled first", first)):
@@ -54,7 +59,9 @@ def check_reachable(band, pattern, shape, *, caller) -> None:
             raise wrong("band", caller, expected, band, verb="hold")
 
 
-def with_band(equation, band, outside, *, caller):
+def with_band(
+    equation: Equation, band: tuple[int, int], outside: Any, *, caller: str
+) -> tuple[Equation, dict[str, Any]]:
     """The equation in a band, and the values of its additional parameters."""
     cells = equation.cell.fields or {"": equation.cell}
     given = outside if isinstance(outside, Mapping) else dict.fromkeys(cells, outside)
@@ -67,11 +74,11 @@ def with_band(equation, band, outside, *, caller):
     return equation.cache.get(("banded",), lambda: _banded(equation, cells, caller)), values
 
 
-def _outside(field):
+def _outside(field: str) -> str:
     return f"{OUTSIDE}_{field}" if field else OUTSIDE
 
 
-def _checked(value, cell, caller):
+def _checked(value: Any, cell: CellType, caller: str) -> Any:
     """What cells outside the band are, as a number of the type of expressions."""
     kind = NUMPY[cell.type]
     right = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
@@ -82,7 +89,7 @@ def _checked(value, cell, caller):
     return kind(value)
 
 
-def _banded(equation, cells, caller):
+def _banded(equation: Equation, cells: Mapping[str, CellType], caller: str) -> Equation:
     nodes = nodes_of(equation)
     if nodes is None:
         raise InvalidInput(f"A band needs an equation in Python, or a simple one in C, which {equation.name} is not.")
@@ -97,24 +104,24 @@ def _banded(equation, cells, caller):
         i, j = (trace.node(axis, type="int") for axis in "ij")
         here, low, high = j - i, node[LOW], node[HIGH]
 
-        def guarded(read):
+        def guarded(read: Expr) -> Expr:
             """A read of a cell, or the value outside."""
-            by = [offset(at, axis) for at, axis in zip(read.args, "ij")]
-            if all(isinstance(step, int) for step in by):
-                step = by[1] - by[0]
+            down, right = (offset(at, axis) for at, axis in zip(read.args, "ij"))
+            inside: Expr | None
+            if isinstance(down, int) and isinstance(right, int):
+                step = right - down
                 inside = here <= high - step if step > 0 else here >= low - step if step < 0 else None
             else:
                 apart = read.args[1] - read.args[0]
                 inside = (apart >= low) & (apart <= high)
             return read if inside is None else functions.where(inside, read, node[_outside(read.data or "")])
 
-        by = {}
+        by: dict[Expr, Expr] = {}
         for part in walk(*nodes.roots):
             part_now = part if part in by else with_args(part, tuple(by.get(arg, arg) for arg in part.args))
             by[part] = guarded(part_now) if part.op == "cell" else part_now
         within = (here >= low) & (here <= high)
-        roots = [None if root is None else by[root] for root in (nodes.value, nodes.decision)]
-        value, decision = roots
+        value, decision = by[nodes.value], nodes.decision
         if value.op == "record":
             args = [
                 functions.where(within, arg, node[_outside(name)]) for (name, _), arg in zip(value.data, value.args)
@@ -123,11 +130,11 @@ def _banded(equation, cells, caller):
         else:
             value = functions.where(within, value, node[OUTSIDE])
         if decision is not None:
-            decision = functions.where(within, decision, -1 if equation.decisions == "index" else 0)
+            decision = functions.where(within, by[decision], -1 if equation.decisions == "index" else 0)
     found = copy.copy(nodes)
     parameters = MappingProxyType({**nodes.parameters, **own})
     found.__dict__.update(value=value, decision=decision, eager=(), parameters=parameters)
     if equation.reach_proven:
         found.reach = dependences_of(*found.roots)
-        found.reach_proven = bool(getattr(found.reach, "offsets", None)) or type(found.reach).__name__ != "Far"
+        found.reach_proven = not isinstance(found.reach, Far)
     return found

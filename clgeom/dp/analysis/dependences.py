@@ -6,19 +6,23 @@ declaration would fill wrong cells on the paths that rely on it.
 
 from __future__ import annotations
 
+import functools
 import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from clgeom.arguments import wrong
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.dp.analysis.sums import affine, combine
+from clgeom.dp.analysis.sums import Sum, affine, combine
 from clgeom.dp.language.nodes import depends_on, evaluate, loop_of, walk
 from clgeom.dp.language.trace import Expr, widest
 from clgeom.errors import is_integer, short
 
+#: The ends of the indices of reductions.
+Loops: TypeAlias = Mapping[Expr, tuple[Expr, ...]]
 #: A bound beyond the columns of every table. Bounds are clamped to it, so that their negatives fit in the type.
 FAR = 1 << 40
 
@@ -120,9 +124,10 @@ class Row:
             A bound depends on a parameter that `values` lacks.
         """
         rows = np.asarray(rows, np.int64)
-        env, made = {"i": rows, "n": shape[0], "m": shape[1], **values}, {}
+        env = {"i": rows, "n": shape[0], "m": shape[1], **values}
+        made: dict[Expr, Any] = {}
 
-        def of(bound):
+        def of(bound: Any) -> Any:
             if bound is None:
                 return None
             if isinstance(bound, Expr):
@@ -182,16 +187,27 @@ class Far:
     """
 
 
-def dependences_of(*roots: Expr):
+def dependences_of(*roots: Expr) -> Near | Row | Split | Far:
     """The dependences that the nodes of a traced equation prove."""
     cells = [part for part in walk(*roots) if part.op == "cell"]
-    offsets = [(offset(c.args[0], "i"), offset(c.args[1], "j")) for c in cells]
-    if all(isinstance(x, int) for pair in offsets for x in pair):
-        return Near(tuple(offsets))
-    return _row(roots, cells, offsets) or _split(roots, cells) or Far()
+    offsets = _near_offsets(cells)
+    if offsets is not None:
+        return Near(offsets)
+    return _row(roots, cells) or _split(roots, cells) or Far()
 
 
-def offset(expr: Expr, axis: str):
+def _near_offsets(cells: Iterable[Expr]) -> tuple[tuple[int, int], ...] | None:
+    """The dependence offsets of reads, ascending; None if one is not constant."""
+    offsets = set()
+    for cell in cells:
+        di, dj = (offset(index, axis) for index, axis in zip(cell.args, "ij"))
+        if not isinstance(di, int) or not isinstance(dj, int):
+            return None
+        offsets.add((di, dj))
+    return tuple(sorted(offsets))
+
+
+def offset(expr: Expr, axis: str) -> int | Sum | None:
     """An index less i or j: a number, a sum as `sums.affine` returns it, or None."""
     total = affine(expr)
     if total is None:
@@ -203,17 +219,17 @@ def offset(expr: Expr, axis: str):
     return rest.get(None, 0) if not rest or set(rest) == {None} else rest
 
 
-def _row(roots, cells, offsets):
+def _row(roots: tuple[Expr, ...], cells: list[Expr]) -> Row | None:
     """`Row` if every read is one row up, or every read one row down."""
-    steps = {di for di, _ in offsets if isinstance(di, int)}
-    if len(steps) != 1 or not steps <= {-1, 1} or not all(isinstance(di, int) for di, _ in offsets):
+    step, *others = (offset(cell.args[0], "i") for cell in cells)
+    if step not in (-1, 1) or any(other != step for other in others):
         return None
     ranges = {part.args[0]: part.args[1:3] for part in walk(*roots) if part.op in ("reduce", "argreduce")}
     lows, highs = zip(*(_columns(c.args[1], ranges) for c in cells))
-    return Row(steps.pop(), _outermost("min", lows), _outermost("max", highs))
+    return Row(step, _outermost("min", lows), _outermost("max", highs))
 
 
-def _columns(expr, ranges):
+def _columns(expr: Expr, ranges: Loops) -> tuple[Expr | int | None, Expr | int | None]:
     """(low, high) of an index of columns relative to j, as expressions of i and parameters or numbers."""
     total = affine(expr)
     if total is None:
@@ -222,7 +238,7 @@ def _columns(expr, ranges):
     return _extreme(total, ranges, -1), _extreme(total, ranges, 1)
 
 
-def _minus_j(total):
+def _minus_j(total: Sum) -> Sum:
     total = dict(total)
     j = next((atom for atom in total if atom is not None and atom.op == "j"), None)
     if j is None:
@@ -233,7 +249,7 @@ def _minus_j(total):
     return total
 
 
-def _extreme(total, ranges, side):
+def _extreme(total: Sum, ranges: Loops, side: int) -> Expr | int | None:
     """The largest (side 1) or smallest (side -1) value of a sum over its indices of reductions, or None."""
     for _ in range(8):
         k = next((atom for atom in total if isinstance(atom, Expr) and atom.op == "index"), None)
@@ -241,44 +257,41 @@ def _extreme(total, ranges, side):
             break
         if k not in ranges:
             return None
-        factor = total.pop(k)
+        factor = total[k]
         lo, hi = ranges[k]
         bound = affine(hi) if factor * side > 0 else affine(lo)
         if bound is None:
             return None
         if factor * side > 0:
             bound = combine(bound, {None: 1}, -1)
-        total = combine(total, bound, factor)
+        total = combine(combine(total, {k: 1}, -factor), bound, factor)
     atoms = [atom for atom in total if atom is not None]
     if any(isinstance(a, str) or depends_on(a, ("j", "cell", "index", "reduce", "argreduce")) for a in atoms):
         return None
     if not atoms:
         return total.get(None, 0)
-    expr = None
+    terms = []
     for atom, coefficient in total.items():
-        term = Expr("const", (), "long", coefficient) if atom is None else atom
-        if atom is not None and coefficient != 1:
-            term = Expr("mul", (atom, Expr("const", (), "long", coefficient)), "long", None)
-        expr = term if expr is None else Expr("add", (expr, term), "long", None)
-    return expr
+        number = Expr("const", (), "long", coefficient)
+        product = number if atom is None else Expr("mul", (atom, number), "long", None)
+        terms.append(atom if atom is not None and coefficient == 1 else product)
+    return functools.reduce(lambda a, b: Expr("add", (a, b), "long", None), terms)
 
 
-def _outermost(op, bounds):
+def _outermost(op: str, bounds: Sequence[Expr | int | None]) -> Expr | int | None:
     """The least or largest of bounds; None if a bound is None."""
-    if any(b is None for b in bounds):
+    if any(bound is None for bound in bounds):
         return None
-    numbers = [b for b in bounds if isinstance(b, int)]
-    exprs = [b for b in bounds if not isinstance(b, int)]
+    numbers = [bound for bound in bounds if isinstance(bound, int)]
+    exprs = [bound for bound in bounds if isinstance(bound, Expr)]
     best = (min if op == "min" else max)(numbers) if numbers else None
     if not exprs:
         return best
-    result = None if best is None else Expr("const", (), "long", best)
-    for expr in exprs:
-        result = expr if result is None else Expr(op, (result, expr), "long", None)
-    return result
+    parts = exprs if best is None else [Expr("const", (), "long", best), *exprs]
+    return functools.reduce(lambda a, b: Expr(op, (a, b), "long", None), parts)
 
 
-def _split(roots, cells):
+def _split(roots: tuple[Expr, ...], cells: list[Expr]) -> Split | None:
     """`Split` if there is one reduction of M(i, k + a) + M(k + b, j) + a term without cells; other reads are near."""
     found = [part for part in walk(*roots) if part.op in ("reduce", "argreduce")]
     nodes = [part for part in found if part.op == "reduce"]
@@ -306,33 +319,30 @@ def _split(roots, cells):
             right = at
     if left is None or right is None:
         return None
-    outer = [part for root in roots for part in _outside(root, body) if part.op == "cell"]
-    offsets = [(offset(c.args[0], "i"), offset(c.args[1], "j")) for c in outer]
-    if not all(isinstance(x, int) for pair in offsets for x in pair):
+    offsets = _near_offsets(part for root in roots for part in _outside(root, body) if part.op == "cell")
+    if offsets is None:
         return None
-    term = None
-    for t in others:
-        term = t if term is None else Expr("add", (term, t), widest((term, t)), None)
-    return Split(node.data, node, left, right, term, lo, hi, tuple(sorted(set(offsets))))
+    term = functools.reduce(lambda a, b: Expr("add", (a, b), widest((a, b)), None), others) if others else None
+    return Split(node.data, node, left, right, term, lo, hi, offsets)
 
 
-def _in_order(body):
+def _in_order(body: Expr) -> bool:
     """Whether a sum of floats is M + M, or that plus one term without cells."""
     if body.op != "add":
         return False
-    inner = [arg for arg in body.args if depends_on(arg, ("cell",))]
+    inner: Sequence[Expr] = [arg for arg in body.args if depends_on(arg, ("cell",))]
     if len(inner) == 1:  # and a term
         inner = inner[0].args if inner[0].op == "add" else ()
     return len(inner) == 2 and all(arg.op == "cell" for arg in inner)
 
 
-def _summands(expr):
+def _summands(expr: Expr) -> list[Expr]:
     if expr.op == "add":
         return [t for arg in expr.args for t in _summands(arg)]
     return [expr]
 
 
-def _index_offset(expr, k):
+def _index_offset(expr: Expr, k: Expr) -> int | None:
     """c for an index that is k + c, else None."""
     total = affine(expr)
     if total is None or total.get(k) != 1 or set(total) - {k, None}:
@@ -340,9 +350,10 @@ def _index_offset(expr, k):
     return total.get(None, 0)
 
 
-def _outside(root, body):
+def _outside(root: Expr, body: Expr) -> Iterator[Expr]:
     """The nodes of `root` on paths that do not go through `body`."""
-    seen, stack = set(), [root]
+    seen: set[int] = set()
+    stack = [root]
     while stack:
         part = stack.pop()
         if part is not body and id(part) not in seen:

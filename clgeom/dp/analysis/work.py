@@ -7,7 +7,9 @@ length of its range, which is evaluated for a few cells of every stage.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +17,13 @@ from clgeom.dp.codegen.traps import closing, tokens_of
 from clgeom.dp.language.nodes import depends_on, evaluate, loop_of
 from clgeom.dp.language.plain_c import expression_in_c
 from clgeom.dp.language.trace import Expr
+from clgeom.intake.typing import NDArray
+
+if TYPE_CHECKING:
+    from clgeom.dp.cubes.equation import CubeEquation
+    from clgeom.dp.fills import Fill
+    from clgeom.dp.language.equation import Equation
+    from clgeom.dp.language.parameters import Parameter
 
 #: Most operations of a launch for each busy compute unit. A core of an EPYC with PoCL does 1e9 a second cell by cell,
 #: so this takes 0.13 s; vectors and GPUs are faster.
@@ -44,11 +53,11 @@ class Work:
         """Operations if every loop runs over a whole side of the table."""
         return self.operations + sum(longest * loop.body.most(longest) for loop in self.loops)
 
-    def estimate(self, env: dict, made: dict, longest: int):
+    def estimate(self, env: dict[str, Any], made: dict[Expr, Any], longest: int) -> Any:
         """Operations of the cells whose indices and parameters are in `env`, an array; `made` has values of nodes."""
-        total = np.float64(self.operations)
+        total: Any = np.float64(self.operations)
         for loop in self.loops:
-            if loop.hi is None:
+            if loop.k is None or loop.lo is None or loop.hi is None:
                 total = total + longest * loop.body.estimate(env, made, longest)
                 continue
             lo, hi = (np.asarray(evaluate(end, env, made), np.float64) for end in (loop.lo, loop.hi))
@@ -60,12 +69,12 @@ class Work:
         return total
 
 
-def work_of(equation) -> Work:
+def work_of(equation: Equation | CubeEquation) -> Work:
     """The work of a cell. Cached on the equation."""
     return equation.cache.get(("work",), lambda: _of_nodes(equation.roots) if equation.traced else _of_text(equation))
 
 
-def costs(fill, begin: int, end: int, counts, enough: float) -> np.ndarray:
+def costs(fill: Fill, begin: int, end: int, counts: NDArray[np.int64], enough: float) -> NDArray[np.float64]:
     """The most operations of a cell of each stage begin <= s < end, from a few cells.
 
     A rough bound if all stages have less than `enough` work.
@@ -85,7 +94,7 @@ def costs(fill, begin: int, end: int, counts, enough: float) -> np.ndarray:
     return np.concatenate(found)
 
 
-def most_cells(fill, *, rate: float = 1.0, units: int | None = None) -> int:
+def most_cells(fill: Fill, *, rate: float = 1.0, units: int | None = None) -> int:
     """The most cells of one launch, for a path that does `rate` times as many operations in a second."""
     units = fill.session.profile.compute_units if units is None else units
     most = work_of(fill.equation).most(max(fill.shape))
@@ -98,9 +107,11 @@ def most_cells(fill, *, rate: float = 1.0, units: int | None = None) -> int:
 UNKNOWN = ("cell", "reduce", "argreduce")
 
 
-def _of_nodes(roots) -> Work:
+def _of_nodes(roots: Sequence[Expr]) -> Work:
     """The work of nodes, each counted once; a reduction and the one of its index are one loop."""
-    seen, stack, loops = set(), list(roots), {}
+    seen: set[Expr] = set()
+    stack = list(roots)
+    loops: dict[Any, Loop] = {}
     while stack:
         part = stack.pop()
         if part in seen:
@@ -109,16 +120,15 @@ def _of_nodes(roots) -> Work:
         if part.op in ("reduce", "argreduce"):
             k, lo, hi, body, *empty = part.args
             known = not any(depends_on(bound, UNKNOWN) for bound in (lo, hi))
-            ends = (lo, hi) if known else (None, None)
             if loop_of(part) not in loops:
-                loops[loop_of(part)] = Loop(k, *ends, _of_nodes((body,)))
+                loops[loop_of(part)] = Loop(k, lo if known else None, hi if known else None, _of_nodes((body,)))
             stack += [lo, hi, *empty]
         else:
             stack += part.args
     return Work(max(len(seen), 1), tuple(loops.values()))
 
 
-def _of_text(equation) -> Work:
+def _of_text(equation: Equation) -> Work:
     """The work of a text in C and its helpers, counted in tokens."""
     work = _of_words(tokens_of(equation.body), equation.parameters)
     if not equation.helpers:
@@ -127,17 +137,18 @@ def _of_text(equation) -> Work:
     return Work(work.operations + helpers.operations, (*work.loops, *helpers.loops))
 
 
-def _of_words(words, parameters) -> Work:
+def _of_words(words: list[str], parameters: Mapping[str, Parameter]) -> Work:
     """The work of a list of tokens."""
-    count, loops, at = 0, [], 0
+    count, at = 0, 0
+    loops: list[Loop] = []
     while at < len(words):
         word = words[at]
         if word in ("for", "while") and words[at + 1 : at + 2] == ["("]:
             stop = closing(words, at + 1)
             head, (begin, end) = words[at + 2 : stop], _statement(words, stop + 1)
             inner = _of_words(words[begin:end], parameters)
-            ends = _ends(head, parameters) if word == "for" else (None, None, None)
-            loops.append(Loop(*ends, Work(inner.operations + len(head), inner.loops)))
+            k, lo, hi = _ends(head, parameters) if word == "for" else (None, None, None)
+            loops.append(Loop(k, lo, hi, Work(inner.operations + len(head), inner.loops)))
             at = end
         elif word == "do":
             begin, end = _statement(words, at + 1)
@@ -148,7 +159,7 @@ def _of_words(words, parameters) -> Work:
     return Work(max(count, 1), tuple(loops))
 
 
-def _statement(words, at) -> tuple[int, int]:
+def _statement(words: list[str], at: int) -> tuple[int, int]:
     """The range of tokens of the statement that begins here."""
     start = at
     while at < len(words) and words[at] not in (";", "{"):
@@ -156,7 +167,7 @@ def _statement(words, at) -> tuple[int, int]:
     return start, min(closing(words, at) if words[at : at + 1] == ["{"] else at, len(words) - 1) + 1
 
 
-def _ends(head, parameters):
+def _ends(head: list[str], parameters: Mapping[str, Parameter]) -> tuple[Expr, Expr, Expr] | tuple[None, None, None]:
     """(k, lo, hi) of ``int k = lo; k < hi; ++k`` and its like; None if the ends are not simple expressions."""
     nothing = None, None, None
     parts = " ".join(head).split(" ; ")
