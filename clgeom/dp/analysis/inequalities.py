@@ -59,7 +59,8 @@ def _has_least_solution(box: Mapping[Any, Interval], facts: list[Sum]) -> bool:
 def solution(box: Mapping[Any, Interval], facts: Iterable[Sum], first: tuple[Any, ...]) -> dict[Any, int] | None:
     """Values of variables that make all facts true, the lowest for those of `first`; None if none are known."""
     _, steps = _eliminate(box, facts, first)
-    return None if steps is None else _assigned(steps, {})
+    values = None if steps is None else _assigned(steps, {})
+    return None if values is None else {variable: low for variable, (low, _) in box.items()} | values
 
 
 def _eliminate(box: Mapping[Any, Interval], facts: Iterable[Sum], first: tuple[Any, ...]) -> tuple[bool, Steps | None]:
