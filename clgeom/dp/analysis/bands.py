@@ -37,7 +37,7 @@ def checked_band(band: Any, shape: tuple[int, int], outside: Any, *, caller: str
     `outside` is for cells outside of a band: another value than 0 is refused without one.
     """
     if band is None:
-        if isinstance(outside, Mapping) or not (isinstance(outside, numbers.Number) and outside == 0):
+        if isinstance(outside, Mapping) or not (isinstance(outside, numbers.Number) and not outside):
             raise wrong("outside", caller, "left out without a band", short(outside))
         return None
     low, high = integers(band, 2, "two integers, low <= j - i <= high", "band", caller=caller)
@@ -63,7 +63,7 @@ def with_band(
     equation: Equation, band: tuple[int, int], outside: Any, *, caller: str
 ) -> tuple[Equation, dict[str, Any]]:
     """The equation in a band, and the values of its additional parameters."""
-    cells = equation.cell.fields or {"": equation.cell}
+    cells: Mapping[str, Any] = equation.cell.fields or {"": equation.cell}
     given = outside if isinstance(outside, Mapping) else dict.fromkeys(cells, outside)
     if set(given) != set(cells):
         fields = f", or one for each of the fields {', '.join(cells)}" if equation.cell.fields else ""
@@ -83,7 +83,7 @@ def _checked(value: Any, cell: CellType, caller: str) -> Any:
     kind = NUMPY[cell.type]
     right = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
     if right and cell.limits is not None:
-        right = isinstance(value, numbers.Integral) and cell.limits[0] <= value <= cell.limits[1]
+        right = isinstance(value, numbers.Integral) and cell.limits[0] <= int(value) <= cell.limits[1]
     if not right:
         raise wrong("outside", caller, f"a number of {cell.name}", short(value))
     return kind(value)

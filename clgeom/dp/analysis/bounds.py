@@ -92,7 +92,7 @@ def ranges_of(values: Mapping[str, Any]) -> dict[str, Interval]:
 
 def loops_of(*roots: Expr) -> dict[Expr, tuple[Expr, Expr]]:
     """The ends (lo, hi) of the indices of reductions."""
-    return {part.args[0]: part.args[1:3] for part in walk(*roots) if part.op in ("reduce", "argreduce")}
+    return {part.args[0]: (part.args[1], part.args[2]) for part in walk(*roots) if part.op in ("reduce", "argreduce")}
 
 
 #: The degree of a value that adds up several cells, or combines them otherwise.

@@ -71,7 +71,10 @@ class Work:
 
 def work_of(equation: Equation | CubeEquation) -> Work:
     """The work of a cell. Cached on the equation."""
-    return equation.cache.get(("work",), lambda: _of_nodes(equation.roots) if equation.traced else _of_text(equation))
+    work: Work = equation.cache.get(
+        ("work",), lambda: _of_nodes(equation.roots) if equation.traced else _of_text(equation)
+    )
+    return work
 
 
 def costs(fill: Fill, begin: int, end: int, counts: NDArray[np.int64], enough: float) -> NDArray[np.float64]:
@@ -128,7 +131,7 @@ def _of_nodes(roots: Sequence[Expr]) -> Work:
     return Work(max(len(seen), 1), tuple(loops.values()))
 
 
-def _of_text(equation: Equation) -> Work:
+def _of_text(equation: Any) -> Work:
     """The work of a text in C and its helpers, counted in tokens."""
     work = _of_words(tokens_of(equation.body), equation.parameters)
     if not equation.helpers:

@@ -207,6 +207,7 @@ class Equation(EquationBase):
         self.decisions = decisions
 
     def _set_reach(self) -> None:
+        found: dependences.Near | dependences.Row | dependences.Split | dependences.Far | None
         if self.traced:
             found = dependences.dependences_of(*self.roots)
             self.loops = any(p.op in ("reduce", "argreduce") for p in walk(*self.roots))

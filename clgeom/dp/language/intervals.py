@@ -246,6 +246,6 @@ class Intervals:
             return None
         _, lo, hi, body, *empty = operands
         if not empty and (lo is None or hi is None or hi[0] <= lo[1]):  # it may be empty
-            value = neutral(part.data, part.type)
+            value = int(neutral(part.data, part.type))
             empty = [(value, value)]
         return join([body, *empty])

@@ -32,7 +32,7 @@ def widened(op: str, *args: Any) -> tuple[Expr, ...]:
     if trace is None or not trace.exact or widest(args) != "int":
         return args
     intervals = Intervals(trace.parameters, known=trace.intervals)
-    if within(integer_result(op, "int", [intervals.of(arg) for arg in args]), "int"):
+    if within(integer_result(op, "int", [intervals.of_integer(arg) for arg in args]), "int"):
         return args
     return tuple(convert(arg, "long") for arg in args)
 
