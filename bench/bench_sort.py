@@ -28,7 +28,7 @@ from clgeom.sorting.keys import KEY_TYPES
 from clgeom.sorting.radix import sort as radix
 from clgeom.sorting.radix import work
 
-#: The kernels that move keys, with means "reduce" and "chain".
+#: The kernels that move keys, with scans "reduce" and "chain".
 MOVING = ("sorting/radix/radix_scatter", "sorting/radix/radix_onesweep")
 #: The search space of --sweep: wg_size, items_per_thread (of 4 bytes), groups_per_unit, and the digit match.
 SWEEP = [
@@ -303,12 +303,12 @@ def sweep(session, n, dtype, options):
     """Times of our sorts for every policy of the search space."""
     rows = []
     keys = make_keys(n, dtype)
-    means_of = work.means_of
+    features_of = work.features_of
     for wg, items, per_unit, match in SWEEP:
         if wg > session.profile.max_wg_size or (match != "local" and session.shuffle != "ptx"):
             continue
         policy = Policy("group", wg_size=wg, items_per_thread=items, groups_per_unit=per_unit)
-        work.means_of = lambda session, match=match: replace(means_of(session), digit_match=match)
+        work.features_of = lambda session, match=match: replace(features_of(session), digit_match=match)
         try:
             with override({**dict.fromkeys(MOVING, policy), **group_rows(session)}):
                 candidates = device_candidates(session, keys, others=False)
@@ -318,7 +318,7 @@ def sweep(session, n, dtype, options):
         except Exception as error:  # a shape that the device refuses is a result, too
             print(f"{policy}, {match}: {type(error).__name__}: {str(error)[-300:]}")
         finally:
-            work.means_of = means_of
+            work.features_of = features_of
     common.print_table(sorted(rows, key=lambda row: row["argsort"]))
     return rows
 

@@ -11,9 +11,10 @@ from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.intake.arrays import c_name
 from clgeom.primitives.gather import gather_plan
 from clgeom.sorting.keys import KeyOrder
-from clgeom.sorting.radix.moves import digit_windows, means_of
-from clgeom.sorting.radix.passes import radix_plan, survey_plan, surveyed
+from clgeom.sorting.radix.moves import digit_windows
+from clgeom.sorting.radix.passes import radix_plan, survey_plan
 from clgeom.sorting.radix.segments import segment_capacity, segments_plan
+from clgeom.sorting.radix.work import features_of, surveyed
 
 if TYPE_CHECKING:
     from clgeom.core.device import Session
@@ -152,7 +153,7 @@ def _windows(points: DeviceArray, ids: Scratch | None, n: int, bits: int, buffer
     For many keys they are found by a survey, which makes the keys and adds what it writes to `buffers`.
     """
     session = points.session
-    if n < (SURVEY_FROM_CHAINED if means_of(session).scan == "chain" else SURVEY_FROM):
+    if n < (SURVEY_FROM_CHAINED if features_of(session).scan == "chain" else SURVEY_FROM):
         return digit_windows(bits)
 
     def make() -> tuple[Plan, Scratch]:
@@ -192,7 +193,7 @@ def _radix(
             keep_keys=keep_keys,
             windows=windows,
             special=False,
-            means=means_of(session),
+            features=features_of(session),
             prefix=prefix,
         )
     sorted_keys = Scratch(f"{prefix}_sorted", keys.dtype, n) if keep_keys else None

@@ -20,9 +20,9 @@ from clgeom.errors import DeviceLimit, InvalidInput, is_integer, short
 from clgeom.intake.arrays import as_device_values, c_name, host_values
 from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike, IntLike
+from clgeom.sorting.arrays import Output
 from clgeom.sorting.family import array_of_keys, flat_keys
 from clgeom.sorting.keys import KeyOrder, as_device_bits, index_dtype
-from clgeom.sorting.outputs import Output
 
 #: On CPUs each group has counts of its own, up to so many for each key, or MOST_COUNTS.
 COUNTS_A_KEY = 4

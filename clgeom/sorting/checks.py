@@ -173,15 +173,15 @@ def radix_in_types(session):
 def chained_scans(session):
     from clgeom.core.launch import run
     from clgeom.sorting.keys import as_device_bits
-    from clgeom.sorting.radix.moves import means_of
     from clgeom.sorting.radix.passes import radix_plan
+    from clgeom.sorting.radix.work import features_of
 
-    keys, means = np.random.default_rng(7).normal(size=40_009).astype(np.float32), means_of(session)
+    keys, features = np.random.default_rng(7).normal(size=40_009).astype(np.float32), features_of(session)
     buffer = as_device_bits(session, keys, caller="selftest")
     for silent in (0, 2):  # as if every second group stalled
-        chained = replace(means, scan="chain", looks=16, silent=silent)
+        chained = replace(features, scan="chain", looks=16, silent=silent)
         plan, sorted_keys, order = radix_plan(
-            session.profile, "keys[0]", len(keys), keys.dtype, payload="index", means=chained
+            session.profile, "keys[0]", len(keys), keys.dtype, payload="index", features=chained
         )
         result = run(session, plan, keys=buffer)
         same(result.read(sorted_keys).view(np.float32), np.sort(keys), "keys")

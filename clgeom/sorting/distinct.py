@@ -12,7 +12,7 @@ import time
 
 import numpy as np
 
-from clgeom.sorting.radix.host import FEW, host_may_sort
+from clgeom.sorting.radix.work import FEW, host_may_sort
 
 #: Nanoseconds of a compute unit for each key on the device, by bytes of a key (PoCL, 2 cores of an EPYC, 1e6 keys).
 DEVICE_NS = {1: 3.0, 2: 4.0, 4: 16.0, 8: 30.0}

@@ -8,10 +8,10 @@ from clgeom.core.call import Call
 from clgeom.intake.arrays import host_values, session_of
 from clgeom.intake.cl_arrays import to_array
 from clgeom.intake.device_arrays import is_device_array
+from clgeom.sorting.arrays import SortInput
 from clgeom.sorting.keys import OTHER_KINDS, key_dtype
-from clgeom.sorting.radix.input import RadixInput
 from clgeom.sorting.radix.rows import flat
-from clgeom.sorting.radix.work import most_at_once, sorted_and_payload
+from clgeom.sorting.radix.work import most_at_once, sort_arrays
 
 
 def array_of_keys(keys, *, caller: str, name: str = "keys"):
@@ -52,7 +52,7 @@ def sorted_for_kernels(session, keys, *, caller: str, order: bool):
     """
 
     def input_of(keys):
-        given = RadixInput(Call(caller, sessions=(session,)), keys)
+        given = SortInput(Call(caller, sessions=(session,)), keys)
         given.payload_type = np.dtype(np.uint32) if order else None
         return given
 
@@ -60,4 +60,4 @@ def sorted_for_kernels(session, keys, *, caller: str, order: bool):
     whole = given.on_device or given.n <= most_at_once(given, session)
     if whole and not given.on_device and not session.profile.is_cpu and given.n:
         given = input_of(to_array(session, given.keys))
-    return *sorted_and_payload(given), whole
+    return *sort_arrays(given), whole

@@ -13,11 +13,12 @@ from clgeom.core.plan import Plan, Step
 from clgeom.intake.arrays import as_device_values, c_name, host_values, session_of
 from clgeom.intake.device_arrays import is_device_array
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike
+from clgeom.sorting.arrays import Output
 from clgeom.sorting.family import array_of_keys
 from clgeom.sorting.keys import OTHER_KINDS, KeyOrder, as_device_bits, as_key_array, index_dtype
-from clgeom.sorting.outputs import Output
-from clgeom.sorting.radix.passes import survey_plan, surveyed
+from clgeom.sorting.radix.passes import survey_plan
 from clgeom.sorting.radix.rows import flat
+from clgeom.sorting.radix.work import surveyed
 
 #: The order of the haystack is tested if it has at most so many keys for each needle.
 TESTED = 8

@@ -25,14 +25,14 @@ from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
+from clgeom.sorting.arrays import Output
 from clgeom.sorting.bins import counts_of
 from clgeom.sorting.distinct import distinct_on_host
 from clgeom.sorting.family import array_of_keys, flat_keys, sorted_for_kernels
 from clgeom.sorting.keys import KeyOrder, as_device_bits, index_dtype
-from clgeom.sorting.outputs import Output
-from clgeom.sorting.radix.host import FEW, host_may_sort
 from clgeom.sorting.radix.rows import checked_axis
 from clgeom.sorting.radix.sort import Profiled
+from clgeom.sorting.radix.work import FEW, host_may_sort
 from clgeom.sorting.unique_rows import unique_rows
 
 #: Keys of a tile of the kernels.

@@ -19,8 +19,9 @@ from clgeom.sorting.keys import KEY_TYPES, KeyOrder, as_device_bits
 from clgeom.sorting.radix import chained
 from clgeom.sorting.radix import sort as api
 from clgeom.sorting.radix import work as radix
-from clgeom.sorting.radix.moves import Means, digit_windows, means_of
+from clgeom.sorting.radix.moves import RadixFeatures, digit_windows
 from clgeom.sorting.radix.passes import radix_plan
+from clgeom.sorting.radix.work import features_of
 
 #: Few items of a work-item and few work-items, so that few keys are many tiles.
 SMALL = {
@@ -37,7 +38,9 @@ def chain(monkeypatch):
 
     def use(looks=256, silent=0, surveyed_bytes=10**9):
         monkeypatch.setattr(
-            radix, "means_of", lambda session: replace(means_of(session), scan="chain", looks=looks, silent=silent)
+            radix,
+            "features_of",
+            lambda session: replace(features_of(session), scan="chain", looks=looks, silent=silent),
         )
         monkeypatch.setattr(radix, "SURVEYED_BYTES", surveyed_bytes)
 
@@ -80,7 +83,7 @@ def test_any_keys_in_every_setting(any_session, setting, data):
     looks, silent = (256, 0) if setting == "small_groups" else (1, 1)
     surveyed = data.draw(st.sampled_from((0, 10**9)))
     with pytest.MonkeyPatch.context() as patch, override({} if setting == "as_gpu" else SMALL):
-        patch.setattr(radix, "means_of", lambda _: Means(scan="chain", looks=looks, silent=silent))
+        patch.setattr(radix, "features_of", lambda _: RadixFeatures(scan="chain", looks=looks, silent=silent))
         patch.setattr(radix, "SURVEYED_BYTES", surveyed)
         check(any_session, keys_of(name, n, dtype, seed=data.draw(st.integers(0, 99))), data.draw(st.booleans()))
 
@@ -127,7 +130,7 @@ def test_digits_that_are_constant_are_left_out_of_many_keys(session, chain, monk
 def test_counts_of_digits(session):
     keys, order, windows = keys_of("narrow", 3001, np.int32), KeyOrder(np.int32), digit_windows(0xFF0F)
     plan, _, _ = radix_plan(
-        session.profile, "keys[0]", len(keys), keys.dtype, windows=windows, means=Means(scan="chain")
+        session.profile, "keys[0]", len(keys), keys.dtype, windows=windows, features=RadixFeatures(scan="chain")
     )
     clear, count = plan[:2]
     result = run(session, Plan(clear, count), keys=as_device_bits(session, keys, caller="test"))
@@ -140,20 +143,20 @@ def test_counts_of_digits(session):
 def test_more_keys_than_a_chain_counts_are_sorted_by_reduction(subtests, session):
     for n, first in ((chained.MOST_CHAINED, "clear_words"), (chained.MOST_CHAINED + 1, "radix_count")):
         with subtests.test(n=n):
-            plan, _, _ = radix_plan(session.profile, "keys[0]", n, np.uint32, means=Means(scan="chain"))
+            plan, _, _ = radix_plan(session.profile, "keys[0]", n, np.uint32, features=RadixFeatures(scan="chain"))
             assert plan[0].kernel.endswith(first)
 
 
 def test_no_device_is_chained_unmeasured(session):
-    means = means_of(session)
-    assert means.scan == "reduce" or (session.profile.runtime == "nvidia" and means.digit_match == "ballot")
+    features = features_of(session)
+    assert features.scan == "reduce" or (session.profile.runtime == "nvidia" and features.digit_match == "ballot")
 
 
 @pytest.mark.settings("as_is", "as_gpu")
 @pytest.mark.parametrize("dtype", ("uint32", "float64", "int8", "float16"))
 def test_sorts_of_device_arrays_again(subtests, any_session, monkeypatch, dtype):
     """Calls of one shape run the plan that is remembered, with new keys, and events and queues as at first."""
-    monkeypatch.setattr(radix, "means_of", lambda _: Means(scan="chain"))
+    monkeypatch.setattr(radix, "features_of", lambda _: RadixFeatures(scan="chain"))
     runs, again = [], radix.sorted_again
     monkeypatch.setattr(api, "sorted_again", lambda *given: runs.append(again(*given)) or runs[-1])
     other = cl.CommandQueue(any_session.context)

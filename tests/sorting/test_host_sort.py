@@ -25,9 +25,9 @@ from clgeom.core.call import Call, recording
 from clgeom.core.families import rows_of
 from clgeom.core.tuning import override
 from clgeom.sorting import distinct
+from clgeom.sorting.arrays import SortInput
 from clgeom.sorting.keys import KEY_TYPES, KeyOrder
-from clgeom.sorting.radix import host
-from clgeom.sorting.radix.input import RadixInput
+from clgeom.sorting.radix import work as host
 from clgeom.sorting.radix.work import sorted_by_kernels
 
 NAMES = tuple(dtype.name for dtype in KEY_TYPES)
@@ -116,7 +116,7 @@ def test_host_and_device_agree(session, data):
     for caller in ("sort", "argsort", "sort_by_key"):
         descending = data.draw(st.booleans())
         options = {"descending": descending, "key_bits": key_bits, "device": session}
-        inputs = [RadixInput(Call(caller), keys, values, **options) for _ in range(2)]
+        inputs = [SortInput(Call(caller), keys, values, **options) for _ in range(2)]
         found, expected = host.sorted_on_host(inputs[0]), sorted_by_kernels(inputs[1])
         for ours, theirs in zip(found, expected, strict=True):
             assert (ours is None) == (theirs is None)
@@ -148,7 +148,7 @@ def test_calls_that_want_launches_have_them(session):
         assert np.array_equal(sort(keys, device=session), np.sort(keys))
     assert phases
     row = rows_of("sorting/radix/radix_segments")["any"]
-    given_ = RadixInput(Call("sort", sessions=(session,)), keys)
+    given_ = SortInput(Call("sort", sessions=(session,)), keys)
     assert host.sorted_on_host(given_) is not None
     with override({"sorting/radix/radix_segments": row}):
         assert host.sorted_on_host(given_) is None

@@ -14,9 +14,10 @@ from clgeom.core.device import Session
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.intake import arrays
 from clgeom.intake.arrays import to_device
-from clgeom.sorting.outputs import entries_overlap
-from clgeom.sorting.radix.moves import Means, means_of
+from clgeom.sorting.arrays import entries_overlap
+from clgeom.sorting.radix.moves import RadixFeatures
 from clgeom.sorting.radix.sort import Profiled
+from clgeom.sorting.radix.work import features_of
 
 # What comes in and goes out ---------------------------------------------------------------------------------------
 
@@ -248,12 +249,12 @@ def test_profile_returns_phases(session):
     names = [phase.name for phase in found.phases]
     chained = ["clear_words", "radix_digits"] + ["radix_onesweep"] * 4
     reduced = ["radix_survey"] + ["radix_count", "radix_spine", "radix_scatter"] * 4
-    assert names == (chained if means_of(session).scan == "chain" else reduced)
+    assert names == (chained if features_of(session).scan == "chain" else reduced)
     assert all(phase.seconds is not None for phase in found.phases)
 
 
 def test_constant_digits_are_skipped(session, monkeypatch):
-    monkeypatch.setattr("clgeom.sorting.radix.work.means_of", lambda session: Means())
+    monkeypatch.setattr("clgeom.sorting.radix.work.features_of", lambda session: RadixFeatures())
     keys = keys_of("random", 20_000, np.uint64) & np.uint64(0xFF00FF)
     assert len(sort(keys, profile=True, device=session).phases) == 1 + 2 * 3
     indices, phases = argsort(np.arange(20_000, dtype=np.uint32), profile=True, device=session)

@@ -77,13 +77,13 @@ CHAINED = "sorting/radix/radix_digits", "sorting/radix/radix_onesweep"
 @contextlib.contextmanager
 def by_kernels(kernel: str):
     """Let calls run a kernel that they would not need here."""
-    means_of = work.means_of
+    features_of = work.features_of
     with contextlib.ExitStack() as stack:
         for name in ON_THE_HOST:
             stack.enter_context(mock.patch(name, lambda *_: None))
         if kernel in CHAINED:
             stack.enter_context(
-                mock.patch.object(work, "means_of", lambda session: replace(means_of(session), scan="chain"))
+                mock.patch.object(work, "features_of", lambda session: replace(features_of(session), scan="chain"))
             )
         yield
 

@@ -25,8 +25,9 @@ from clgeom.intake.device_arrays import on_host
 from clgeom.primitives.gather import gather_plan
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
-from clgeom.sorting.radix.moves import digit_windows, means_of
+from clgeom.sorting.radix.moves import digit_windows
 from clgeom.sorting.radix.passes import radix_plan
+from clgeom.sorting.radix.work import features_of
 
 if TYPE_CHECKING:
     import pyopencl as cl
@@ -172,7 +173,7 @@ class GroupHulls:
             "prefix": "batch",
         }
         plan, _, listed = radix_plan(
-            self.profile, "classes", self.groups, np.uint8, means=means_of(self.session), **options
+            self.profile, "classes", self.groups, np.uint8, features=features_of(self.session), **options
         )
         result = run(self.session, plan, classes=self.classes)
         return result[listed], result[listed] if large else None, large

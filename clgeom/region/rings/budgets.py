@@ -19,8 +19,9 @@ from clgeom.core.launch import allocate, fill, read, run
 from clgeom.core.plan import Argument, Plan, Scratch, Step
 from clgeom.region.rings.runs import UINT, exclusive_sums
 from clgeom.region.rings.trace import ULONG, DeviceRings
-from clgeom.sorting.radix.moves import digit_windows, means_of
+from clgeom.sorting.radix.moves import digit_windows
 from clgeom.sorting.radix.passes import radix_plan
+from clgeom.sorting.radix.work import features_of
 
 if TYPE_CHECKING:
     import pyopencl as cl
@@ -162,7 +163,7 @@ class _Cut:
                 payload=order,
                 keep_keys=False,
                 windows=digit_windows((1 << some) - 1),
-                means=means_of(self.session),
+                features=features_of(self.session),
                 prefix=f"cut_{shift}",
             )
             plan += by_key

@@ -27,8 +27,9 @@ from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit
 from clgeom.region.coverage.masks import Masks
 from clgeom.region.rings.runs import CountedRuns, exclusive_sums, given_runs, runs_of
-from clgeom.sorting.radix.moves import digit_windows, means_of
+from clgeom.sorting.radix.moves import digit_windows
 from clgeom.sorting.radix.passes import radix_plan
+from clgeom.sorting.radix.work import features_of
 
 if TYPE_CHECKING:
     pass
@@ -198,7 +199,7 @@ def _placed(
         payload=leaders,
         keep_keys=False,
         windows=digit_windows((1 << (runs - 1).bit_length()) - 1),
-        means=means_of(session),
+        features=features_of(session),
         prefix="rings_parts",
     )
     sizes = Scratch("rings_ring_sizes", ULONG, rings + 1)

@@ -23,7 +23,7 @@ MOST_CHAINED = (1 << 30) - 1
 LOCAL_BYTES = 32 << 10
 
 
-def chained_steps(profile, keys, n, order, windows, moves, means, prefix) -> list[Step] | None:
+def chained_steps(profile, keys, n, order, windows, moves, features, prefix) -> list[Step] | None:
     """The launches that count all digits, and of all passes; None where there is no room, or too many keys.
 
     `chain` has for each window a number of tiles and the counts of its digits, and then twice `cells` words of tiles.
@@ -60,7 +60,7 @@ def chained_steps(profile, keys, n, order, windows, moves, means, prefix) -> lis
                 *move.outputs,
             ),
             ceil_div(n, policy.tile),
-            move.parameters(policy, means) | {"looks": means.looks, "silent": means.silent},
+            move.parameters(policy, features) | {"looks": features.looks, "silent": features.silent},
             bytes_moved=n * move.bits // 8,
             itemsize=move.read.itemsize,
         )

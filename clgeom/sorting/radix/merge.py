@@ -1,4 +1,4 @@
-"""Host keys that several devices have sorted in pieces: threads of the host merge them.
+"""Host keys sorted in pieces, by several devices or in chunks that fit on one, and merged by the host.
 
     pieces    | sorted by a device | sorted by a device | ..      cut at the same keys
     blocks    | a..c of every piece | d..f of every piece | ..    merged by NumPy's stable sort, a thread for each
@@ -9,72 +9,86 @@ A merge on devices would copy all keys to them and back once more, which takes l
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clgeom.sorting.outputs import into
+from clgeom.sorting.splitters import first_not_before, splitters
+
+if TYPE_CHECKING:
+    from clgeom.sorting.arrays import SortInput
 
 #: Samples of each piece for each block.
 SAMPLES = 16
 
 
-def merged(given, pieces):
-    """The sorted keys (None for argsort) and the payload (None for sort).
+def merged(inputs: SortInput, pieces: list[tuple[Any, Any]]) -> tuple[Any, Any]:
+    """The sorted keys (None for argsort) and the payload (None for keys alone).
 
     Parameters
     ----------
-    given : RadixInput
+    inputs : SortInput
         Of all keys, on the host.
     pieces : list of (keys, indices)
-        Sorted parts of the keys, one after another; their indices among all keys, None for sort.
+        Sorted parts of the keys, one after another; their indices among all keys, None for keys alone.
     """
-    alone = given.caller == "sort"
-    keys = np.empty(given.n, given.order.dtype)
-    indices = None if alone else np.empty(given.n, np.int64)
-    cuts = _cuts(given, [own for own, _ in pieces], max(os.cpu_count() or 1, 1))
+    keys = np.empty(inputs.n, inputs.order.dtype)
+    indices = None if inputs.alone else np.empty(inputs.n, np.int64)
+    cuts = _cuts(inputs, [piece for piece, _ in pieces], max(os.cpu_count() or 1, 1))
     ends = cuts.sum(axis=0)
 
-    def merge(block):
+    def merge(block: int) -> None:
         parts = [slice(*pair) for pair in cuts[:, block : block + 2].tolist()]
-        gathered = np.concatenate([own[part] for (own, _), part in zip(pieces, parts)])
+        gathered = np.concatenate([piece[part] for (piece, _), part in zip(pieces, parts)])
         at = slice(*ends[block : block + 2].tolist())
-        order = np.argsort(_digits(given, gathered), kind="stable")
+        order = np.argsort(inputs.digits(gathered), kind="stable")
         keys[at] = gathered[order]
-        if not alone:
-            indices[at] = np.concatenate([own[part] for (_, own), part in zip(pieces, parts)])[order]
+        if indices is not None:
+            indices[at] = np.concatenate([piece[part] for (_, piece), part in zip(pieces, parts)])[order]
 
     if len(pieces) == 1:
         keys, indices = pieces[0]
     else:
         with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
             list(threads.map(merge, range(len(ends) - 1)))
-    if alone:
-        return into(given.outs[0], keys), None
-    # both are copies: out may be the keys or the values, also exchanged
-    payload = indices.astype(given.payload_type, copy=False) if given.values is None else given.values[indices]
-    return None if given.caller == "argsort" else into(given.outs[0], keys), into(given.outs[1], payload)
+    if indices is None:
+        return inputs.delivered(keys, None)
+    payload = indices.astype(inputs.payload_type, copy=False) if inputs.values is None else inputs.values[indices]
+    return inputs.delivered(None if inputs.caller == "argsort" else keys, payload)
 
 
-def _digits(given, keys):
-    """The bits to sort by, as unsigned integers in the order of the call."""
-    return given.order.digits(keys) & given.significant
-
-
-def _cuts(given, pieces, blocks):
+def _cuts(inputs: SortInput, pieces: list[np.ndarray], blocks: int) -> np.ndarray:
     """Where each block begins in each piece, and the end: shape (pieces, blocks + 1)."""
-    samples = [_digits(given, keys[:: max(len(keys) // (SAMPLES * blocks), 1)]) for keys in pieces]
-    samples = np.sort(np.concatenate(samples))
-    splitters = samples[np.linspace(0, len(samples), blocks, endpoint=False).astype(np.int64)[1:]]
-    cuts = [np.concatenate([[0], _first_not_before(given, keys, splitters), [len(keys)]]) for keys in pieces]
+    samples = np.concatenate([inputs.digits(keys[:: max(len(keys) // (SAMPLES * blocks), 1)]) for keys in pieces])
+    bounds = splitters(np.sort(samples), max(len(samples) // blocks, 1))
+    cuts = [np.concatenate([[0], first_not_before(inputs.digits, keys, bounds), [len(keys)]]) for keys in pieces]
     return np.array(cuts, np.int64)
 
 
-def _first_not_before(given, keys, wanted):
-    """For each of these digits the index of the first of the sorted keys that does not precede it."""
-    low, high = np.zeros(len(wanted), np.int64), np.full(len(wanted), len(keys))
-    while (low < high).any():
-        middle = (low + high) // 2
-        before = (_digits(given, keys[np.minimum(middle, len(keys) - 1)]) < wanted) & (low < high)
-        low, high = np.where(before, middle + 1, low), np.where(before, high, np.minimum(middle, high))
-    return low
+def sorted_in_chunks(inputs: SortInput, most: int, order_of: Callable[[SortInput], np.ndarray]) -> tuple[Any, Any]:
+    """The result of `merged` for keys beyond a device's memory: `order_of` sorts chunks of at most `most` keys."""
+    indices = np.empty(inputs.n, np.int64)
+    offsets = np.array([0, inputs.n]) if inputs.offsets is None else inputs.offsets
+    for begin, end in _whole_segments(offsets, most):
+        first, last = np.searchsorted(offsets, [begin, end])
+        inside = offsets[first : last + 1] - begin if end - begin <= most else None
+        for start in range(begin, end, most):
+            stop = min(start + most, end)
+            indices[start:stop] = order_of(inputs.part("argsort", inputs.session, start, stop, inside)) + start
+        if inside is None:  # NumPy's stable sort finds the sorted chunks and merges them
+            found = indices[begin:end]
+            indices[begin:end] = found[np.argsort(inputs.digits(inputs.keys[found]), kind="stable")]
+    return inputs.picked(indices)
+
+
+def _whole_segments(offsets: np.ndarray, most: int) -> Iterator[tuple[int, int]]:
+    """(begin, end) of ranges of whole segments with at most `most` keys; a larger segment is a range by itself."""
+    begin = 0
+    while begin < offsets[-1]:
+        end = int(offsets[np.searchsorted(offsets, begin + most, side="right") - 1])
+        if end <= begin:
+            end = int(offsets[np.searchsorted(offsets, begin, side="right")])
+        yield begin, end
+        begin = end

@@ -9,23 +9,23 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
-from clgeom.core.build import compiles
 from clgeom.core.policies import ceil_div
-from clgeom.core.render import render_text
-from clgeom.core.tuning import select
 
 #: Bits of a digit. 11 were faster for 1e6 keys on a CPU (4.0 against 4.9 ms), and slower for 1e7 (48 against 29 ms).
 RADIX_BITS = 8
 RADIX = 1 << RADIX_BITS
 #: Factor of the number of keys in a serial work-item's share.
 SERIAL_TILE = 16384
+#: Digits to sort by, from the lowest: the first bit and the number of bits of each.
+Windows: TypeAlias = tuple[tuple[int, int], ...]
 
 
 @functools.lru_cache(maxsize=256)
-def digit_windows(varying: int) -> tuple[tuple[int, int], ...]:
+def digit_windows(varying: int) -> Windows:
     """(shift, bits) of the digits that cover the set bits of `varying`, from the lowest, skipping constant bits."""
     windows, shift = [], 0
     while varying >> shift:
@@ -105,7 +105,7 @@ class Move:
         self.bits = one.bits + stores * one.stored_bits + carries * self.payload["payload_bits"]
         self.bits += self.payload["payload_out_bits"] if payload_to else 0
 
-    def parameters(self, policy, means) -> dict:
+    def parameters(self, policy, features) -> dict:
         """Template parameters of the kernel that moves."""
         return {
             "key_bits": self.one.bits,
@@ -115,7 +115,7 @@ class Move:
             "load": "ordered" if self.back else "keys",
             "store": self.one.store,
             "stored_bits": self.one.stored_bits,
-            "digit_match": "local" if policy.wg_size < 32 else means.digit_match,
+            "digit_match": "local" if policy.wg_size < 32 else features.digit_match,
         }
 
 
@@ -158,12 +158,12 @@ def tile_policy(profile, policy, widest_bits):
     return policy
 
 
-# Means ----------------------------------------------------------------------------------------------------------------
+# Features -------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Means:
-    """What the passes of a device are made of; no choice changes a result.
+class RadixFeatures:
+    """Features of a device that passes use; none changes a result.
 
     Parameters
     ----------
@@ -181,32 +181,6 @@ class Means:
     scan: str = "reduce"
     looks: int = 256
     silent: int = 0
-
-
-#: Runtimes for whose devices a chained scan was measured to be faster.
-CHAINED = ("nvidia",)
-
-
-def means_of(session) -> Means:
-    """The means of a device: "ballot" where PTX votes compile, "chain" where it was measured to be faster."""
-
-    def make():
-        if _is_serial(session):
-            return Means()
-        return session.cached(("abilities for sorts",), lambda: _means(session))
-
-    return session.cached(("means of sorts",), make, policies=True)
-
-
-def _is_serial(session):
-    return select(session.profile, "sorting/radix/radix_scatter").variant == "serial"
-
-
-def _means(session):
-    if session.shuffle != "ptx" or not compiles(session, render_text(BALLOT_PROBE)):
-        return Means()
-    chained = session.profile.runtime in CHAINED and compiles(session, CHAIN_PROBE)
-    return Means("ballot", "chain" if chained else "reduce")
 
 
 #: Words of ``cl_src/keys/radix_chain.h`` are read so; it needs compute capability 7.0.

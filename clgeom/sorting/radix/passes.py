@@ -26,8 +26,8 @@ from clgeom.sorting.radix.chained import chained_steps
 from clgeom.sorting.radix.moves import (
     RADIX,
     RADIX_BITS,
-    Means,
     Move,
+    RadixFeatures,
     digit_windows,
     passes_of,
     shares,
@@ -35,7 +35,6 @@ from clgeom.sorting.radix.moves import (
 )
 
 if TYPE_CHECKING:
-    from clgeom.core.launch import Result
     from clgeom.core.profile import DeviceProfile
 
 # Survey -------------------------------------------------------------------------------------------------------------
@@ -59,7 +58,7 @@ def survey_plan(
     -------
     plan : Plan
     found : Scratch
-        For `surveyed`.
+        For `clgeom.sorting.radix.work.surveyed`.
     """
     kernel = "sorting/radix/radix_survey"
     policy = select(profile, kernel, order.dtype, n)
@@ -69,12 +68,6 @@ def survey_plan(
     args = (keys, np.uint32(n), np.uint32(share), order.flip, mask, found)
     step = Step(kernel, policy, args, groups, order.options(), bytes_moved=n * order.dtype.itemsize)
     return Plan(step), found
-
-
-def surveyed(result: Result, found: Scratch) -> tuple[int, bool, bool]:
-    """(bits that vary, whether a float is -0.0 or NaN, whether a key is below the one before it), from a survey."""
-    varying, special, descents = np.bitwise_or.reduce(result.read(found).reshape(-1, 3), axis=0).tolist()
-    return varying, bool(special), bool(descents)
 
 
 # Sort -----------------------------------------------------------------------------------------------------------------
@@ -93,7 +86,7 @@ def radix_plan(
     descending: bool = False,
     windows: tuple[tuple[int, int], ...] | None = None,
     special: bool = True,
-    means: Means | None = None,
+    features: RadixFeatures | None = None,
     prefix: str = "radix",
 ) -> tuple[Plan, Any, Any]:
     """Plan of a stable sort of `n` keys on the device, and of a payload, without a read by the host.
@@ -118,8 +111,8 @@ def radix_plan(
         (shift, bits) of the digits to sort by, lowest first, from `digit_windows`; all by default.
     special : bool
         False when it is known that no float key is -0.0 or NaN, so that digits can be turned back into keys.
-    means : Means, optional
-        See `means_of`; by default those that every device has. Never changes the result.
+    features : RadixFeatures, optional
+        See `clgeom.sorting.radix.work.features_of`; by default those that every device has. Never changes the result.
     prefix : str
         Prefix of the names of scratch memory; plans that run together need different ones.
 
@@ -151,7 +144,7 @@ def radix_plan(
         # the same memory with the narrow type, for passes before the last: only the last one widens
         room = payload_out.nbytes // payload_spare.dtype.itemsize
         payload_narrow = replace(payload_out, dtype=number, count=room)
-    windows, means = windows or ((0, 0),), means or Means()
+    windows, features = windows or ((0, 0),), features or RadixFeatures()
     moves, source, passes = [], (keys, payload), passes_of(order, windows, keep_keys, special)
     for left, one in zip(reversed(range(len(passes))), passes):
         if left % 2:
@@ -161,14 +154,14 @@ def radix_plan(
         moves.append(Move(order, one, source, target))
         source = target
     steps = None
-    if means.scan == "chain":
-        steps = chained_steps(profile, keys, n, order, windows, moves, means, prefix)
+    if features.scan == "chain":
+        steps = chained_steps(profile, keys, n, order, windows, moves, features, prefix)
     if steps is None:
-        steps = [step for move in moves for step in _launches(profile, n, move, means, prefix)]
+        steps = [step for move in moves for step in _launches(profile, n, move, features, prefix)]
     return Plan(*steps), keys_out if keep_keys else None, payload_out
 
 
-def _launches(profile, n, move, means, prefix) -> list[Step]:
+def _launches(profile, n, move, features, prefix) -> list[Step]:
     """The three launches of a pass."""
     keys, one = move.inputs[0], move.one
     count = select(profile, "sorting/radix/radix_count", move.read, n)
@@ -201,7 +194,7 @@ def _launches(profile, n, move, means, prefix) -> list[Step]:
             scatter,
             (*move.inputs, *size, *move.digit, counts, totals, *move.outputs),
             groups,
-            move.parameters(scatter, means),
+            move.parameters(scatter, features),
             bytes_moved=n * move.bits // 8,
             itemsize=move.read.itemsize,
         ),

@@ -97,7 +97,7 @@ def segments_plan(
     return Plan(Step(kernel, policy, args, groups, params, bytes_moved=2 * n * order.dtype.itemsize))
 
 
-def large_segments_plan(profile, keys, n, order, *, payload, keys_out, payload_out, windows, segments, means):
+def large_segments_plan(profile, keys, n, order, *, payload, keys_out, payload_out, windows, segments, features):
     """Plan that sorts all keys, then stably by segment: the segment's index is the most significant digit of a key."""
     by_key, _, sorted_by_key = radix_plan(
         profile,
@@ -108,7 +108,7 @@ def large_segments_plan(profile, keys, n, order, *, payload, keys_out, payload_o
         keep_keys=False,
         descending=order.descending,
         windows=windows,
-        means=means,
+        features=features,
         prefix="by_key",
     )
     number, number_by_key = Scratch("segment", np.uint32, n), Scratch("segment_by_key", np.uint32, n)
@@ -121,7 +121,7 @@ def large_segments_plan(profile, keys, n, order, *, payload, keys_out, payload_o
         np.uint32,
         payload=sorted_by_key,
         keep_keys=False,
-        means=means,
+        features=features,
         windows=digit_windows((1 << (segments - 1).bit_length()) - 1),
         prefix="by_segment",
         payload_out=payload_out if payload == "index" else None,

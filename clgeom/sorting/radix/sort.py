@@ -1,11 +1,11 @@
 """Stable radix sort on the device: `sort`, `argsort`, `sort_by_key`::
 
-    few keys, or long runs on a CPU     NumPy's stable sort                                   host.py
+    few keys, or long runs on a CPU     NumPy's stable sort                                   work.py
     more keys, or short segments        one launch, in local memory                           segments.py
     many integers of 8 or 16 bits       on a CPU, counts of each value                        counting.py
     many keys                           a survey of the bits that vary, a pass per digit      passes.py
     larger segments                     all keys by key, then stably by segment               segments.py
-    too many keys on the host           sorted in chunks as above, merged here
+    too many keys on the host           sorted in chunks as above, merged by the host         merge.py
 
 Other algorithms on the device also use the plans of these modules.
 """
@@ -24,11 +24,10 @@ from clgeom.intake.arrays import session_of
 from clgeom.intake.device_arrays import is_device_array
 from clgeom.intake.dispatch import choose_sessions
 from clgeom.intake.typing import AnyArray, ArrayLike, CLArray, DevicesLike, DTypeLike, IntLike, NDArray
+from clgeom.sorting.arrays import SortInput, into_any, is_plain
 from clgeom.sorting.keys import OTHER_KINDS, key_dtype
-from clgeom.sorting.outputs import into_any
-from clgeom.sorting.radix.input import RadixInput, is_plain
 from clgeom.sorting.radix.rows import Rows, as_array, checked_axis, flat
-from clgeom.sorting.radix.work import sorted_again, sorted_and_payload
+from clgeom.sorting.radix.work import sort_arrays, sorted_again
 
 #: Bits of keys to sort by: a number of lowest bits, or (low, high), high exclusive.
 KeyBits: TypeAlias = int | tuple[int, int] | None
@@ -46,6 +45,11 @@ if TYPE_CHECKING:
         offsets: AnyArray | None
         key_bits: KeyBits
         device: DevicesLike
+
+    class AxisOptions(Options, total=False):
+        """Options that `sort` and `argsort` have in common."""
+
+        stable: bool | None
 
 
 class Profiled(NamedTuple):
@@ -65,8 +69,7 @@ def sort(
     kind: str | None = ...,
     *,
     profile: Literal[False] = ...,
-    stable: bool | None = ...,
-    **options: Unpack[Options],
+    **options: Unpack[AxisOptions],
 ) -> NDArray[Any]: ...
 @overload
 def sort(
@@ -75,8 +78,7 @@ def sort(
     kind: str | None = ...,
     *,
     profile: Literal[False] = ...,
-    stable: bool | None = ...,
-    **options: Unpack[Options],
+    **options: Unpack[AxisOptions],
 ) -> CLArray: ...
 @overload
 def sort(
@@ -85,18 +87,11 @@ def sort(
     kind: str | None = ...,
     *,
     profile: Literal[True],
-    stable: bool | None = ...,
-    **options: Unpack[Options],
+    **options: Unpack[AxisOptions],
 ) -> Profiled: ...
 @overload
 def sort(
-    keys: AnyArray,
-    axis: IntLike | None = ...,
-    kind: str | None = ...,
-    *,
-    profile: bool,
-    stable: bool | None = ...,
-    **options: Unpack[Options],
+    keys: AnyArray, axis: IntLike | None = ..., kind: str | None = ..., *, profile: bool, **options: Unpack[AxisOptions]
 ) -> Any: ...
 @keeps_subnormals
 def sort(
@@ -192,8 +187,7 @@ def argsort(
     *,
     profile: Literal[False] = ...,
     index_type: None = ...,
-    stable: bool | None = ...,
-    **options: Unpack[Options],
+    **options: Unpack[AxisOptions],
 ) -> NDArray[np.int64]: ...
 @overload
 def argsort(
@@ -203,8 +197,7 @@ def argsort(
     *,
     profile: Literal[False] = ...,
     index_type: DTypeLike,
-    stable: bool | None = ...,
-    **options: Unpack[Options],
+    **options: Unpack[AxisOptions],
 ) -> NDArray[Any]: ...
 @overload
 def argsort(
@@ -214,8 +207,7 @@ def argsort(
     *,
     profile: Literal[False] = ...,
     index_type: DTypeLike = ...,
-    stable: bool | None = ...,
-    **options: Unpack[Options],
+    **options: Unpack[AxisOptions],
 ) -> CLArray: ...
 @overload
 def argsort(
@@ -225,8 +217,7 @@ def argsort(
     *,
     profile: Literal[True],
     index_type: DTypeLike = ...,
-    stable: bool | None = ...,
-    **options: Unpack[Options],
+    **options: Unpack[AxisOptions],
 ) -> Profiled: ...
 @overload
 def argsort(
@@ -236,8 +227,7 @@ def argsort(
     *,
     profile: bool,
     index_type: DTypeLike = ...,
-    stable: bool | None = ...,
-    **options: Unpack[Options],
+    **options: Unpack[AxisOptions],
 ) -> Any: ...
 @keeps_subnormals
 def argsort(
@@ -355,10 +345,10 @@ def sort_by_key(
     """
     call = Call("sort_by_key", profile=profile)
     options = {"descending": descending, "offsets": offsets, "key_bits": key_bits, "device": device}
-    return _result(call, RadixInput(call, keys, values, out=out, **options))
+    return _result(call, SortInput(call, keys, values, out=out, **options))
 
 
-def _check_kind(call, kind, stable):
+def _check_kind(call: Call, kind: str | None, stable: bool | None) -> None:
     """Refuse a kind that NumPy does not have. The stable sort is a correct result of each of NumPy's kinds."""
     if kind is not None:
         one_of(kind, KINDS, "kind", caller=call.caller)
@@ -366,11 +356,11 @@ def _check_kind(call, kind, stable):
         boolean(stable, "stable", caller=call.caller)
 
 
-def _along(call, keys, axis, *, out, index_type=None, **options):
+def _along(call: Call, keys: Any, axis: Any, *, out: Any, index_type: Any = None, **options: Any) -> Any:
     """The return value of `sort` or `argsort` along an axis."""
     if type(axis) is int and axis in (-1, 0):
         if is_plain(keys):
-            return _result(call, RadixInput(call, keys, out=out, index_type=index_type, **options))
+            return _result(call, SortInput(call, keys, out=out, index_type=index_type, **options))
         usual = out is None and index_type is None and options["offsets"] is None and options["key_bits"] is None
         if usual and not call.profile and is_device_array(keys):
             session = session_of(keys, options["device"])
@@ -382,11 +372,13 @@ def _along(call, keys, axis, *, out, index_type=None, **options):
         axis = None
     axis = checked_axis(axis, keys, caller=call.caller)
     if keys.ndim == 1:
-        return _result(call, RadixInput(call, keys, out=out, index_type=index_type, **options))
+        return _result(call, SortInput(call, keys, out=out, index_type=index_type, **options))
     return _of_rows(call, keys, axis, out, index_type, **options)
 
 
-def _of_rows(call, keys, axis, out, index_type, *, offsets, device, **options):
+def _of_rows(
+    call: Call, keys: Any, axis: int | None, out: Any, index_type: Any, *, offsets: Any, device: Any, **options: Any
+) -> Any:
     """The return value for keys of several dimensions."""
     if offsets is not None:
         raise call.wrong("offsets", "None for keys of several dimensions", f"offsets for keys of shape {keys.shape}")
@@ -396,23 +388,19 @@ def _of_rows(call, keys, axis, out, index_type, *, offsets, device, **options):
     if axis is None:
         axis, keys = 0, flat(session, keys, caller=call.caller)
     rows = Rows(session, keys, axis, caller=call.caller)
-    given = RadixInput(call, rows.flat, offsets=rows.offsets, index_type=index_type, **options)
+    inputs = SortInput(call, rows.flat, offsets=rows.offsets, index_type=index_type, **options)
     if out is not None:
-        given.check_out(out, given.payload_type or given.order.dtype, keys.shape, "out")
+        inputs.check_out(out, inputs.payload_type or inputs.order.dtype, keys.shape, "out")
     with call:
-        keys, indices = sorted_and_payload(given)
-        result = rows.restored(keys if indices is None else rows.within(indices))
+        sorted_keys, indices = sort_arrays(inputs)
+        result = rows.restored(sorted_keys if indices is None else rows.within(indices))
         result = into_any(session, out, result)
-    return _with_phases(call, result)
+    return Profiled(result, tuple(call.phases)) if call.profile else result
 
 
-def _result(call, given):
+def _result(call: Call, inputs: SortInput) -> Any:
     """The return value of a call."""
     with call:
-        keys, payload = sorted_and_payload(given)
+        keys, payload = sort_arrays(inputs)
     result = keys if payload is None else payload if keys is None else (keys, payload)
-    return _with_phases(call, result)
-
-
-def _with_phases(call, result):
     return Profiled(result, tuple(call.phases)) if call.profile else result

@@ -1,29 +1,44 @@
-"""How keys are sorted: by the host, by which plan on the device, in chunks, or by several devices."""
+"""How keys are sorted: by NumPy on the host, by which plan on the device, in chunks, or by several devices.
+
+NumPy sorts few keys, and keys in a few long runs, sooner than a device. Its stable sort has the same order: -0.0 equals
++0.0, all NaNs are equal and last, and equal keys stay in input order. Equal integers have equal bits, so where nothing
+moves with them its other sort, which uses vectors, has that order too.
+"""
 
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from clgeom.core.build import compiles
+from clgeom.core.call import current
 from clgeom.core.launch import allocate, run
-from clgeom.core.plan import Scratch
+from clgeom.core.plan import Plan, Scratch
+from clgeom.core.render import render_text
+from clgeom.core.tuning import is_overridden, select
 from clgeom.errors import DeviceLimit
 from clgeom.intake.array_memory import require_memory
 from clgeom.intake.arrays import CHUNK_ALIGN, MOST_ITEMS, to_device
 from clgeom.intake.cl_arrays import as_array
 from clgeom.intake.device_arrays import complete, in_buffer, let_change
 from clgeom.intake.dispatch import Work, dispatch
+from clgeom.sorting.arrays import Output, SortInput, into_any
 from clgeom.sorting.keys import INDEX_TYPES, MOST_KEYS, as_device_bits, unsigned
-from clgeom.sorting.outputs import Output, into, into_any
 from clgeom.sorting.radix.counting import counting_plan, is_counted
-from clgeom.sorting.radix.host import sorted_on_host
-from clgeom.sorting.radix.input import RadixInput
-from clgeom.sorting.radix.merge import merged
-from clgeom.sorting.radix.moves import digit_windows, means_of
-from clgeom.sorting.radix.passes import radix_plan, survey_plan, surveyed
+from clgeom.sorting.radix.merge import merged, sorted_in_chunks
+from clgeom.sorting.radix.moves import BALLOT_PROBE, CHAIN_PROBE, RadixFeatures, digit_windows
+from clgeom.sorting.radix.passes import radix_plan, survey_plan
 from clgeom.sorting.radix.segments import large_segments_plan, segment_capacity, segments_plan
 from clgeom.sorting.take import taken
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
+    from clgeom.core.launch import Result
+    from clgeom.core.profile import DeviceProfile
+    from clgeom.intake.arrays import DeviceArray
+    from clgeom.sorting.radix.moves import Windows
 
 #: From so many bytes of keys on, a survey of some keys, which the host waits for, costs less than a pass that changes
 #: nothing (H200: 60 us).
@@ -36,10 +51,28 @@ SAMPLE = 1 << 16
 LEAST = 1 << 20
 #: Bytes of keys from which on GPUs share them, as long as nothing was measured (160 MB: two H200s 74 ms, one 15 ms).
 LEAST_SHARED = 1 << 30
+#: Up to so many keys NumPy needs less time than launches. Of integers with 8 or 16 bits, which it counts, more.
+FEW = 8192
+FEW_NARROW = 1 << 18
+#: The same for wider integers with which nothing moves.
+FEW_ALONE = 1 << 15
+#: Pairs of neighbours that are looked at, and most turns from rising to falling or back with which NumPy merges runs.
+PAIRS = 64
+MOST_TURNS = 2
+#: More keys than these are looked at, by blocks of so many where they seem to be in order.
+LOOKED_AT = 512
+BLOCK = 1 << 15
+#: Runtimes for whose devices a chained scan was measured to be faster.
+CHAINED = ("nvidia",)
+
+#: The sorted keys (None for argsort), and the payload (None for keys alone).
+Sorted: TypeAlias = tuple[Any, Any]
+#: Scratch memory, None or "index", by the names of parameters of `radix_plan`.
+Moved: TypeAlias = dict[str, Any]
 
 
-def sorted_again(caller, keys, descending, session):
-    """The result for contiguous keys on the device if the session remembers their plan, else None.
+def sorted_again(caller: str, keys: Any, descending: bool, session: Session) -> Any:
+    """The result for contiguous keys on the device if the session has a cached plan for them, else None.
 
     It is that of `_sorted`, with less work on the host, which takes longer than the launches of few keys.
     """
@@ -49,9 +82,8 @@ def sorted_again(caller, keys, descending, session):
     name, dtype, types = "keys_out", keys.dtype, (None, unsigned(keys.dtype), None)
     if caller == "argsort":
         name, dtype, types = "payload_out", INDEX_TYPES[True], ("index", None, INDEX_TYPES[True])
-    plan = session.known(
-        _plan_key(keys.shape[0], keys.dtype, descending, None, means_of(session), types), policies=True
-    )
+    key = _plan_key(keys.shape[0], keys.dtype, descending, None, features_of(session), types)
+    plan = session.known(key, policies=True)
     if plan is None:
         return None
     require_memory(session, keys, caller=caller, name="keys")
@@ -62,249 +94,69 @@ def sorted_again(caller, keys, descending, session):
     return as_array(session, buffer, keys.shape, dtype, queue=keys.queue, wait=False)
 
 
-def sorted_and_payload(given: RadixInput):
-    """The sorted keys (None for argsort) and the payload (None for sort)."""
-    return sorted_on_host(given) or sorted_by_kernels(given)
+def sort_arrays(inputs: SortInput) -> Sorted:
+    """The sorted keys and the payload."""
+    return sorted_on_host(inputs) or sorted_by_kernels(inputs)
 
 
-def sorted_by_kernels(given: RadixInput):
-    """The result of `sorted_and_payload`, by the sessions of the call."""
-    return dispatch(given.call, SortWork(given))
+def sorted_by_kernels(inputs: SortInput) -> Sorted:
+    """The result of `sort_arrays`, by the sessions of the call."""
+    result: Sorted = dispatch(inputs.call, SortWork(inputs))
+    return result
 
 
 class SortWork(Work):
-    """A sort of all keys, or of pieces of keys on the host, which the host merges. Results are (keys, payload)."""
+    """A sort of all keys, or of pieces of keys on the host, which the host merges."""
 
-    def __init__(self, given: RadixInput):
-        self.given, self.n = given, given.n
+    def __init__(self, inputs: SortInput) -> None:
+        self.inputs = inputs
         self.least, self.least_cost = LEAST, LEAST_SHARED
 
     @property
-    def kind(self):
-        return f"{self.given.caller} {self.given.order.dtype}"
+    def n(self) -> int:
+        return self.inputs.n
 
     @property
-    def cost(self):
-        return self.given.keys.nbytes
+    def kind(self) -> str:
+        return f"{self.inputs.caller} {self.inputs.order.dtype}"
 
-    def fits(self, session):
-        return self.given.on_device or self.n <= most_at_once(self.given, session)
+    @property
+    def cost(self) -> float:
+        return float(self.inputs.keys.nbytes)
 
-    def at_once(self, session):
-        return _sorted(self.given.of_session(session))
+    def fits(self, session: Session) -> bool:
+        return self.inputs.on_device or self.n <= most_at_once(self.inputs, session)
 
-    def in_pieces(self, session):
-        return _sorted_in_chunks(self.given.of_session(session))
+    def at_once(self, session: Session) -> Sorted:
+        return _sorted(self.inputs.of_session(session))
 
-    def piece(self, session, start, stop):
-        is_sort = self.given.caller == "sort"
-        part = self.given.part("sort" if is_sort else "argsort", session, start, stop)
-        work = SortWork(part)
+    def in_pieces(self, session: Session) -> Sorted:
+        inputs = self.inputs.of_session(session)
+        most = most_at_once(inputs, session, np.dtype(np.int64))
+        return sorted_in_chunks(inputs, most, lambda part: _sorted(part)[1])
+
+    def piece(self, session: Session, start: int, stop: int) -> Sorted:
+        alone = self.inputs.alone
+        work = SortWork(self.inputs.part("sort" if alone else "argsort", session, start, stop))
         keys, indices = work.at_once(session) if work.fits(session) else work.in_pieces(session)
-        return (keys, None) if is_sort else (part.keys[indices], indices + start)
+        return (keys, None) if alone else (work.inputs.keys[indices], indices + start)
 
-    def join(self, session, results):
-        return merged(self.given, results)
-
-
-# At once ----------------------------------------------------------------------------------------------------------
+    def join(self, session: Session, results: list[Sorted]) -> Sorted:
+        return merged(self.inputs, results)
 
 
-def _sorted(given):
-    """The keys (None for argsort) and the payload (None for sort)."""
-    if given.n > MOST_KEYS:
-        raise DeviceLimit(
-            f"{given.caller} takes at most {MOST_KEYS:,} keys on the device. Got {given.n:,}; as a NumPy array they "
-            "are sorted in chunks."
-        )
-    keys_out, payload_out = _outputs(given)
-    # the buffers are kept until the end: kernels may read the caller's memory
-    moved, buffers = _bindings(given, keys_out, payload_out)
-    if given.n:
-        _run(given, moved, buffers)
-    payload = payload_out.finished() if payload_out else None
-    # picked before any result is written: out may be the values
-    picked = _picked(given, payload) if given.picks else None
-    keys = keys_out.finished() if keys_out else None
-    return keys, into_any(given.session, given.outs[1], picked) if given.picks else payload
-
-
-def _picked(given, indices):
-    """The values at these indices."""
-    if not given.on_device:
-        return given.values[indices]
-    return taken(given.session, given.values, indices, given.n, given.values.shape[1:])
-
-
-def _outputs(given):
-    """Memory for the sorted keys and for the payload; None for one that the call does not have."""
-    sources, keys_out, payload_out = [given.keys], None, None
-    if given.values is not None:
-        sources.append(given.values)
-    output = functools.partial(Output, given.session, n=given.n, sources=sources, wait=given.offsets is not None)
-    if given.caller != "argsort":
-        keys_out = output(dtype=given.order.dtype, out=given.outs[0])
-    if given.payload_type is not None:
-        payload_out = output(dtype=given.payload_type, out=None if given.picks else given.outs[1])
-    return keys_out, payload_out
-
-
-def _bindings(given, keys_out, payload_out):
-    """Types of the data that plans move, as unsigned integers, and the buffers that their names stand for."""
-    n = given.n
-    moved = {"payload": "index" if payload_out else None, "keys_out": None, "payload_out": None}
-    buffers = {"keys": _as_bits(given, given.keys, "keys")}
-    if given.carried is not None:
-        bits = given.carried.view(unsigned(given.carried.dtype))  # moved as they are, whatever their byte order
-        buffers["payload"] = _as_bits(given, bits, "values")
-        moved["payload"] = Scratch("payload[0]", buffers["payload"].dtype, n)
-    for name, output in (("keys_out", keys_out), ("payload_out", payload_out)):
-        if output:
-            buffers[name], moved[name] = output.buffer, Scratch(name, unsigned(output.dtype), n)
-    if given.offsets is not None:
-        buffers["offsets"] = to_device(given.session, given.offsets.astype(np.uint32), caller=given.caller)
-    return moved, buffers
-
-
-def _as_bits(given, array, name):
-    """Keys or values as unsigned integers in memory that kernels read."""
-    if given.on_device:
-        return as_device_bits(given.session, array, caller=given.caller, name=name)
-    return to_device(given.session, array.view(unsigned(array.dtype)), caller=given.caller)
-
-
-def _run(given, moved, buffers):
-    """Run all launches of a sort."""
-    session, device, n, order = given.session, given.session.profile, given.n, given.order
-    means, keys = means_of(session), Scratch("keys[0]", order.storage, n)
-    if given.offsets is None:
-        plan = _plan_without_look(given, keys, moved, means)
-        if plan is not None:
-            return run(session, plan, **buffers)
-        windows, segments = digit_windows(int(given.significant)), None
-        if means.scan == "chain" and not _is_surveyed(given, keys, windows, buffers):
-            return run(session, _remembered_plan(session, keys, n, order, windows, True, means, moved), **buffers)
-    else:
-        segments, longest = len(given.offsets) - 1, int(np.diff(given.offsets).max())
-        if longest <= segment_capacity(device, order.dtype):
-            return run(session, _short_plan(given, keys, moved, segments, longest), **buffers)
-    plan, found = _remembered_survey(session, keys, n, order, given.significant)
-    result = run(session, plan, **buffers)
-    varying, special, descents = surveyed(result, found)
-    windows = digit_windows(varying)
-    if segments is None:
-        windows = windows if descents else ()
-        plan = _remembered_plan(session, keys, n, order, windows, special, means, moved)
-    else:
-        plan = large_segments_plan(device, keys, n, order, windows=windows, segments=segments, means=means, **moved)
-    return run(session, plan, **buffers)
-
-
-def _plan_without_look(given, keys, moved, means):
-    """The plan of a sort that need not know of the keys, remembered by the session; None where it should."""
-    significant = None if given.key_bits is None else given.significant
-    types = tuple(one and getattr(one, "dtype", one) for one in moved.values())
-    key = _plan_key(given.n, given.order.dtype, given.order.descending, significant, means, types)
-    return given.session.cached(key, lambda: _new_plan(given, keys, moved, means), most=MOST_PLANS, policies=True)
-
-
-def _plan_key(n, dtype, descending, significant, means, types):
-    """What `_plan_without_look` depends on."""
-    return "plans of sorts", n, dtype, descending, significant, means, types, SURVEYED_BYTES
-
-
-def _new_plan(given, keys, moved, means):
-    device, n, order = given.session.profile, given.n, given.order
-    if n <= segment_capacity(device, order.dtype):
-        return _short_plan(given, keys, moved, None, n).kept()
-    if moved["payload"] is None and given.key_bits is None and is_counted(device, order):
-        return counting_plan(device, keys, n, order, moved["keys_out"]).kept()
-    if means.scan == "chain" and n * order.dtype.itemsize < SURVEYED_BYTES:
-        windows = digit_windows(int(given.significant))
-        return _keys_plan(device, keys, n, order, windows, True, means, tuple(moved.items())).kept()
-    return None
-
-
-def _short_plan(given, keys, moved, segments, longest):
-    """Plan that sorts short segments, or few keys."""
-    return segments_plan(
-        given.session.profile,
-        keys,
-        given.n,
-        given.order,
-        significant=given.significant,
-        segments=segments,
-        longest=longest,
-        **moved,
-    )
-
-
-def _is_surveyed(given, keys, windows, buffers) -> bool:
-    """Whether to survey all keys before chained passes: if these are many, and a sample does not tell all there is.
-
-    If bits of every digit vary in the sample, and it is not in order, then no pass can be left out. Of float64 it is
-    also worth knowing that no key is -0.0 or NaN: passes over ordered keys are quicker (H200, 1e8: 6.4 against 7.2 ms).
-    """
-    if given.n * given.order.dtype.itemsize < SURVEYED_BYTES:
-        return False
-    if given.order.floating and given.order.bits == 64 and given.caller != "argsort":
-        return True
-    plan, found = survey_plan(given.session.profile, keys, min(SAMPLE, given.n), given.order, given.significant)
-    varying, _, descents = surveyed(run(given.session, plan, **buffers), found)
-    return not descents or len(digit_windows(varying)) < len(windows)
-
-
-def _keys_plan(device, keys, n, order, windows, special, means, moved):
-    """Plan that sorts all keys by these digits."""
-    moved = dict(moved)
-    plan, _, _ = radix_plan(
-        device,
-        keys,
-        n,
-        order.dtype,
-        descending=order.descending,
-        windows=windows,
-        special=special,
-        means=means,
-        keep_keys=moved["keys_out"] is not None,
-        **moved,
-    )
-    return plan
-
-
-def _remembered_plan(session, keys, n, order, windows, special, means, moved):
-    moved = tuple(moved.items())
-
-    def make():
-        return _keys_plan(session.profile, keys, n, order, windows, special, means, moved).kept()
-
-    key = "plans of surveyed sorts", keys, n, order, windows, special, means, moved
-    return session.cached(key, make, most=MOST_PLANS, policies=True)
-
-
-def _remembered_survey(session, keys, n, order, significant):
-    def make():
-        plan, found = survey_plan(session.profile, keys, n, order, significant)
-        return plan.kept(), found
-
-    return session.cached(("surveys of keys", keys, n, order, significant), make, most=MOST_PLANS, policies=True)
-
-
-# In chunks --------------------------------------------------------------------------------------------------------
-
-
-def most_at_once(given, session, payload_type=None):
+def most_at_once(inputs: SortInput, session: Session, payload_type: np.dtype | None = None) -> int:
     """The most host keys of one chunk, with the memory that sorting them and this payload, by default theirs, needs.
 
     Kernels read each array in one chunk. There may be one more offset than keys.
     """
-    payload_type = payload_type or given.payload_type
+    payload_type, segments = payload_type or inputs.payload_type, inputs.offsets is not None
     payload = 0 if payload_type is None else payload_type.itemsize
-    most = most_keys(session.profile, given.order.dtype.itemsize, payload, 4 if given.offsets is not None else 1)
-    return max(most - (given.offsets is not None), 1)
+    most = most_keys(session.profile, inputs.order.dtype.itemsize, payload, 4 if segments else 1)
+    return max(most - segments, 1)
 
 
-def most_keys(device, key: int, payload: int, least: int = 1) -> int:
+def most_keys(device: DeviceProfile, key: int, payload: int, least: int = 1) -> int:
     """The most keys of so many bytes that one sort takes, each with so many bytes of payload."""
     by_allocation = device.max_alloc_bytes // max(key, payload, least)
     by_memory = device.global_mem_bytes // 10 * 9 // (3 * (key + payload) + 8)
@@ -312,38 +164,304 @@ def most_keys(device, key: int, payload: int, least: int = 1) -> int:
     return max(most // CHUNK_ALIGN * CHUNK_ALIGN, min(most, CHUNK_ALIGN))
 
 
-def _sorted_in_chunks(given):
-    """The result of `_sorted` for host keys beyond the device's memory: sorted by chunks, merged on the host."""
-    most, indices = most_at_once(given, given.session, np.dtype(np.int64)), np.empty(given.n, np.int64)
-    offsets = np.array([0, given.n]) if given.offsets is None else given.offsets
-    for begin, end in _whole_segments(offsets, most):
-        first, last = np.searchsorted(offsets, [begin, end])
-        inside = offsets[first : last + 1] - begin if end - begin <= most else None
-        for start in range(begin, end, most):
-            stop = min(start + most, end)
-            part = given.part("argsort", given.session, start, stop, inside)
-            indices[start:stop] = _sorted(part)[1] + start
-        if inside is None:  # NumPy's stable sort finds the sorted chunks and merges them
-            found = indices[begin:end]
-            ordered_keys = given.order.digits(given.keys[found]) & given.significant
-            indices[begin:end] = found[np.argsort(ordered_keys, kind="stable")]
-    keys = None if given.caller == "argsort" else given.keys[indices]
-    payload = None
-    if given.payload_type is not None or given.values is not None:
-        payload = given.values[indices] if given.values is not None else indices
-    if given.caller == "argsort":
-        payload = payload.astype(given.payload_type, copy=False)
-    # both are copies: out may be the keys or the values, also exchanged
-    keys = None if keys is None else into(given.outs[0], keys)
-    return keys, None if payload is None else into(given.outs[1], payload)
+# By kernels -----------------------------------------------------------------------------------------------------------
 
 
-def _whole_segments(offsets, most):
-    """(begin, end) of ranges of whole segments with at most `most` keys; a larger segment is a range by itself."""
-    begin = 0
-    while begin < offsets[-1]:
-        end = int(offsets[np.searchsorted(offsets, begin + most, side="right") - 1])
-        if end <= begin:
-            end = int(offsets[np.searchsorted(offsets, begin, side="right")])
-        yield begin, end
-        begin = end
+def _sorted(inputs: SortInput) -> Sorted:
+    """The sorted keys and the payload, by one device at once."""
+    if inputs.n > MOST_KEYS:
+        raise DeviceLimit(
+            f"{inputs.caller} takes at most {MOST_KEYS:,} keys on the device. Got {inputs.n:,}; as a NumPy array they "
+            "are sorted in chunks."
+        )
+    keys_out, payload_out = _outputs(inputs)
+    # the buffers are kept until the end: kernels may read the caller's memory
+    moved, buffers = _bindings(inputs, keys_out, payload_out)
+    if inputs.n:
+        _run(inputs, moved, buffers)
+    payload = payload_out.finished() if payload_out else None
+    # picked before any result is written: out may be the values
+    picked = _picked(inputs, payload) if inputs.picks else None
+    keys = keys_out.finished() if keys_out else None
+    return keys, into_any(inputs.session, inputs.outs[1], picked) if inputs.picks else payload
+
+
+def _picked(inputs: SortInput, indices: Any) -> Any:
+    """The values at these indices."""
+    if not inputs.on_device:
+        return inputs.values[indices]
+    return taken(inputs.session, inputs.values, indices, inputs.n, inputs.values.shape[1:])
+
+
+def _outputs(inputs: SortInput) -> tuple[Output | None, Output | None]:
+    """Memory for the sorted keys and for the payload; None for one that the call does not have."""
+    sources, keys_out, payload_out = [inputs.keys], None, None
+    if inputs.values is not None:
+        sources.append(inputs.values)
+    output = functools.partial(Output, inputs.session, n=inputs.n, sources=sources, wait=inputs.offsets is not None)
+    if inputs.caller != "argsort":
+        keys_out = output(dtype=inputs.order.dtype, out=inputs.outs[0])
+    if inputs.payload_type is not None:
+        payload_out = output(dtype=inputs.payload_type, out=None if inputs.picks else inputs.outs[1])
+    return keys_out, payload_out
+
+
+def _bindings(inputs: SortInput, keys_out: Output | None, payload_out: Output | None) -> tuple[Moved, dict[str, Any]]:
+    """Types of the data that plans move, as unsigned integers, and the buffers that their names stand for."""
+    n = inputs.n
+    moved: Moved = {"payload": "index" if payload_out else None, "keys_out": None, "payload_out": None}
+    buffers: dict[str, Any] = {"keys": _as_bits(inputs, inputs.keys, "keys")}
+    if inputs.carried is not None:
+        bits = inputs.carried.view(unsigned(inputs.carried.dtype))  # moved as they are, whatever their byte order
+        buffers["payload"] = _as_bits(inputs, bits, "values")
+        moved["payload"] = Scratch("payload[0]", buffers["payload"].dtype, n)
+    for name, output in (("keys_out", keys_out), ("payload_out", payload_out)):
+        if output:
+            buffers[name], moved[name] = output.buffer, Scratch(name, unsigned(output.dtype), n)
+    if inputs.offsets is not None:
+        buffers["offsets"] = to_device(inputs.session, inputs.offsets.astype(np.uint32), caller=inputs.caller)
+    return moved, buffers
+
+
+def _as_bits(inputs: SortInput, array: Any, name: str) -> DeviceArray:
+    """Keys or values as unsigned integers in memory that kernels read."""
+    if inputs.on_device:
+        return as_device_bits(inputs.session, array, caller=inputs.caller, name=name)
+    return to_device(inputs.session, array.view(unsigned(array.dtype)), caller=inputs.caller)
+
+
+def _run(inputs: SortInput, moved: Moved, buffers: dict[str, Any]) -> None:
+    """Run all launches of a sort."""
+    session, device, n, order = inputs.session, inputs.session.profile, inputs.n, inputs.order
+    features, keys, segments = features_of(session), Scratch("keys[0]", order.storage, n), 0
+    plan: Plan | None = None
+    if inputs.offsets is None:
+        plan = _fixed_plan(inputs, keys, moved, features)
+        windows = digit_windows(int(inputs.significant))
+        if plan is None and features.scan == "chain" and not _is_surveyed(inputs, keys, windows, buffers):
+            plan = _plan_by_windows(inputs, keys, windows, True, features, moved)
+    else:
+        segments, longest = len(inputs.offsets) - 1, int(np.diff(inputs.offsets).max())
+        if longest <= segment_capacity(device, order.dtype):
+            plan = _short_plan(inputs, keys, moved, segments, longest)
+    if plan is None:
+        survey, found = _survey(inputs, keys)
+        varying, special, descents = surveyed(run(session, survey, **buffers), found)
+        windows = digit_windows(varying)
+        if segments:
+            plan = large_segments_plan(
+                device, keys, n, order, windows=windows, segments=segments, features=features, **moved
+            )
+        else:
+            plan = _plan_by_windows(inputs, keys, windows if descents else (), special, features, moved)
+    run(session, plan, **buffers)
+
+
+def _fixed_plan(inputs: SortInput, keys: Scratch, moved: Moved, features: RadixFeatures) -> Plan | None:
+    """Cached plan independent of key values; None where a survey of the keys comes first."""
+    session, order, n = inputs.session, inputs.order, inputs.n
+    device = session.profile
+
+    def make() -> Plan | None:
+        if n <= segment_capacity(device, order.dtype):
+            return _short_plan(inputs, keys, moved, None, n).kept()
+        if moved["payload"] is None and inputs.key_bits is None and is_counted(device, order):
+            return counting_plan(device, keys, n, order, moved["keys_out"]).kept()
+        if features.scan == "chain" and n * order.dtype.itemsize < SURVEYED_BYTES:
+            windows = digit_windows(int(inputs.significant))
+            return _keys_plan(device, keys, n, order, windows, True, features, moved).kept()
+        return None
+
+    significant = None if inputs.key_bits is None else inputs.significant
+    types = tuple(one and getattr(one, "dtype", one) for one in moved.values())
+    key = _plan_key(n, order.dtype, order.descending, significant, features, types)
+    plan: Plan | None = session.cached(key, make, most=MOST_PLANS, policies=True)
+    return plan
+
+
+def _plan_key(
+    n: int,
+    dtype: np.dtype,
+    descending: bool,
+    significant: np.generic | None,
+    features: RadixFeatures,
+    types: tuple[Any, ...],
+) -> tuple[Any, ...]:
+    """What `_fixed_plan` depends on."""
+    return "plans of sorts", n, dtype, descending, significant, features, types, SURVEYED_BYTES
+
+
+def _short_plan(inputs: SortInput, keys: Scratch, moved: Moved, segments: int | None, longest: int) -> Plan:
+    """Plan that sorts short segments, or few keys."""
+    options = {"significant": inputs.significant, "segments": segments, "longest": longest}
+    return segments_plan(inputs.session.profile, keys, inputs.n, inputs.order, **options, **moved)
+
+
+def _is_surveyed(inputs: SortInput, keys: Scratch, windows: Windows, buffers: dict[str, Any]) -> bool:
+    """Whether to survey all keys before chained passes: if these are many, and a sample does not tell all there is.
+
+    If bits of every digit vary in the sample, and it is not in order, then no pass can be left out. Of float64 it is
+    also worth knowing that no key is -0.0 or NaN: passes over ordered keys are quicker (H200, 1e8: 6.4 against 7.2 ms).
+    """
+    order = inputs.order
+    if inputs.n * order.dtype.itemsize < SURVEYED_BYTES:
+        return False
+    if order.floating and order.bits == 64 and inputs.caller != "argsort":
+        return True
+    plan, found = survey_plan(inputs.session.profile, keys, min(SAMPLE, inputs.n), order, inputs.significant)
+    varying, _, descents = surveyed(run(inputs.session, plan, **buffers), found)
+    return not descents or len(digit_windows(varying)) < len(windows)
+
+
+def _keys_plan(
+    device: DeviceProfile,
+    keys: Scratch,
+    n: int,
+    order: Any,
+    windows: Windows,
+    special: bool,
+    features: RadixFeatures,
+    moved: Moved,
+) -> Plan:
+    """Plan that sorts all keys by these digits."""
+    options = {"windows": windows, "special": special, "features": features, "descending": order.descending}
+    return radix_plan(device, keys, n, order.dtype, keep_keys=moved["keys_out"] is not None, **options, **moved)[0]
+
+
+def _plan_by_windows(
+    inputs: SortInput, keys: Scratch, windows: Windows, special: bool, features: RadixFeatures, moved: Moved
+) -> Plan:
+    session, n, order = inputs.session, inputs.n, inputs.order
+
+    def make() -> Plan:
+        return _keys_plan(session.profile, keys, n, order, windows, special, features, moved).kept()
+
+    key = "plans of surveyed sorts", keys, n, order, windows, special, features, tuple(moved.items())
+    plan: Plan = session.cached(key, make, most=MOST_PLANS, policies=True)
+    return plan
+
+
+def _survey(inputs: SortInput, keys: Scratch) -> tuple[Plan, Scratch]:
+    session, n, order, significant = inputs.session, inputs.n, inputs.order, inputs.significant
+
+    def make() -> tuple[Plan, Scratch]:
+        plan, found = survey_plan(session.profile, keys, n, order, significant)
+        return plan.kept(), found
+
+    key = "surveys of keys", keys, n, order, significant
+    survey: tuple[Plan, Scratch] = session.cached(key, make, most=MOST_PLANS, policies=True)
+    return survey
+
+
+def surveyed(result: Result, found: Scratch) -> tuple[int, bool, bool]:
+    """(bits that vary, whether a float is -0.0 or NaN, whether a key is below the one before it), from a survey."""
+    varying, special, descents = np.bitwise_or.reduce(result.read(found).reshape(-1, 3), axis=0).tolist()
+    return varying, bool(special), bool(descents)
+
+
+def features_of(session: Session) -> RadixFeatures:
+    """The features of a device: "ballot" where PTX votes compile, "chain" where it was measured to be faster."""
+
+    def probe() -> RadixFeatures:
+        if session.shuffle != "ptx" or not compiles(session, render_text(BALLOT_PROBE)):
+            return RadixFeatures()
+        chained = session.profile.runtime in CHAINED and compiles(session, CHAIN_PROBE)
+        return RadixFeatures("ballot", "chain" if chained else "reduce")
+
+    def make() -> RadixFeatures:
+        if select(session.profile, "sorting/radix/radix_scatter").variant == "serial":
+            return RadixFeatures()
+        probed: RadixFeatures = session.cached(("probes for sorts",), probe)
+        return probed
+
+    features: RadixFeatures = session.cached(("features of sorts",), make, policies=True)
+    return features
+
+
+# By NumPy -------------------------------------------------------------------------------------------------------------
+
+
+def host_may_sort() -> bool:
+    """Return False within a call that leaves nothing to the host, and where policies are chosen for kernels."""
+    call = current()
+    return not (is_overridden() or (call is not None and call.kernels_only))
+
+
+def sorted_on_host(inputs: SortInput) -> Sorted | None:
+    """The sorted keys and the payload; None where the device is to sort."""
+    if inputs.on_device or inputs.offsets is not None or not host_may_sort():
+        return None
+    if inputs.order.dtype.kind not in "iuf":
+        return None
+    turns = _turns(inputs) if inputs.n > LOOKED_AT and inputs.key_bits is None else None
+    kind = _kind(inputs, turns)
+    if kind is None:
+        return None
+    return _copied(inputs, turns) or _sorted_by_numpy(inputs, kind)
+
+
+def _copied(inputs: SortInput, turns: int | None) -> Sorted | None:
+    """The result for keys in order, or strictly in the opposite order; None for others."""
+    rises, falls = np.greater_equal, np.less
+    if inputs.order.descending:
+        rises, falls = np.less_equal, np.greater
+    if turns == 0 and _hold(rises, inputs.keys):
+        part, indices = slice(None), range(inputs.n)
+    elif turns == 1 and _hold(falls, inputs.keys):
+        part, indices = slice(None, None, -1), range(inputs.n - 1, -1, -1)
+    else:
+        return None
+    keys, payload = None if inputs.caller == "argsort" else inputs.keys[part].copy(), None
+    if inputs.values is not None:
+        payload = inputs.values[part].copy()
+    elif not inputs.alone:
+        payload = np.arange(indices.start, indices.stop, indices.step, inputs.payload_type)
+    return inputs.delivered(keys, payload)
+
+
+def _hold(compare: np.ufunc, keys: np.ndarray) -> bool:
+    """Whether each key and the one before it compare so; never with NaN."""
+    starts = range(0, len(keys) - 1, BLOCK)
+    return all(compare(keys[i + 1 : i + 1 + BLOCK], keys[i:-1][:BLOCK]).all() for i in starts)
+
+
+def _sorted_by_numpy(inputs: SortInput, kind: Literal["stable", "quicksort"]) -> Sorted:
+    if inputs.key_bits is not None:
+        return inputs.picked(np.argsort(inputs.digits(inputs.keys), kind="stable"))
+    ordered = _reordered(inputs, inputs.keys)
+    if inputs.alone:
+        return inputs.delivered(_reordered(inputs, np.sort(ordered, kind=kind)), None)
+    return inputs.picked(np.argsort(ordered, kind="stable"))
+
+
+def _reordered(inputs: SortInput, keys: np.ndarray) -> np.ndarray:
+    """The keys from ascending order to that of the call, or back. NaN stays NaN."""
+    if not inputs.order.descending:
+        return keys
+    return -keys if inputs.order.floating else ~keys
+
+
+def _kind(inputs: SortInput, turns: int | None) -> Literal["stable", "quicksort"] | None:
+    """The kind of sort by which NumPy is about as quick as the device, or quicker; None if there is none."""
+    if turns is None:
+        return "stable" if inputs.n <= FEW else None
+    counted = not inputs.order.floating and inputs.order.bits <= 16
+    if inputs.alone and not inputs.order.floating and not counted and inputs.n <= FEW_ALONE:
+        return "stable" if turns <= MOST_TURNS else "quicksort"
+    if inputs.n <= (FEW_NARROW if counted else FEW):
+        return "stable"
+    return "stable" if inputs.session.profile.is_cpu and turns <= (0 if counted else MOST_TURNS) else None
+
+
+def _turns(inputs: SortInput) -> int:
+    """How often neighbours that lie far from each other in the array turn from rising to falling or back.
+
+    Keys that fall at first count as one turn. A guess: it may choose the slower sort, never another result.
+    """
+    step = inputs.n // PAIRS
+    pairs = np.empty((-(-(inputs.n - 1) // step), 2), inputs.keys.dtype)
+    pairs[:, 0], pairs[:, 1] = inputs.keys[:-1:step], inputs.keys[1::step]
+    looked_at = pairs.ravel()
+    before, after = looked_at[:-1], looked_at[1:]
+    falls = (after > before if inputs.order.descending else after < before).tobytes()  # NaN neither rises nor falls
+    return falls[0] + falls.count(b"\0\1") + falls.count(b"\1\0")

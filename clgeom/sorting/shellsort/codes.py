@@ -7,8 +7,8 @@ import numpy as np
 from clgeom.core.call import Call
 from clgeom.core.launch import allocate, fill, read, run
 from clgeom.core.plan import Plan, Step
+from clgeom.sorting.arrays import Output
 from clgeom.sorting.keys import KeyOrder, as_device_bits
-from clgeom.sorting.outputs import Output
 
 
 class Codes:

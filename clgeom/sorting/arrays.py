@@ -1,29 +1,47 @@
-"""The checked input of `sort`, `argsort` or `sort_by_key`."""
+"""Arrays of a sort: its checked input, and memory for its results."""
 
 from __future__ import annotations
 
 import copy
 import functools
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clgeom.arguments import is_masked_array
 from clgeom.core.call import Call
+from clgeom.core.host_memory import in_place, show_host
+from clgeom.core.launch import allocate, finish, read
+from clgeom.core.launch import copy as copy_memory
 from clgeom.errors import InvalidInput, is_integer, short
 from clgeom.intake.array_memory import require_memory
-from clgeom.intake.device_arrays import fetched, in_buffer, is_device_array, overlap
+from clgeom.intake.cl_arrays import as_array, changed
+from clgeom.intake.device_arrays import (
+    buffer_of,
+    complete,
+    fetched,
+    in_buffer,
+    is_device_array,
+    let_change,
+    overlap,
+    share_memory,
+)
 from clgeom.intake.dispatch import choose_sessions
 from clgeom.intake.interop.objects import values_of
 from clgeom.sorting.keys import NATIVE, OTHER_KINDS, KeyOrder, as_key_array, index_dtype
-from clgeom.sorting.outputs import entries_overlap
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
 
 #: Functions that several devices share, for keys of one dimension on the host.
 SHARED = ("sort", "argsort", "sort_by_key")
 #: Sizes in bytes of values that kernels can move.
 MOVABLE = (1, 2, 4, 8)
+#: Most candidates that `numpy.shares_memory` tries for overlapping entries.
+MOST_WORK = 1_000_000
 
 
-def is_plain(keys) -> bool:
+def is_plain(keys: Any) -> bool:
     """Whether these are keys on the host that kernels read as they are."""
     if type(keys) is not np.ndarray or keys.ndim != 1 or keys.dtype not in NATIVE:
         return False
@@ -32,11 +50,11 @@ def is_plain(keys) -> bool:
 
 
 @functools.lru_cache(maxsize=64)
-def _order(dtype, descending):
+def _order(dtype: np.dtype, descending: bool) -> KeyOrder:
     return KeyOrder(dtype.newbyteorder("="), descending)
 
 
-class RadixInput:
+class SortInput:
     """The checked input of a sort, and what kernels move.
 
     Parameters
@@ -73,17 +91,17 @@ class RadixInput:
 
     def __init__(
         self,
-        call,
-        keys,
-        values=None,
+        call: Call,
+        keys: Any,
+        values: Any = None,
         *,
-        descending=False,
-        out=None,
-        offsets=None,
-        key_bits=None,
-        index_type=None,
-        device=None,
-    ):
+        descending: Any = False,
+        out: Any = None,
+        offsets: Any = None,
+        key_bits: Any = None,
+        index_type: Any = None,
+        device: Any = None,
+    ) -> None:
         self.call, self.caller, self.key_bits = call, call.caller, key_bits
         self.keys = keys if is_plain(keys) else as_key_array(keys, caller=call.caller, others=OTHER_KINDS)
         self.n = len(self.keys)
@@ -94,11 +112,13 @@ class RadixInput:
         if self.on_device:
             require_memory(self.session, self.keys, caller=self.caller, name="keys")
         if not isinstance(descending, (bool, np.bool_, int, np.integer)) or descending not in (0, 1):
-            raise self._wrong("descending", "be True or False", short(descending))
+            raise call.wrong("descending", "True or False", short(descending))
         self.order = _order(self.keys.dtype, bool(descending))
         self.significant = self.order.everything if key_bits is None else self._significant(key_bits)
         self.offsets = None if offsets is None else self._checked_offsets(offsets)
-        self.values = self.carried = self.payload_type = None
+        self.values: Any = None
+        self.carried: Any = None
+        self.payload_type: np.dtype | None = None
         if self.caller == "sort_by_key":
             self.values = self._checked_values(values)
             self.carried = self._movable(self.values)
@@ -109,7 +129,12 @@ class RadixInput:
             self.payload_type = index_dtype(index_type, self.on_device, caller=self.caller)
         self.outs = (None, None) if out is None else self._checked_outs(out)
 
-    def of_session(self, session) -> RadixInput:
+    @property
+    def alone(self) -> bool:
+        """Whether nothing moves with the keys."""
+        return self.payload_type is None and self.values is None
+
+    def of_session(self, session: Session) -> SortInput:
         """The same input, to be sorted by another session."""
         if session is self.session:
             return self
@@ -117,11 +142,32 @@ class RadixInput:
         other.session = session
         return other
 
-    def part(self, caller, session, start, stop, offsets=None) -> RadixInput:
+    def part(
+        self, caller: str, session: Session, start: int, stop: int, offsets: np.ndarray | None = None
+    ) -> SortInput:
         """Some of the keys on the host, to be sorted by a session."""
         call = Call(caller, sessions=(session,))
         options = {"descending": self.order.descending, "offsets": offsets, "key_bits": self.key_bits}
-        return RadixInput(call, self.keys[start:stop], **options)
+        return SortInput(call, self.keys[start:stop], **options)
+
+    def digits(self, keys: np.ndarray) -> np.ndarray:
+        """The bits to sort by, as unsigned integers in the order of the call."""
+        return self.order.digits(keys) & self.significant
+
+    def picked(self, indices: np.ndarray) -> tuple[Any, Any]:
+        """The sorted keys (None for argsort) and the payload (None for keys alone), on the host, from their order."""
+        keys = None if self.caller == "argsort" else self.keys[indices]
+        if self.alone:
+            return self.delivered(keys, None)
+        values = indices.astype(self.payload_type, copy=False) if self.values is None else self.values[indices]
+        return self.delivered(keys, values)
+
+    def delivered(self, keys: np.ndarray | None, payload: np.ndarray | None) -> tuple[Any, Any]:
+        """Results on the host, in the caller's arrays if there are such.
+
+        Both must be copies: these arrays may be the keys or the values, also exchanged.
+        """
+        return tuple(None if result is None else into(out, result) for out, result in zip(self.outs, (keys, payload)))
 
     def _wrong(self, name, must, got):
         return InvalidInput(f"The '{name}' parameter of {self.caller} must {must}. Got {got} instead.")
@@ -232,3 +278,117 @@ class RadixInput:
         if entries_overlap(out):
             must = "have memory of its own for each entry"
             raise self._wrong(name, must, f"strides {out.strides} for shape {out.shape}")
+
+
+# Results --------------------------------------------------------------------------------------------------------------
+
+
+class Output:
+    """Memory for `n` results of kernels, and the finished results.
+
+    Parameters
+    ----------
+    session : Session
+    dtype : numpy.dtype
+    n : int
+    sources : sequence of ndarray or pyopencl.array.Array
+        The arrays that the kernels read, all on the device or all on the host.
+    out : ndarray or pyopencl.array.Array, optional
+        Array for the results: on the device if the sources are, else on the host, there in any byte order. Kernels
+        write to it directly if it shares no memory with the sources, on CPU devices also to NumPy arrays.
+    wait : bool
+        Whether results on the device must be complete before they are given to the caller, since kernels read memory of
+        the host. Else queues wait for each other.
+    """
+
+    def __init__(self, session, dtype, n, sources, out=None, *, wait=True):
+        self.session, self.dtype, self.n, self.out, self.wait = session, np.dtype(dtype), n, out, wait
+        self.on_device = not isinstance(sources[0], np.ndarray)
+        self.host = self.buffer = None
+        if self.on_device:
+            self.sources = sources
+            if out is not None:
+                complete(session, out)
+            usable = out is not None and not out.offset and not any(share_memory(out, s) for s in sources)
+            self.buffer = out.base_data if usable else allocate(session, max(n * self.dtype.itemsize, 1))
+        elif n and session.profile.is_cpu:
+            self.host = out if self._usable(sources) else np.empty(n, self.dtype)
+            self.buffer = in_place(session, self.host)
+        elif n:
+            self.buffer = allocate(session, n * self.dtype.itemsize)
+
+    def _usable(self, sources) -> bool:
+        """Whether kernels can write directly to the caller's host memory."""
+        out = self.out
+        if out is None or out.dtype != self.dtype or not out.flags.c_contiguous or not out.flags.aligned:
+            return False
+        return not any(np.may_share_memory(out, source) for source in sources)
+
+    def finished(self):
+        """The results, after waiting for the queue: in `out` if it was given."""
+        if self.on_device:
+            return self._on_device()
+        if self.host is not None:
+            show_host(self.session, self.buffer, self.host)
+            return self.host if self.host is self.out else into(self.out, self.host)
+        return into(self.out, read(self.session, self.buffer, self.dtype, self.n))
+
+    def _on_device(self):
+        if self.wait:
+            finish(self.session)
+        let_change(self.session, self.sources)
+        if self.out is None:
+            queue = next((s.queue for s in self.sources if s.queue is not None), self.session.queue)
+            return as_array(self.session, self.buffer, (self.n,), self.dtype, queue=queue, wait=False)
+        if self.n and self.buffer is not self.out.base_data:
+            copy_memory(self.session, self.buffer, self.out.base_data, self.out.nbytes, at=self.out.offset)
+        changed(self.session, self.out)
+        return self.out
+
+
+def into(out, values):
+    """The values, in the caller's array if it was given."""
+    if out is None:
+        return values
+    out[...] = values
+    return out
+
+
+def into_any(session, out, result):
+    """A contiguous result on the host or the device, in the caller's array of that place if it was given."""
+    if out is None or not is_device_array(out):
+        return into(out, result)
+    if out.size:
+        complete(session, out)
+        copy_memory(session, buffer_of(result), out.base_data, out.nbytes, at=out.offset)
+        changed(session, out)
+    return out
+
+
+def entries_overlap(array) -> bool:
+    """Whether entries of a host array share memory with each other, as in a broadcast array.
+
+    Exact for two dimensions and for strides that nest. Other arrays count as overlapping if the test takes too long.
+    """
+    if array.size == 0 or _strides_nest(array):
+        return False
+    # Whether two entries overlap depends on the difference of their indices alone. So the one with the larger index in
+    # the first axis where they differ may be compared with entry 0 of that axis, at index 0 of all axes before.
+    for axis in range(array.ndim):
+        rest = array[(0,) * axis]
+        try:
+            if np.shares_memory(rest[:1], rest[1:], max_work=MOST_WORK):
+                return True
+        except RuntimeError:  # TooHardError
+            return True
+    return False
+
+
+def _strides_nest(array) -> bool:
+    """Whether each stride is at least as long as the memory that the smaller strides cover."""
+    apart = array.itemsize
+    for stride, n in sorted((abs(stride), n) for stride, n in zip(array.strides, array.shape) if n > 1):
+        if stride < apart:
+            return False
+        apart = stride * n
+    return True

@@ -1,0 +1,57 @@
+"""Cuts through sorted keys: prefixes at which blocks begin, and where these lie among keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+
+def splitters(samples: np.ndarray, most: int) -> np.ndarray:
+    """Prefixes at which blocks begin, such that a block has at most `most` samples, or a single prefix.
+
+    Parameters
+    ----------
+    samples : ndarray of unsigned integers
+        Prefixes of some keys, ascending.
+    most : int
+    """
+    begins: list[int] = []
+    size = 0
+    values, counts = np.unique(samples, return_counts=True)
+    for value, count in zip(values.tolist(), counts.tolist()):
+        if size + count > most and value and value not in begins[-1:]:
+            begins.append(value)
+            size = 0
+        size += count
+        if count > most and value < np.iinfo(samples.dtype).max:
+            begins.append(value + 1)
+            size = 0
+    return np.array(begins, samples.dtype)
+
+
+def first_not_before(prefix_of: Callable[[np.ndarray], np.ndarray], keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """The index of the first of the sorted keys whose prefix is not less, for each of these prefixes.
+
+    Only the keys that bisections look at get a prefix.
+    """
+    ends = np.zeros(len(wanted), np.int64), np.full(len(wanted), len(keys), np.int64)
+    return bisected(*ends, lambda at: prefix_of(keys[np.minimum(at, len(keys) - 1)]) < wanted)
+
+
+def bisected(low: np.ndarray, high: np.ndarray, is_before: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """For each range of integers the first that is not before a bound, or its end: all bisections at once.
+
+    Parameters
+    ----------
+    low, high : ndarray of integers
+        The ranges, from low to high exclusive.
+    is_before : callable
+        Whether integers, one of each range, are before the bounds of the ranges. It holds up to some integer of each.
+    """
+    one = low.dtype.type(1)
+    while (low < high).any():
+        middle = low + (high - low) // low.dtype.type(2)
+        before = is_before(middle) & (low < high)
+        low, high = np.where(before, middle + one, low), np.where(before, high, middle)
+    return low
