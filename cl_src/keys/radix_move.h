@@ -1,17 +1,8 @@
 // keys/radix_move.h: from an ordered tile of a radix pass (keys/radix_tile.h) to the output, so that the writes of a digit
 // are neighbours.
 //
-// The includer may define
-//
-//   CLGEOM_STORES        1, the default: keys are stored; 0: only payloads
-//   CLGEOM_PAYLOAD       0, the default: none; CLGEOM_PAYLOAD_index: a key's number; _carry: moved with the key
-//   CLGEOM_PAYLOAD_BITS, CLGEOM_PAYLOAD_OUT_BITS
-//
-// ARENA_BYTES of local memory are first for the teams' counts (and masks), then for the tile's keys, then for its payloads.
-#define CLGEOM_PAYLOAD_none 0
-#define CLGEOM_PAYLOAD_index 1
-#define CLGEOM_PAYLOAD_carry 2
-
+// After keys/payload.h. ARENA_BYTES of local memory are first for the teams' counts (and masks), then for the tile's keys,
+// then for its payloads.
 #define ARENA_COUNTS (TEAMS * RADIX * (CLGEOM_MATCH_MASKS ? 8 : 4))
 #if CLGEOM_PAYLOAD == CLGEOM_PAYLOAD_carry
 #define ITEM_BITS (CLGEOM_KEY_BITS > CLGEOM_PAYLOAD_BITS ? CLGEOM_KEY_BITS : CLGEOM_PAYLOAD_BITS)
@@ -41,14 +32,10 @@ inline void scatter_keys(local const key_t *tile_keys, uint count, key_t flip, u
 }
 
 #if CLGEOM_PAYLOAD
-typedef CLGEOM_BITS_T(CLGEOM_PAYLOAD_BITS) payload_t;
-typedef CLGEOM_BITS_T(CLGEOM_PAYLOAD_OUT_BITS) payload_out_t;
 #if CLGEOM_PAYLOAD == CLGEOM_PAYLOAD_carry
 typedef payload_t held_t;                          // a payload in local memory
-#define HELD(i) (payload[base + (i)])
 #else
 typedef uint held_t;
-#define HELD(i) (base + (i))
 #endif
 
 // Payloads of the tile that begins with key `base` take the way of their keys: index[k] in local memory, then to[k].
@@ -57,7 +44,7 @@ inline void scatter_payload(global const payload_t *payload, uint base, uint cou
 {
     EACH_ITEM(k) {
         const uint i = item_index(lid, k);
-        tile_payload[index[k]] = i < count ? HELD(i) : (held_t)0;
+        tile_payload[index[k]] = i < count ? PAYLOAD_OF(base + i) : (held_t)0;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     EACH_ITEM(k) {

@@ -6,6 +6,8 @@
 //
 // Reads n bytes, writes CLASSES counts a tile.
 #include "portable.h"
+#define CLGEOM_SERIAL ${int(variant == "serial")}
+#include "group/share.h"
 #define WG_SIZE ${wg_size}
 #define TILE ${tile}
 #define CLASSES ${classes}
@@ -17,13 +19,7 @@ void compact_count(global const uchar *labels, const ulong n, const ulong first_
     local uint local_counts[CLASSES];
     const uint lid = get_local_id(0);
     const ulong tiles = (n + TILE - 1) / TILE;
-% if variant == "serial":
-    const ulong share = (tiles + get_num_groups(0) - 1) / get_num_groups(0);
-    const ulong begin = min(get_group_id(0) * share, tiles), end = min(begin + share, tiles), stride = 1;
-% else:
-    const ulong begin = get_group_id(0), end = tiles, stride = get_num_groups(0);
-% endif
-    for (ulong tile = begin; tile < end; tile += stride) {
+    EACH_OF(ulong, tile, tiles, get_group_id(0), get_num_groups(0)) {
         for (uint c = lid; c < CLASSES; c += WG_SIZE)
             local_counts[c] = 0;
         barrier(CLK_LOCAL_MEM_FENCE);

@@ -8,18 +8,14 @@
 // A work-item moves an item byte by byte, because it may have any alignment: byte b comes from byte b ^ flip. `flip` is 0,
 // or item_bytes - 1 to reverse the bytes of a number of 2, 4 or 8 bytes. Reads and writes n items.
 #include "portable.h"
+#define CLGEOM_SERIAL ${int(variant == "serial")}
+#include "group/share.h"
 
 kernel __attribute__((reqd_work_group_size(${wg_size}, 1, 1)))
 void copy_strided(global const uchar *from, const ulong offset, const ulong n, global const long *layout,
                   const uint axes, const uint item_bytes, const uint flip, global uchar *to)
 {
-% if variant == "serial":
-    const ulong share = (n + get_global_size(0) - 1) / get_global_size(0);
-    const ulong first = get_global_id(0) * share, end = min(first + share, n), step = 1;
-% else:
-    const ulong first = get_global_id(0), end = n, step = get_global_size(0);
-% endif
-    for (ulong i = first; i < end; i += step) {
+    EACH_OF(ulong, i, n, get_global_id(0), get_global_size(0)) {
         ulong rest = i, at = offset;
         for (uint axis = axes; axis-- > 0;) {
             const ulong extent = layout[2 * axis];

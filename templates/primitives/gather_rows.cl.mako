@@ -6,18 +6,14 @@
 //
 // Rows outside start .. start + rows are left to the launches over the other chunks of the table.
 #include "portable.h"
+#define CLGEOM_SERIAL ${int(variant == "serial")}
+#include "group/share.h"
 
 kernel __attribute__((reqd_work_group_size(${wg_size}, 1, 1)))
 void gather_rows(global const ${value} *table, const ulong start, const ulong rows, global const ${index} *indices,
                  const ulong n, global ${value} *out)
 {
-    const ulong share = (n + get_global_size(0) - 1) / get_global_size(0);
-% if variant == "serial":
-    const ulong first = get_global_id(0) * share, end = min(first + share, n), stride = 1;
-% else:
-    const ulong first = get_global_id(0), end = n, stride = get_global_size(0);
-% endif
-    for (ulong i = first; i < end; i += stride) {
+    EACH_OF(ulong, i, n, get_global_id(0), get_global_size(0)) {
         const ulong row = indices[i] - start;   // wraps around, and is too large, below start
         if (row < rows) {
 % for k in range(width):

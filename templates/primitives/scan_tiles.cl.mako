@@ -7,23 +7,25 @@
 //
 // out may be values itself. Reads n values, writes n results.
 #include "portable.h"
+#define CLGEOM_SERIAL ${int(variant == "serial")}
+#include "group/share.h"
 typedef ${value} value_t;
 typedef ${state} state_t;
 #define WG_SIZE ${wg_size}
 #define NEUTRAL ((state_t)(${neutral}))
 inline state_t combine(state_t a, state_t b) { return ${combine}; }
 #include "group/scan_tile.h"
-% if variant == "serial":
+#if CLGEOM_SERIAL
 // A tile in global memory.
 #define TILE_MEMORY global
 typedef value_t source_t;
 #define CELL(i) (i)
-% else:
+#else
 // A tile in local memory: in the type of results, with lanes that are RUN apart in different banks.
 #define TILE_MEMORY local
 typedef state_t source_t;
 #define CELL(i) ((i) + ((i) >> 5))
-% endif
+#endif
 
 inline void total_runs(TILE_MEMORY const source_t *tile, uint count, SCAN_MEMORY state_t *runs, uint lid)
 {
@@ -58,19 +60,17 @@ void scan_tiles(global const value_t *values, const ulong start, const ulong n, 
     SCAN_MEMORY state_t runs[2 * LANES];
     const uint lid = get_local_id(0);
     const ulong tiles = (n + TILE - 1) / TILE;
-% if variant == "serial":
-    const ulong share = (tiles + get_num_groups(0) - 1) / get_num_groups(0);
-    const ulong begin = min(get_group_id(0) * share, tiles), end = min(begin + share, tiles);
-    for (ulong tile = begin; tile < end; ++tile) {
+#if CLGEOM_SERIAL
+    EACH_OF(ulong, tile, tiles, get_group_id(0), get_num_groups(0)) {
         const uint count = (uint)min(n - tile * TILE, (ulong)TILE);
         global const value_t *mine = values + start + tile * TILE;
         total_runs(mine, count, runs, lid);
         const uint at = scan_runs(runs, LANES, lid);
         scan_values(mine, count, before[first_tile + tile], runs + at, out + tile * TILE, lid);
     }
-% else:
+#else
     local state_t cells[CELL(TILE)];
-    for (ulong tile = get_group_id(0); tile < tiles; tile += get_num_groups(0)) {
+    EACH_OF(ulong, tile, tiles, get_group_id(0), get_num_groups(0)) {
         const uint count = (uint)min(n - tile * TILE, (ulong)TILE);
         for (uint i = lid; i < count; i += WG_SIZE)
             cells[CELL(i)] = values[start + tile * TILE + i];
@@ -82,5 +82,5 @@ void scan_tiles(global const value_t *values, const ulong start, const ulong n, 
             out[tile * TILE + i] = cells[CELL(i)];
         GROUP_BARRIER();
     }
-% endif
+#endif
 }

@@ -7,6 +7,8 @@
 // Combines in the order of scan_tiles, for every work-group shape, so that float sums are unique.
 // Reads n values, writes n / 2048 totals.
 #include "portable.h"
+#define CLGEOM_SERIAL ${int(variant == "serial")}
+#include "group/share.h"
 typedef ${value} value_t;
 typedef ${state} state_t;
 #define WG_SIZE ${wg_size}
@@ -33,13 +35,7 @@ void scan_totals(global const value_t *values, const ulong start, const ulong n,
     SCAN_MEMORY state_t runs[2 * LANES];
     const uint lid = get_local_id(0);
     const ulong tiles = (n + TILE - 1) / TILE;
-% if variant == "serial":
-    const ulong share = (tiles + get_num_groups(0) - 1) / get_num_groups(0);
-    const ulong begin = min(get_group_id(0) * share, tiles), end = min(begin + share, tiles), stride = 1;
-% else:
-    const ulong begin = get_group_id(0), end = tiles, stride = get_num_groups(0);
-% endif
-    for (ulong tile = begin; tile < end; tile += stride) {
+    EACH_OF(ulong, tile, tiles, get_group_id(0), get_num_groups(0)) {
         total_runs(values + start, tile * TILE, n, runs, lid);
         const uint at = scan_runs(runs, LANES, lid);
         if (lid == 0)

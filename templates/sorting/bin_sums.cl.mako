@@ -5,17 +5,13 @@
 //
 // Reads rows * bins counts, writes a sum a bin.
 #include "portable.h"
+#define CLGEOM_SERIAL ${int(variant == "serial")}
+#include "group/share.h"
 
 kernel __attribute__((reqd_work_group_size(${wg_size}, 1, 1)))
 void bin_sums(global const uint *counts, const uint rows, const uint bins, global ${index} *sums)
 {
-% if variant == "serial":
-    const uint share = (bins + get_global_size(0) - 1) / get_global_size(0);
-    const uint begin = min((uint)get_global_id(0) * share, bins), end = min(begin + share, bins), stride = 1;
-% else:
-    const uint begin = get_global_id(0), end = bins, stride = get_global_size(0);
-% endif
-    for (uint b = begin; b < end; b += stride) {
+    EACH_OF(uint, b, bins, get_global_id(0), get_global_size(0)) {
         ${index} sum = 0;
         for (uint row = 0; row < rows; ++row)
             sum += counts[(ulong)row * bins + b];

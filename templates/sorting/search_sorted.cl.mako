@@ -8,11 +8,14 @@
 // All searches halve the same lengths, so a serial work-item does several at once: none waits for another's loads.
 // Reads m needles and log2(n) keys for each, writes m indices.
 #include "portable.h"
+#define CLGEOM_SERIAL ${int(variant == "serial")}
+#include "group/share.h"
 #define CLGEOM_KEY_BITS ${key_bits}
 #define CLGEOM_KEY_FLOAT ${key_float}
 #include "keys/key_order.h"
+#include "keys/bisect.h"
 
-#define SEARCHES ${8 if variant == "serial" else 1}
+#define SEARCHES (CLGEOM_SERIAL ? 8 : 1)
 
 // Whether the answer lies behind a key of the haystack.
 #define BEHIND(key, needle) ((uint)((key) < (needle)) | (right & (uint)((key) == (needle))))
@@ -27,26 +30,20 @@ void search_sorted(global const key_t *haystack, const uint n, const key_t flip,
                    const uint m, const uint right, global ${index} *found\
 ${f", global const {order} *order" if order else ""})
 {
-% if variant == "serial":
-    const uint share = m / get_global_size(0) + (m % get_global_size(0) != 0), stride = SEARCHES;
-    const ulong begin = min(get_global_id(0) * (ulong)share, (ulong)m), end = min(begin + share, (ulong)m);
-% else:
-    const uint stride = get_global_size(0);
-    const ulong begin = get_global_id(0), end = m;
-% endif
-    for (ulong i = begin; i < end; i += stride) {
+    EACH_OF(ulong, at, (ulong)m / SEARCHES + (m % SEARCHES != 0), get_global_id(0), get_global_size(0)) {
+        const ulong i = at * SEARCHES;
         key_t needle[SEARCHES];
         uint low[SEARCHES];
         for (uint s = 0; s < SEARCHES; ++s) {
-            needle[s] = key_digits(needles[min(i + s, end - 1)], flip);
+            needle[s] = key_digits(needles[min(i + s, (ulong)m - 1)], flip);
             low[s] = 0;
         }
-        for (uint length = n; length > 1; length -= length / 2)
+        EACH_HALF(length, n)
             for (uint s = 0; s < SEARCHES; ++s) {
                 const key_t key = HAY(low[s] + length / 2 - 1);
-                low[s] += (length / 2) & -BEHIND(key, needle[s]);
+                low[s] += HALVED(length, BEHIND(key, needle[s]));
             }
-        for (uint s = 0; s < SEARCHES && i + s < end; ++s) {
+        for (uint s = 0; s < SEARCHES && i + s < m; ++s) {
             if (n) {
                 const key_t key = HAY(low[s]);
                 low[s] += BEHIND(key, needle[s]);

@@ -2,8 +2,7 @@
 // select_digits: how often each digit occurs among the keys of a range (a step of a search for the k-th key).
 //
 //   digit   ordered key - low >> shift, where that is below 2^${digit_bits}; other keys are not counted
-//   counts  [ group 0: digit 0, 1 .. | group 1: .. ]    serial: a row for each group
-//                                                       group: one row, which is 0 before
+//   counts  [ digit 0, 1 .. ]                          0 before
 //
 // Keys below `low` wrap around to high digits. Reads n keys, writes the counts.
 #include "portable.h"
@@ -24,27 +23,6 @@ kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void select_digits(global const key_t *keys, const uint n, const key_t flip, const key_t low, const uint shift,
                    volatile global uint *counts)
 {
-% if variant == "serial":
-#define TABLES 4                    // neighbours are counted in different tables: equal ones do not wait for each other
-    const uint group = get_group_id(0), groups = get_num_groups(0), share = n / groups + (n % groups != 0);
-    const uint begin = min((ulong)group * share, (ulong)n), end = begin + min(share, n - begin);
-    uint tables[TABLES][DIGITS + 1];
-    for (uint t = 0; t < TABLES; ++t)
-        for (uint d = 0; d <= DIGITS; ++d)
-            tables[t][d] = 0;
-    size_t i = begin;
-    for (; end - i >= TABLES; i += TABLES)
-        for (uint t = 0; t < TABLES; ++t)
-            ++tables[t][digit_of(keys[i + t], flip, low, shift)];
-    for (; i < end; ++i)
-        ++tables[0][digit_of(keys[i], flip, low, shift)];
-    for (uint d = 0; d < DIGITS; ++d) {
-        uint sum = 0;
-        for (uint t = 0; t < TABLES; ++t)
-            sum += tables[t][d];
-        counts[group * DIGITS + d] = sum;
-    }
-% else:
     volatile local uint table[DIGITS];
     const uint lid = get_local_id(0);
     for (uint d = lid; d < DIGITS; d += WG_SIZE)
@@ -59,5 +37,4 @@ void select_digits(global const key_t *keys, const uint n, const key_t flip, con
     for (uint d = lid; d < DIGITS; d += WG_SIZE)
         if (table[d])
             atomic_add(&counts[d], table[d]);
-% endif
 }

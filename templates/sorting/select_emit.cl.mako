@@ -12,11 +12,11 @@
 #include "keys/key_order.h"
 #define WG_SIZE ${wg_size}
 #define TILE ${tile}
-% if variant != "serial":
+#define CLGEOM_SERIAL 0
+#include "group/share.h"
 #include "group/scan.h"
 GROUP_SCAN(group_scan_counts, local, uint, GROUP_SUM)
 #define ITEMS (TILE / WG_SIZE)
-% endif
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void select_emit(global const key_t *keys, const uint n, const key_t flip, const key_t low, const key_t high,
@@ -24,26 +24,9 @@ void select_emit(global const key_t *keys, const uint n, const key_t flip, const
                  global uint *indices)
 {
     const uint tiles = n / TILE + (n % TILE != 0);
-% if variant == "serial":
-    const uint share = (tiles + get_num_groups(0) - 1) / get_num_groups(0);
-    const uint begin = min((uint)get_group_id(0) * share, tiles), end = min(begin + share, tiles);
-    for (uint tile = begin; tile < end; ++tile) {
-        uint below = offsets[tile], within = offsets[tiles + tile];
-        uint left = counts[tile] + min(counts[tiles + tile], within < room ? room - within : 0);
-        for (uint i = tile * TILE; left; ++i) {
-            const key_t key = key_digits(keys[i], flip);
-            if (key > high || (key >= low && within >= room))
-                continue;
-            const uint to = key < low ? below++ : within++;
-            found[to] = keys[i];
-            indices[to] = i;
-            --left;
-        }
-    }
-% else:
     local uint cells[2 * WG_SIZE];
     const uint lid = get_local_id(0);
-    for (uint tile = get_group_id(0); tile < tiles; tile += get_num_groups(0)) {
+    EACH_OF(uint, tile, tiles, get_group_id(0), get_num_groups(0)) {
         const uint before = offsets[tile], before_within = offsets[tiles + tile];
         if (!counts[tile] && (!counts[tiles + tile] || before_within >= room))
             continue;                                       // the same for all work-items of the group
@@ -69,5 +52,4 @@ void select_emit(global const key_t *keys, const uint n, const key_t flip, const
         }
         GROUP_BARRIER();
     }
-% endif
 }

@@ -8,6 +8,8 @@
 //
 // Reads n indices and rows, writes n rows.
 #include "portable.h"
+#define CLGEOM_SERIAL ${int(variant == "serial")}
+#include "group/share.h"
 typedef ${index} index_t;
 
 // The row of an index, or `rows` if there is none.
@@ -39,28 +41,21 @@ void take_rows(global const ${word} *table, const ulong rows, const uint width, 
                const ulong n, global ${word} *out\
 ${", volatile global uint *wrong" if mode == "raise" else ""})
 {
-% if variant == "serial":
-    const ulong share = (n + get_global_size(0) - 1) / get_global_size(0);
-    const ulong begin = min(get_global_id(0) * share, n), end = min(begin + share, n);
-    for (ulong i = begin; i < end; ++i) {
+#if CLGEOM_SERIAL
+    EACH_OF(ulong, i, n, get_global_id(0), get_global_size(0)) {
         const ulong row = row_of(indices[i], rows);
         if (row < rows)
             for (uint k = 0; k < width; ++k)
                 out[i * width + k] = table[row * width + k];
-    % if mode == "raise":
-        else
-            atomic_min(wrong, (uint)i);
-    % endif
-    }
-% else:
-    for (ulong at = get_global_id(0); at < n * width; at += get_global_size(0)) {
+#else
+    EACH_OF(ulong, at, n * width, get_global_id(0), get_global_size(0)) {
         const ulong i = at / width, row = row_of(indices[i], rows);
         if (row < rows)
             out[at] = table[row * width + at % width];
-    % if mode == "raise":
+#endif
+% if mode == "raise":
         else
             atomic_min(wrong, (uint)i);
-    % endif
-    }
 % endif
+    }
 }

@@ -14,11 +14,11 @@
 #include "keys/key_heads.h"
 #define WG_SIZE ${wg_size}
 #define TILE ${tile}
-% if variant != "serial":
+#define CLGEOM_SERIAL 0
+#include "group/share.h"
 #include "group/scan.h"
 GROUP_SCAN(group_scan_heads, local, uint, GROUP_SUM)
 #define ITEMS (TILE / WG_SIZE)
-% endif
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void unique_emit(global const key_t *keys, const uint n, const key_t apart, global const uint *offsets,
@@ -27,34 +27,9 @@ ${", global uint *starts" if starts else ""}\
 ${f", global const uint *order, global {inverse} *inverse" if inverse else ""})
 {
     const uint tiles = (n + TILE - 1) / TILE;
-% if variant == "serial":
-    const uint share = (tiles + get_num_groups(0) - 1) / get_num_groups(0);
-    const uint begin = min((uint)get_group_id(0) * share, tiles), end = min(begin + share, tiles);
-    for (uint tile = begin; tile < end; ++tile) {
-        // every key is written where the next run's goes, until all runs of the tile have begun: no branch to predict
-        const uint stop = offsets[tile + 1];
-        uint next = offsets[tile];
-        for (uint i = tile * TILE; next < stop; ++i) {
-            const key_t own = keys[i];
-            values[next] = own;
-    % if starts:
-            starts[next] = i;
-    % endif
-            next += i ? key_begins(keys[i - 1], own, apart) : 1;
-        }
-    % if inverse:
-        uint run = offsets[tile] - 1;
-        const uint last = tile * TILE + min(n - tile * TILE, (uint)TILE);
-        for (uint i = tile * TILE; i < last; ++i) {
-            run += i ? key_begins(keys[i - 1], keys[i], apart) : 1;
-            inverse[order[i]] = run;
-        }
-    % endif
-    }
-% else:
     local uint cells[2 * WG_SIZE];
     const uint lid = get_local_id(0);
-    for (uint tile = get_group_id(0); tile < tiles; tile += get_num_groups(0)) {
+    EACH_OF(uint, tile, tiles, get_group_id(0), get_num_groups(0)) {
         const uint last = tile * TILE + min(n - tile * TILE, (uint)TILE);
         const uint first = min(tile * TILE + lid * ITEMS, last), after = min(first + ITEMS, last);
         uint heads = 0;
@@ -77,5 +52,4 @@ ${f", global const uint *order, global {inverse} *inverse" if inverse else ""})
         }
         GROUP_BARRIER();
     }
-% endif
 }

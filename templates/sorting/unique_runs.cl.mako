@@ -7,19 +7,15 @@
 //
 // Reads the starts, writes one number a run and result.
 #include "portable.h"
+#define CLGEOM_SERIAL ${int(variant == "serial")}
+#include "group/share.h"
 
 kernel __attribute__((reqd_work_group_size(${wg_size}, 1, 1)))
 void unique_runs(global const uint *starts, const uint runs, const uint n\
 ${f", global const uint *order, global {index} *first" if index else ""}\
 ${f", global {count} *counts" if count else ""})
 {
-% if variant == "serial":
-    const uint share = (runs + get_global_size(0) - 1) / get_global_size(0);
-    const uint begin = min((uint)get_global_id(0) * share, runs), end = min(begin + share, runs), stride = 1;
-% else:
-    const uint begin = get_global_id(0), end = runs, stride = get_global_size(0);
-% endif
-    for (uint k = begin; k < end; k += stride) {
+    EACH_OF(uint, k, runs, get_global_id(0), get_global_size(0)) {
 % if index:
         first[k] = order[starts[k]];
 % endif

@@ -7,6 +7,7 @@
 // The last segment that begins at or before the key. Each work-item finds it by bisection for its first key, then goes
 // through the offsets. Reads the offsets about once a group, writes n numbers.
 #include "portable.h"
+#include "keys/bisect.h"
 #define WG_SIZE ${wg_size}
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
@@ -14,14 +15,9 @@ void radix_mark(global const uint *offsets, const uint segments, const uint n, c
 {
     const uint begin = min((ulong)get_group_id(0) * share, (ulong)n), end = begin + min(share, n - begin);
     const uint first = begin + get_local_id(0);
-    uint low = 0, high = segments;          // offsets[low] <= first < offsets[high]
-    while (high - low > 1) {
-        const uint middle = (low + high) / 2;
-        if (offsets[middle] <= first)
-            low = middle;
-        else
-            high = middle;
-    }
+    uint low = 0;                           // the last segment that begins at or before `first`
+    EACH_HALF(length, segments)
+        low += HALVED(length, offsets[low + length / 2] <= first);
     for (uint i = first; i < end; i += WG_SIZE) {
         while (low + 1 < segments && offsets[low + 1] <= i)
             ++low;

@@ -18,6 +18,11 @@
 #define CLGEOM_STORE CLGEOM_STORE_${store}
 #define CLGEOM_STORED_BITS ${stored_bits}
 #include "keys/radix_digit.h"
+#define CLGEOM_STORES ${int(store != "none")}
+#define CLGEOM_PAYLOAD CLGEOM_PAYLOAD_${payload or "none"}
+#define CLGEOM_PAYLOAD_BITS ${payload_bits}
+#define CLGEOM_PAYLOAD_OUT_BITS ${payload_out_bits}
+#include "keys/payload.h"
 #define WG_SIZE ${wg_size}
 #define ITEMS ${items_per_thread}
 #define RADIX_BITS ${radix_bits}
@@ -28,10 +33,6 @@
 #define CLGEOM_MATCH_${digit_match} 1
 #include "keys/digit_match.h"
 #include "keys/radix_tile.h"
-#define CLGEOM_STORES ${int(store != "none")}
-#define CLGEOM_PAYLOAD CLGEOM_PAYLOAD_${payload or "none"}
-#define CLGEOM_PAYLOAD_BITS ${payload_bits}
-#define CLGEOM_PAYLOAD_OUT_BITS ${payload_out_bits}
 #include "keys/radix_move.h"
 
 #define CHAIN_LOOKS ${looks}
@@ -74,18 +75,9 @@ inline void find_indices(global const key_t *keys, key_t flip, uint shift, uint 
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void radix_onesweep(global const key_t *keys,
-% if payload == "carry":
-                    global const payload_t *payload,
-% endif
-                    const uint n, const key_t flip, const uint shift, const uint mask, const uint drop,
-                    global uint *chain, const uint pass, const uint passes, const uint cells_of_half\
-% if store != "none":
-, global stored_t *keys_out\
-% endif
-% if payload:
-, global payload_out_t *payload_out\
-% endif
-)
+                    PAYLOAD_PARAMETER const uint n, const key_t flip, const uint shift, const uint mask, const uint drop,
+                    global uint *chain, const uint pass, const uint passes, const uint cells_of_half
+                    KEYS_OUT_PARAMETER(stored_t) PAYLOAD_OUT_PARAMETER)
 {
     const uint lid = get_local_id(0);
     local ulong arena[(ARENA_BYTES + 7) / 8];
@@ -112,11 +104,11 @@ void radix_onesweep(global const key_t *keys,
     order_keys(mine, flip, shift, mask, team_counts, team_masks, index, tile_keys, lid);
     find_indices(keys, flip, shift, mask, of_digits, words, tile, TILE - count, starts, cells, from_tile, &late, lid);
     scatter_keys(tile_keys, count, flip, shift, mask, from_tile, to, drop,
-                 ${"0" if store == "none" else "keys_out"}, lid);
-% if payload:
-    scatter_payload(${"payload" if payload == "carry" else "0"}, base, count, index, to, (local held_t *)arena, payload_out,
+                 KEYS_OUT, lid);
+#if CLGEOM_PAYLOAD
+    scatter_payload(PAYLOAD, base, count, index, to, (local held_t *)arena, payload_out,
                     lid);
-% endif
+#endif
     for (ulong k = tile * (ulong)WG_SIZE + lid; k < cells_of_half; k += get_global_size(0))
         next_words[k] = 0;
 }

@@ -20,6 +20,11 @@
 #define CLGEOM_STORE CLGEOM_STORE_${store}
 #define CLGEOM_STORED_BITS ${stored_bits}
 #include "keys/radix_digit.h"
+#define CLGEOM_STORES ${int(store != "none")}
+#define CLGEOM_PAYLOAD CLGEOM_PAYLOAD_${payload or "none"}
+#define CLGEOM_PAYLOAD_BITS ${payload_bits}
+#define CLGEOM_PAYLOAD_OUT_BITS ${payload_out_bits}
+#include "keys/payload.h"
 #define WG_SIZE ${wg_size}
 #define ITEMS ${items_per_thread}
 #define RADIX_BITS ${radix_bits}
@@ -30,10 +35,6 @@
 #define CLGEOM_MATCH_${digit_match} 1
 #include "keys/digit_match.h"
 #include "keys/radix_tile.h"
-#define CLGEOM_STORES ${int(store != "none")}
-#define CLGEOM_PAYLOAD CLGEOM_PAYLOAD_${payload or "none"}
-#define CLGEOM_PAYLOAD_BITS ${payload_bits}
-#define CLGEOM_PAYLOAD_OUT_BITS ${payload_out_bits}
 #include "keys/radix_move.h"
 
 // next[d]: the destination of the group's first key of digit d.
@@ -58,18 +59,9 @@ inline void next_indices(local const uint *starts, local uint *next, local uint 
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void radix_scatter(global const key_t *keys,
-% if payload == "carry":
-                   global const payload_t *payload,
-% endif
-                   const uint n, const uint share, const key_t flip, const uint shift, const uint mask,
-                   const uint drop, global const uint *counts, global const uint *totals\
-% if store != "none":
-, global stored_t *keys_out\
-% endif
-% if payload:
-, global payload_out_t *payload_out\
-% endif
-)
+                   PAYLOAD_PARAMETER const uint n, const uint share, const key_t flip, const uint shift, const uint mask,
+                   const uint drop, global const uint *counts, global const uint *totals
+                   KEYS_OUT_PARAMETER(stored_t) PAYLOAD_OUT_PARAMETER)
 {
     const uint lid = get_local_id(0);
     const uint begin = min((ulong)get_group_id(0) * share, (ulong)n), end = begin + min(share, n - begin);
@@ -91,10 +83,10 @@ void radix_scatter(global const key_t *keys,
         next_indices(starts, next, from_tile, lid);
         order_keys(mine, flip, shift, mask, team_counts, team_masks, index, tile_keys, lid);
         scatter_keys(tile_keys, count, flip, shift, mask, from_tile, to, drop,
-                     ${"0" if store == "none" else "keys_out"}, lid);
-% if payload:
-        scatter_payload(${"payload" if payload == "carry" else "0"}, base, count, index, to, (local held_t *)arena,
+                     KEYS_OUT, lid);
+#if CLGEOM_PAYLOAD
+        scatter_payload(PAYLOAD, base, count, index, to, (local held_t *)arena,
                         payload_out, lid);
-% endif
+#endif
     }
 }

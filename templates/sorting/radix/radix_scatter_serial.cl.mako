@@ -17,11 +17,12 @@
 #define CLGEOM_STORE CLGEOM_STORE_${store}
 #define CLGEOM_STORED_BITS ${stored_bits}
 #include "keys/radix_digit.h"
+#define CLGEOM_STORES ${int(store != "none")}
+#define CLGEOM_PAYLOAD CLGEOM_PAYLOAD_${payload or "none"}
+#define CLGEOM_PAYLOAD_BITS ${payload_bits}
+#define CLGEOM_PAYLOAD_OUT_BITS ${payload_out_bits}
+#include "keys/payload.h"
 #define RADIX (1u << ${radix_bits})
-% if payload:
-typedef bits${payload_bits}_t payload_t;
-typedef bits${payload_out_bits}_t payload_out_t;
-% endif
 
 // The destination of the group's first key of each digit.
 inline void first_indices(uint *next, global const uint *counts, global const uint *totals)
@@ -35,18 +36,9 @@ inline void first_indices(uint *next, global const uint *counts, global const ui
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void radix_scatter(global const key_t *keys,
-% if payload == "carry":
-                   global const payload_t *payload,
-% endif
-                   const uint n, const uint share, const key_t flip, const uint shift, const uint mask,
-                   const uint drop, global const uint *counts, global const uint *totals\
-% if store != "none":
-, global stored_t *keys_out\
-% endif
-% if payload:
-, global payload_out_t *payload_out\
-% endif
-)
+                   PAYLOAD_PARAMETER const uint n, const uint share, const key_t flip, const uint shift, const uint mask,
+                   const uint drop, global const uint *counts, global const uint *totals
+                   KEYS_OUT_PARAMETER(stored_t) PAYLOAD_OUT_PARAMETER)
 {
     const uint begin = min((ulong)get_group_id(0) * share, (ulong)n), end = begin + min(share, n - begin);
     uint next[RADIX];
@@ -54,13 +46,11 @@ void radix_scatter(global const key_t *keys,
     for (uint i = begin; i < end; ++i) {
         const key_t bits = keys[i];
         const uint to = next[radix_digit(bits, flip, shift, mask)]++;
-% if store != "none":
+#if CLGEOM_STORES
         keys_out[to] = stored(bits, flip, drop);
-% endif
-% if payload == "index":
-        payload_out[to] = i;
-% elif payload == "carry":
-        payload_out[to] = payload[i];
-% endif
+#endif
+#if CLGEOM_PAYLOAD
+        payload_out[to] = PAYLOAD_OF(i);
+#endif
     }
 }

@@ -15,26 +15,31 @@
 #define CLGEOM_KEY_FLOAT ${key_float}
 #include "keys/key_order.h"
 #include "keys/bits.h"
+#define CLGEOM_STORES ${int(keep_keys)}
+#define CLGEOM_PAYLOAD CLGEOM_PAYLOAD_${payload or "none"}
+#define CLGEOM_PAYLOAD_BITS ${payload_bits}
+#define CLGEOM_PAYLOAD_OUT_BITS ${payload_out_bits}
+#include "keys/payload.h"
+#include "keys/bisect.h"
+#define WHOLE ${int(whole)}
 #define WG_SIZE ${wg_size}
 #define CAPACITY ${capacity}
 #define ITEMS (CAPACITY / WG_SIZE)
-% if payload:
-typedef bits${payload_bits}_t payload_t;
-typedef bits${payload_out_bits}_t payload_out_t;
-% endif
+
+// Whether a key of the other run goes before `key`.
+#define BEFORE(k) (uint)(is_left ? (k) < key : (k) <= key)
 
 // The destination of `key`, at index i, when pairs of runs of `width` keys are merged.
 inline uint merged_index(local const key_t *ordered, uint count, uint width, key_t key, uint i)
 {
     const uint own = i / width * width, is_left = (i / width & 1u) == 0;
     const uint other = is_left ? min(own + width, count) : own - width;
-    uint low = other, high = is_left ? min(own + 2 * width, count) : own;
-    while (low < high) {                       // no barrier inside
-        const uint middle = (low + high) / 2;
-        const int before = is_left ? ordered[middle] < key : ordered[middle] <= key;
-        low = before ? middle + 1 : low;
-        high = before ? high : middle;
-    }
+    const uint keys = (is_left ? min(own + 2 * width, count) : own) - other;
+    uint low = other;
+    EACH_HALF(length, keys)
+        low += HALVED(length, BEFORE(ordered[low + length / 2 - 1]));
+    if (keys)
+        low += BEFORE(ordered[low]);
     return (is_left ? i : i - width) + (low - other);
 }
 
@@ -60,34 +65,23 @@ inline void merge_runs(local key_t *ordered, local ushort *numbers, uint count, 
 }
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void radix_segments(global const key_t *keys,
-% if payload == "carry":
-                    global const payload_t *payload,
-% endif
-% if whole:
-                    const uint n,
-% else:
-                    global const uint *offsets, const uint segments,
-% endif
-                    const key_t flip, const key_t significant\
-% if keep_keys:
-, global key_t *keys_out\
-% endif
-% if payload:
-, global payload_out_t *payload_out\
-% endif
-)
+#if WHOLE
+void radix_segments(global const key_t *keys, PAYLOAD_PARAMETER const uint n,
+#else
+void radix_segments(global const key_t *keys, PAYLOAD_PARAMETER global const uint *offsets, const uint segments,
+#endif
+                    const key_t flip, const key_t significant KEYS_OUT_PARAMETER(key_t) PAYLOAD_OUT_PARAMETER)
 {
     local key_t ordered[CAPACITY];
     local ushort numbers[CAPACITY];
     const uint lid = get_local_id(0);
-% if whole:
+#if WHOLE
     {
         const uint begin = 0, count = n;
-% else:
+#else
     for (uint segment = get_group_id(0); segment < segments; segment += get_num_groups(0)) {
         const uint begin = offsets[segment], count = offsets[segment + 1] - begin;
-% endif
+#endif
         for (uint i = lid; i < count; i += WG_SIZE) {
             ordered[i] = key_digits(keys[begin + i], flip) & significant;
             numbers[i] = (ushort)i;
@@ -97,14 +91,12 @@ void radix_segments(global const key_t *keys,
             merge_runs(ordered, numbers, count, width, lid);
         for (uint i = lid; i < count; i += WG_SIZE) {
             const uint from = begin + numbers[i];
-% if keep_keys:
+#if CLGEOM_STORES
             keys_out[begin + i] = keys[from];
-% endif
-% if payload == "index":
-            payload_out[begin + i] = from;
-% elif payload == "carry":
-            payload_out[begin + i] = payload[from];
-% endif
+#endif
+#if CLGEOM_PAYLOAD
+            payload_out[begin + i] = PAYLOAD_OF(from);
+#endif
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }

@@ -16,15 +16,17 @@
 #define CLGEOM_KEY_FLOAT ${key_float}
 #include "keys/key_order.h"
 #include "keys/bits.h"
+#define CLGEOM_STORES ${int(keep_keys)}
+#define CLGEOM_PAYLOAD CLGEOM_PAYLOAD_${payload or "none"}
+#define CLGEOM_PAYLOAD_BITS ${payload_bits}
+#define CLGEOM_PAYLOAD_OUT_BITS ${payload_out_bits}
+#include "keys/payload.h"
+#define WHOLE ${int(whole)}
 #define CAPACITY ${capacity}
 #define RUN 16
 #define MERGED 512
 #define DIGITS (CLGEOM_KEY_BITS / 8)
 #define DIGIT(key, d) ((key) >> 8 * (d) & 255)
-% if payload:
-typedef bits${payload_bits}_t payload_t;
-typedef bits${payload_out_bits}_t payload_out_t;
-% endif
 
 // Ordered keys of a segment, and the number of each in the segment.
 typedef struct { key_t *keys; ushort *numbers; } run_t;
@@ -100,33 +102,22 @@ inline void move_digits(run_t from, uint count, uint d, uint *next, run_t to)
 }
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void radix_segments(global const key_t *keys,
-% if payload == "carry":
-                    global const payload_t *payload,
-% endif
-% if whole:
-                    const uint n,
-% else:
-                    global const uint *offsets, const uint segments,
-% endif
-                    const key_t flip, const key_t significant\
-% if keep_keys:
-, global key_t *keys_out\
-% endif
-% if payload:
-, global payload_out_t *payload_out\
-% endif
-)
+#if WHOLE
+void radix_segments(global const key_t *keys, PAYLOAD_PARAMETER const uint n,
+#else
+void radix_segments(global const key_t *keys, PAYLOAD_PARAMETER global const uint *offsets, const uint segments,
+#endif
+                    const key_t flip, const key_t significant KEYS_OUT_PARAMETER(key_t) PAYLOAD_OUT_PARAMETER)
 {
     key_t key_space[2 * CAPACITY];
     ushort number_space[2 * CAPACITY];
-% if whole:
+#if WHOLE
     {
         const uint begin = 0, count = n;
-% else:
+#else
     for (uint segment = get_group_id(0); segment < segments; segment += get_num_groups(0)) {
         const uint begin = offsets[segment], count = offsets[segment + 1] - begin;
-% endif
+#endif
         run_t now = {key_space, number_space}, other = {key_space + CAPACITY, number_space + CAPACITY};
         if (count <= MERGED) {
             insert_runs(keys + begin, count, flip, significant, now);
@@ -145,14 +136,12 @@ void radix_segments(global const key_t *keys,
         }
         for (uint i = 0; i < count; ++i) {
             const uint from = begin + now.numbers[i];
-% if keep_keys:
+#if CLGEOM_STORES
             keys_out[begin + i] = keys[from];
-% endif
-% if payload == "index":
-            payload_out[begin + i] = from;
-% elif payload == "carry":
-            payload_out[begin + i] = payload[from];
-% endif
+#endif
+#if CLGEOM_PAYLOAD
+            payload_out[begin + i] = PAYLOAD_OF(from);
+#endif
         }
     }
 }

@@ -7,21 +7,15 @@
 // Reads n codes.
 typedef ${"uint" if code_bits == 32 else "ulong"} code_t;
 #define WG_SIZE ${wg_size}
+#define CLGEOM_SERIAL ${int(variant == "serial")}
+#include "group/share.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void shell_check(global const code_t *codes, const uint n, global uint *descent)
 {
-    const ulong items = get_global_size(0), share = (n + items - 1) / items;
-% if variant == "serial":
-    const ulong begin = get_global_id(0) * share, end = min(begin + share, (ulong)n - 1);
     uint found = 0;
-    for (ulong i = begin; i < end; ++i)
+    EACH_OF(ulong, i, (ulong)n - 1, get_global_id(0), get_global_size(0))
         found |= codes[i] > codes[i + 1];
     if (found)
         *descent = 1;
-% else:
-    for (ulong i = get_global_id(0); i + 1 < n; i += items)
-        if (codes[i] > codes[i + 1])
-            *descent = 1;
-% endif
 }

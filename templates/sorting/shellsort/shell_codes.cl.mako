@@ -8,6 +8,8 @@
 #define CLGEOM_KEY_BITS ${key_bits}
 #define CLGEOM_KEY_FLOAT ${key_float}
 #include "keys/key_order.h"
+#define CLGEOM_SERIAL ${int(variant == "serial")}
+#include "group/share.h"
 typedef ${"uint" if code_bits == 32 else "ulong"} code_t;
 #define WG_SIZE ${wg_size}
 <%
@@ -19,12 +21,6 @@ typedef ${"uint" if code_bits == 32 else "ulong"} code_t;
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void shell_codes(global const ${source} *from, const ulong n, const ulong at, const key_t flip, global ${result} *to)
 {
-% if variant == "serial":
-    const ulong share = (n + get_num_groups(0) - 1) / get_num_groups(0);
-    const ulong begin = get_group_id(0) * share, end = begin + share < n ? begin + share : n;
-    for (ulong i = begin; i < end; ++i)
-% else:
-    for (ulong i = get_global_id(0); i < n; i += get_global_size(0))
-% endif
+    EACH_OF(ulong, i, n, get_global_id(0), get_global_size(0))
         to[at + i] = ${function}((key_t)from[i], flip);
 }
