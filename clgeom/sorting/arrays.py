@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,9 +29,11 @@ from clgeom.intake.device_arrays import (
 )
 from clgeom.intake.dispatch import choose_sessions
 from clgeom.intake.interop.objects import values_of
-from clgeom.sorting.keys import NATIVE, OTHER_KINDS, KeyOrder, as_key_array, index_dtype
+from clgeom.sorting.keys import NATIVE, OTHER_KINDS, Bits, KeyOrder, as_key_array, in_place_of, index_dtype
 
 if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
     from clgeom.core.device import Session
 
 #: Functions that several devices share, for keys of one dimension on the host.
@@ -146,13 +149,14 @@ class SortInput:
         self, caller: str, session: Session, start: int, stop: int, offsets: np.ndarray | None = None
     ) -> SortInput:
         """Some of the keys on the host, to be sorted by a session."""
-        call = Call(caller, sessions=(session,))
+        call = Call(caller=caller, sessions=(session,))
         options = {"descending": self.order.descending, "offsets": offsets, "key_bits": self.key_bits}
         return SortInput(call, self.keys[start:stop], **options)
 
     def digits(self, keys: np.ndarray) -> np.ndarray:
         """The bits to sort by, as unsigned integers in the order of the call."""
-        return self.order.digits(keys) & self.significant
+        digits: np.ndarray = self.order.digits(keys) & self.significant
+        return digits
 
     def picked(self, indices: np.ndarray) -> tuple[Any, Any]:
         """The sorted keys (None for argsort) and the payload (None for keys alone), on the host, from their order."""
@@ -167,12 +171,13 @@ class SortInput:
 
         Both must be copies: these arrays may be the keys or the values, also exchanged.
         """
-        return tuple(None if result is None else into(out, result) for out, result in zip(self.outs, (keys, payload)))
+        delivered = (None if result is None else into(out, result) for out, result in zip(self.outs, (keys, payload)))
+        return tuple(delivered)  # type: ignore[return-value]  # of two
 
-    def _wrong(self, name, must, got):
+    def _wrong(self, name: str, must: str, got: object) -> InvalidInput:
         return InvalidInput(f"The '{name}' parameter of {self.caller} must {must}. Got {got} instead.")
 
-    def _array(self, values, name, must):
+    def _array(self, values: Any, name: str, must: str) -> np.ndarray:
         """``numpy.asarray`` with `InvalidInput`; masked entries are refused."""
         mask = values.mask if is_masked_array(values) else False
         hidden = np.count_nonzero(np.ascontiguousarray(mask).view(bool))  # records: each field has its own mask
@@ -183,7 +188,7 @@ class SortInput:
         except (ValueError, TypeError) as error:  # ragged lists and the like
             raise InvalidInput(f"The '{name}' parameter of {self.caller} must {must}. {error}") from error
 
-    def _significant(self, key_bits):
+    def _significant(self, key_bits: Any) -> Bits:
         """The mask of the bits to sort by."""
         bits = self.order.bits
         several = isinstance(key_bits, (tuple, list)) or getattr(key_bits, "ndim", 0) > 0
@@ -194,7 +199,7 @@ class SortInput:
             raise self._wrong("key_bits", must, short(key_bits))
         return self.order.storage.type((1 << int(pair[1])) - (1 << int(pair[0])))
 
-    def _checked_offsets(self, offsets):
+    def _checked_offsets(self, offsets: Any) -> np.ndarray:
         """Offsets as int64, from 0 to n, strictly ascending: empty segments are left out."""
         must = "be integers of shape (m + 1,)"
         if is_device_array(offsets):
@@ -214,11 +219,8 @@ class SortInput:
             raise self._wrong("offsets", "never descend", f"{array[i + 1]} at [{i + 1}] after {array[i]}")
         return array if lengths.all() else array[np.append(True, lengths > 0)]
 
-    def _checked_values(self, values):
-        if is_device_array(values) != self.on_device:
-            sides = ("on the host", "on the device")
-            must = f"be where the keys are, {sides[self.on_device]}"
-            raise self._wrong("values", must, f"an array {sides[not self.on_device]}")
+    def _checked_values(self, values: Any) -> Any:
+        in_place_of(values, "values", self.keys, "the keys are", caller=self.caller)
         must = f"have one entry for each of the {self.n} keys"
         if not self.on_device:
             values = self._array(values, "values", must)
@@ -230,13 +232,13 @@ class SortInput:
             require_memory(self.session, values, caller=self.caller, name="values")
         return values
 
-    def _movable(self, values):
+    def _movable(self, values: Any) -> Any:
         """The values if kernels can move them, else None."""
         if values.ndim != 1 or values.dtype.itemsize not in MOVABLE or values.dtype.hasobject:
             return None
         return values if self.on_device else np.require(values, requirements=["C", "A"])
 
-    def _checked_outs(self, out):
+    def _checked_outs(self, out: Any) -> tuple[Any, Any]:
         """(for the keys, for the payload)."""
         if self.caller == "sort":
             self.check_out(out, self.order.dtype, (self.n,), "out")
@@ -250,9 +252,9 @@ class SortInput:
         self.check_out(out[1], self.values.dtype, self.values.shape, "out[1]")
         if overlap(*out) if self.on_device else np.shares_memory(*out):
             raise self._wrong("out", "be two arrays that share no memory", "arrays that do")
-        return tuple(out)
+        return out[0], out[1]
 
-    def check_out(self, out, dtype, shape, name):
+    def check_out(self, out: Any, dtype: Any, shape: tuple[int, ...], name: str) -> None:
         """Refuse an `out` that cannot hold results of this type and shape."""
         right_place = is_device_array(out) if self.on_device else isinstance(out, np.ndarray)
         if not right_place:
@@ -301,10 +303,13 @@ class Output:
         the host. Else queues wait for each other.
     """
 
-    def __init__(self, session, dtype, n, sources, out=None, *, wait=True):
+    def __init__(
+        self, session: Session, dtype: DTypeLike, n: int, sources: Sequence[Any], out: Any = None, *, wait: bool = True
+    ) -> None:
         self.session, self.dtype, self.n, self.out, self.wait = session, np.dtype(dtype), n, out, wait
         self.on_device = not isinstance(sources[0], np.ndarray)
-        self.host = self.buffer = None
+        self.host: Any = None
+        self.buffer: Any = None
         if self.on_device:
             self.sources = sources
             if out is not None:
@@ -317,14 +322,14 @@ class Output:
         elif n:
             self.buffer = allocate(session, n * self.dtype.itemsize)
 
-    def _usable(self, sources) -> bool:
+    def _usable(self, sources: Sequence[Any]) -> bool:
         """Whether kernels can write directly to the caller's host memory."""
         out = self.out
         if out is None or out.dtype != self.dtype or not out.flags.c_contiguous or not out.flags.aligned:
             return False
         return not any(np.may_share_memory(out, source) for source in sources)
 
-    def finished(self):
+    def finished(self) -> Any:
         """The results, after waiting for the queue: in `out` if it was given."""
         if self.on_device:
             return self._on_device()
@@ -333,7 +338,7 @@ class Output:
             return self.host if self.host is self.out else into(self.out, self.host)
         return into(self.out, read(self.session, self.buffer, self.dtype, self.n))
 
-    def _on_device(self):
+    def _on_device(self) -> Any:
         if self.wait:
             finish(self.session)
         let_change(self.session, self.sources)
@@ -346,7 +351,7 @@ class Output:
         return self.out
 
 
-def into(out, values):
+def into(out: Any, values: Any) -> Any:
     """The values, in the caller's array if it was given."""
     if out is None:
         return values
@@ -354,18 +359,19 @@ def into(out, values):
     return out
 
 
-def into_any(session, out, result):
+def into_any(session: Session, out: Any, result: Any) -> Any:
     """A contiguous result on the host or the device, in the caller's array of that place if it was given."""
     if out is None or not is_device_array(out):
         return into(out, result)
     if out.size:
         complete(session, out)
-        copy_memory(session, buffer_of(result), out.base_data, out.nbytes, at=out.offset)
+        memory: Any = out.base_data
+        copy_memory(session, buffer_of(result), memory, out.nbytes, at=out.offset)
         changed(session, out)
     return out
 
 
-def entries_overlap(array) -> bool:
+def entries_overlap(array: Any) -> bool:
     """Whether entries of a host array share memory with each other, as in a broadcast array.
 
     Exact for two dimensions and for strides that nest. Other arrays count as overlapping if the test takes too long.
@@ -377,14 +383,14 @@ def entries_overlap(array) -> bool:
     for axis in range(array.ndim):
         rest = array[(0,) * axis]
         try:
-            if np.shares_memory(rest[:1], rest[1:], max_work=MOST_WORK):
+            if np.shares_memory(rest[:1], rest[1:], max_work=MOST_WORK):  # type: ignore[arg-type]
                 return True
         except RuntimeError:  # TooHardError
             return True
     return False
 
 
-def _strides_nest(array) -> bool:
+def _strides_nest(array: Any) -> bool:
     """Whether each stride is at least as long as the memory that the smaller strides cover."""
     apart = array.itemsize
     for stride, n in sorted((abs(stride), n) for stride, n in zip(array.strides, array.shape) if n > 1):

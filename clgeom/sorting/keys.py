@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -15,6 +16,13 @@ from clgeom.arguments import has_shape, number_type, wrong
 from clgeom.intake.arrays import DeviceArray, adopted, as_device_values, host_values
 from clgeom.intake.device_arrays import is_device_array, native_array
 
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from clgeom.core.device import Session
+
+#: Unsigned integers as wide as keys.
+Bits: TypeAlias = "np.unsignedinteger[Any]"
 KEY_TYPES = tuple(
     np.dtype(name) for name in "uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 float32 float64".split()
 )
@@ -28,7 +36,7 @@ MOST_KEYS = (1 << 32) - (1 << 20)
 
 
 @functools.lru_cache(maxsize=64)
-def unsigned(dtype) -> np.dtype:
+def unsigned(dtype: DTypeLike) -> np.dtype[Bits]:
     """The unsigned integer type of the same width."""
     return np.dtype(f"uint{8 * np.dtype(dtype).itemsize}")
 
@@ -47,7 +55,7 @@ class KeyOrder:
     dtype: np.dtype
     descending: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", np.dtype(self.dtype))
         if self.dtype not in KEY_TYPES and self.dtype.kind not in OTHER_KINDS:
             raise ValueError(f"no key type: {self.dtype}")
@@ -63,23 +71,23 @@ class KeyOrder:
         return {"f": 1, "M": 2, "m": 2}.get(self.dtype.kind, 0)
 
     @functools.cached_property
-    def storage(self) -> np.dtype:
+    def storage(self) -> np.dtype[Bits]:
         """The unsigned type of the same width."""
         return unsigned(self.dtype)
 
     @functools.cached_property
-    def flip(self) -> np.generic:
+    def flip(self) -> Bits:
         """The argument `flip` of the functions of keys/key_order.h."""
         everything = (1 << self.bits) - 1
         sign = 1 << (self.bits - 1) if self.dtype.kind in "iMm" else 0
         return self.storage.type(sign ^ (everything if self.descending else 0))
 
     @functools.cached_property
-    def everything(self) -> np.generic:
+    def everything(self) -> Bits:
         """A mask of all bits of a key."""
         return self.storage.type((1 << self.bits) - 1)
 
-    def options(self) -> dict:
+    def options(self) -> dict[str, Any]:
         """Template parameters that choose the functions of keys/key_order.h."""
         return {"key_bits": self.bits, "key_float": self.floating}
 
@@ -88,7 +96,7 @@ class KeyOrder:
         """The bits of +inf."""
         return int(np.array(np.inf, self.dtype).view(self.storage))
 
-    def digits(self, keys) -> np.ndarray:
+    def digits(self, keys: Any) -> np.ndarray:
         """The ordered keys of an array (key_digits), equal for equal keys."""
         bits = np.asarray(keys, self.dtype).view(self.storage)
         if self.floating == 2:
@@ -100,7 +108,7 @@ class KeyOrder:
         digits = np.where(bits & sign, ~bits, bits | sign) ^ self.flip
         return np.where((bits & ~sign) > self.infinity, ~self.storage.type(0), digits)
 
-    def keys_of_digits(self, digits) -> np.ndarray:
+    def keys_of_digits(self, digits: Any) -> np.ndarray:
         """A key for each of these ordered keys (key_of_digits)."""
         unfolded = np.asarray(digits, self.storage)
         if self.floating == 2:
@@ -111,40 +119,10 @@ class KeyOrder:
             unfolded = np.where(unfolded & sign, unfolded ^ sign, ~unfolded)
         return unfolded.astype(self.storage).view(self.dtype)
 
-    def encode(self, keys) -> np.ndarray:
-        """The codes of an array (key_encode): a total order of the bits that agrees with the ordered keys."""
-        if self.floating == 2:
-            return self.digits(keys)
-        bits = np.asarray(keys, self.dtype).view(self.storage)
-        if not self.floating:
-            return bits ^ self.flip
-        sign = self.storage.type(1 << (self.bits - 1))
-        first, last = self._ends()
-        code = np.where(bits & sign, ~bits, bits | sign) - first
-        return np.where(code <= last, last - code, code) if self.descending else code
 
-    def decode(self, codes) -> np.ndarray:
-        """The keys of these codes."""
-        if self.floating == 2:
-            return self.keys_of_digits(codes)
-        codes = np.asarray(codes, self.storage)
-        if not self.floating:
-            return (codes ^ self.flip).view(self.dtype)
-        sign = self.storage.type(1 << (self.bits - 1))
-        first, last = self._ends()
-        unfolded = (np.where(codes <= last, last - codes, codes) if self.descending else codes) + first
-        return np.where(unfolded & sign, unfolded ^ sign, ~unfolded).astype(self.storage).view(self.dtype)
-
-    def _ends(self):
-        """The unfolded bits of -inf, and the code of +inf: CLGEOM_KEY_FIRST and CLGEOM_KEY_LAST."""
-        top = self.infinity | 1 << (self.bits - 1)
-        first = ((1 << self.bits) - 1) ^ top
-        return self.storage.type(first), self.storage.type(top - first)
-
-
-def key_dtype(keys, *, caller: str, name: str = "keys", others: str = "") -> np.dtype:
+def key_dtype(keys: Any, *, caller: str, name: str = "keys", others: str = "") -> np.dtype:
     """The native type of an array of keys; `InvalidInput` when it is no key type, and of none of the kinds `others`."""
-    dtype = np.dtype(keys.dtype).newbyteorder("=")
+    dtype: np.dtype = np.dtype(keys.dtype).newbyteorder("=")
     if dtype not in KEY_TYPES and dtype.kind not in others:
         names = {"b": "bool", "M": "datetime64", "m": "timedelta64"}
         allowed = ", ".join([*(t.name for t in KEY_TYPES), *(names[kind] for kind in others)])
@@ -152,7 +130,7 @@ def key_dtype(keys, *, caller: str, name: str = "keys", others: str = "") -> np.
     return dtype
 
 
-def as_key_array(keys, *, caller: str, name: str = "keys", others: str = ""):
+def as_key_array(keys: Any, *, caller: str, name: str = "keys", others: str = "") -> Any:
     """Keys as a native, contiguous, one-dimensional NumPy array; a pyopencl array unchanged.
 
     `others`: the kinds that are allowed besides ``KEY_TYPES``, of ``OTHER_KINDS``.
@@ -169,7 +147,7 @@ def as_key_array(keys, *, caller: str, name: str = "keys", others: str = ""):
     return np.require(keys.astype(dtype, copy=False), requirements=["C", "A"])
 
 
-def as_device_bits(session, keys, *, caller: str, name: str = "keys") -> DeviceArray:
+def as_device_bits(session: Session, keys: Any, *, caller: str, name: str = "keys") -> DeviceArray:
     """What `as_key_array` returned, as unsigned integers in memory that kernels read."""
     storage = unsigned(keys.dtype)
     if is_device_array(keys):
@@ -178,7 +156,15 @@ def as_device_bits(session, keys, *, caller: str, name: str = "keys") -> DeviceA
     return as_device_values(session, bits, caller=caller, name=name, types=(storage,))
 
 
-def index_dtype(index_type, on_device: bool, *, caller: str) -> np.dtype:
+def in_place_of(array: Any, name: str, other: Any, others: str, *, caller: str) -> None:
+    """Refuse an array that is not where another one is, on the host or on the device; `others` is "the keys are"."""
+    there = is_device_array(other)
+    if is_device_array(array) != there:
+        sides = ("on the host", "on the device")
+        raise wrong(name, caller, f"where {others}, {sides[there]}", f"an array {sides[not there]}")
+
+
+def index_dtype(index_type: Any, on_device: bool, *, caller: str) -> np.dtype:
     """The type of the indices of a result: what the caller asks for, else int64 on the host, uint32 on the device."""
     if index_type is None:
         return INDEX_TYPES[on_device]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,10 +15,15 @@ from clgeom.intake.device_arrays import is_device_array
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike
 from clgeom.sorting.arrays import Output
 from clgeom.sorting.family import array_of_keys
-from clgeom.sorting.keys import OTHER_KINDS, KeyOrder, as_device_bits, as_key_array, index_dtype
+from clgeom.sorting.keys import OTHER_KINDS, KeyOrder, as_device_bits, as_key_array, in_place_of, index_dtype
 from clgeom.sorting.radix.passes import survey_plan
 from clgeom.sorting.radix.rows import flat
 from clgeom.sorting.radix.work import surveyed
+
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+    from clgeom.core.device import Session
 
 #: The order of the haystack is tested if it has at most so many keys for each needle.
 TESTED = 8
@@ -31,7 +36,7 @@ def searchsorted(
     side: str = "left",
     sorter: AnyArray | None = None,
     *,
-    index_type: DTypeLike = None,
+    index_type: DTypeLike | None = None,
     device: DeviceLike = None,
 ) -> Any:
     """Indices at which keys would be inserted into sorted keys, as ``numpy.searchsorted`` has them.
@@ -80,24 +85,22 @@ def searchsorted(
     side = one_of(side, ("left", "right"), "side", caller=caller)
     there = is_device_array(haystack)
     for name, array in (("needles", needles), ("sorter", sorter)):
-        if array is not None and is_device_array(array) != there:
-            sides = ("on the host", "on the device")
-            raise wrong(name, caller, f"where the haystack is, {sides[there]}", f"an array {sides[not there]}")
+        if array is not None:
+            in_place_of(array, name, haystack, "the haystack is", caller=caller)
     session = session_of(haystack, device)
-    haystack = as_key_array(haystack, caller=caller, name="haystack", others=OTHER_KINDS)
-    needles = array_of_keys(needles, caller=caller, name="needles")
-    sorter = None if sorter is None else _checked_sorter(sorter, len(haystack))
-    haystack, needles = _of_one_type(haystack, needles)
+    hay = as_key_array(haystack, caller=caller, name="haystack", others=OTHER_KINDS)
+    pins = array_of_keys(needles, caller=caller, name="needles")
+    order = None if sorter is None else _checked_sorter(sorter, len(hay))
+    hay, pins = _of_one_type(hay, pins)
     number = index_dtype(index_type, there, caller=caller)
-    if not there and max(haystack.nbytes, needles.size * 8) > session.profile.max_alloc_bytes:
-        found = np.searchsorted(haystack, needles, side, sorter)
-        return found.astype(number)[()]
-    found = _found(session, haystack, flat(session, needles, caller=caller, name="needles"), side, sorter, number)
-    found = found.reshape(needles.shape)
-    return found if there else found[()]
+    if not there and max(hay.nbytes, pins.size * 8) > session.profile.max_alloc_bytes:
+        return np.searchsorted(hay, pins, side, order).astype(number)[()]  # type: ignore[call-overload]  # a str
+    places = _places(session, hay, flat(session, pins, caller=caller, name="needles"), side, order, number)
+    places = places.reshape(pins.shape)
+    return places if there else places[()]
 
 
-def _checked_sorter(sorter, n):
+def _checked_sorter(sorter: Any, n: int) -> Any:
     """A sorter of the right shape and type; on the host also with indices in range."""
     caller = "searchsorted"
     there = is_device_array(sorter)
@@ -111,7 +114,7 @@ def _checked_sorter(sorter, n):
     return sorter.astype(np.uint32)
 
 
-def _of_one_type(haystack, needles):
+def _of_one_type(haystack: Any, needles: Any) -> tuple[Any, Any]:
     """Both in the type that NumPy compares them in."""
     first, second = (array.dtype.newbyteorder("=") for array in (haystack, needles))
     if first == second:
@@ -126,21 +129,29 @@ def _of_one_type(haystack, needles):
     return as_key_array(haystack, caller="searchsorted", name="haystack", others=OTHER_KINDS), needles
 
 
-def _found(session, haystack, needles, side, sorter, number):
+def _places(session: Session, haystack: Any, needles: Any, side: str, sorter: Any, number: np.dtype) -> Any:
     """Indices of flat needles."""
     caller, n, m = "searchsorted", len(haystack), len(needles)
     order = KeyOrder(haystack.dtype.newbyteorder("="))
-    found = Output(session, number, m, [needles])
+    places = Output(session, number, m, [needles])
     if m:
         needles = needles if is_device_array(needles) else np.require(needles, order.dtype, ["C", "A"])
         # kept until the end: kernels may read the caller's memory
         hay = as_device_bits(session, haystack, caller=caller, name="haystack")
         pins = as_device_bits(session, needles, caller=caller, name="needles")
-        buffers = {"needles": pins.chunks[0].buffer, "found": found.buffer}
+        buffers: dict[str, Any] = {"needles": pins.chunks[0].buffer, "found": places.buffer}
         buffers["haystack"] = hay.chunks[0].buffer if n else buffers["needles"]
         if n and sorter is None and not is_device_array(haystack) and n <= TESTED * m:
             _refuse_unsorted(session, haystack, buffers["haystack"], order)
-        args = "haystack", np.uint32(n), order.flip, "needles", np.uint32(m), np.uint32(side == "right"), "found"
+        args: tuple[Any, ...] = (
+            "haystack",
+            np.uint32(n),
+            order.flip,
+            "needles",
+            np.uint32(m),
+            np.uint32(side == "right"),
+            "found",
+        )
         params = {**order.options(), "index": c_name(number)}
         if sorter is not None and n:
             numbers = as_device_values(session, sorter, caller=caller, name="sorter")
@@ -151,10 +162,10 @@ def _found(session, haystack, needles, side, sorter, number):
             session.profile, "sorting/search_sorted", args, m, dtype=order.dtype, params=params, bytes_moved=moved
         )
         run(session, Plan(step), **buffers)
-    return found.finished()
+    return places.finished()
 
 
-def _refuse_unsorted(session, haystack, buffer, order):
+def _refuse_unsorted(session: Session, haystack: np.ndarray, buffer: cl.Buffer, order: KeyOrder) -> None:
     plan, found = survey_plan(session.profile, "keys", len(haystack), order)
     if surveyed(run(session, plan, keys=buffer), found)[2]:
         digits = order.digits(haystack)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,11 @@ from clgeom.intake.arrays import MOST_ITEMS, c_name, host_values, session_of
 from clgeom.intake.cl_arrays import as_array
 from clgeom.intake.device_arrays import buffer_of, fetched, is_device_array, let_change, native_array
 from clgeom.intake.typing import AnyArray, DeviceLike, IntLike
+from clgeom.sorting.keys import in_place_of
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
+    from clgeom.errors import InvalidInput
 
 NONE_WRONG = np.uint32(0xFFFFFFFF)
 
@@ -63,30 +68,30 @@ def take(
     mode = one_of(mode, ("raise", "wrap", "clip"), "mode", caller="take")
     if axis is not None and not (is_integer(axis) and axis == 0):
         raise wrong("axis", "take", "None or 0", short(axis))
-    there = is_device_array(values)
-    if is_device_array(indices) != there:
-        sides = ("on the host", "on the device")
-        raise wrong("indices", "take", f"where the values are, {sides[there]}", f"an array {sides[not there]}")
+    in_place_of(indices, "indices", values, "the values are", caller="take")
     session = session_of(values, device)
-    if not there:
+    if not is_device_array(values):
         return _on_the_host(values, indices, axis, mode)
+    return _on_the_device(session, values, indices, axis, mode)
+
+
+def _on_the_device(session: Session, values: Any, indices: Any, axis: Any, mode: str) -> Any:
     if values.ndim == 0:
         raise wrong("values", "take", "an array of at least one dimension", "shape ()")
     has_type(indices, "iu", "integers", "indices", caller="take")
-    flat = axis is None
-    rows, row_shape = (values.size, ()) if flat else (values.shape[0], values.shape[1:])
+    rows, row_shape = (values.size, ()) if axis is None else (values.shape[0], values.shape[1:])
     _check_rows(rows, indices.size)
     if 0 in row_shape:  # no kernel sees the indices
         _on_the_host(np.empty((rows, 0)), fetched(indices), 0, mode)
     return taken(session, values, indices, rows, row_shape, mode)
 
 
-def _check_rows(rows, count):
+def _check_rows(rows: int, count: int) -> None:
     if count and not rows:
         raise wrong("indices", "take", "empty for no values", f"{count} of them")
 
 
-def _on_the_host(values, indices, axis, mode):
+def _on_the_host(values: Any, indices: Any, axis: Any, mode: Any) -> Any:
     """NumPy's own take: one read and one write of memory, which the host does itself fastest."""
     values = host_values(values, caller="take", name="values", expected="an array")
     indices = host_values(indices, caller="take", name="indices")
@@ -110,11 +115,13 @@ def _on_the_host(values, indices, axis, mode):
     return np.take(values, indices.astype(np.int64, copy=False), axis, mode=mode)
 
 
-def _out_of_range(index, at, rows):
+def _out_of_range(index: Any, at: str, rows: int) -> InvalidInput:
     return wrong("indices", "take", f"within {-rows} and {rows - 1}", f"{index} at [{at}]")
 
 
-def taken(session, values, indices, rows, row_shape, mode="clip"):
+def taken(
+    session: Session, values: Any, indices: Any, rows: int, row_shape: tuple[int, ...], mode: str = "clip"
+) -> Any:
     """Rows of an array on the device, of any width, as a new array there. `indices` are on the device, too."""
     sources, queue = (values, indices), values.queue or session.queue
     table = native_array(session, values, caller="take", name="values")
@@ -126,9 +133,9 @@ def taken(session, values, indices, rows, row_shape, mode="clip"):
         if n >= MOST_ITEMS:
             raise wrong("indices", "take", f"fewer than {MOST_ITEMS:,} on the device", f"{n:,}")
         word = next(size for size in (8, 4, 2, 1) if row_bytes % size == 0 and table.offset % size == 0)
-        buffers = {"table": buffer_of(table), "indices": buffer_of(indices), "out": out}
+        buffers: dict[str, Any] = {"table": buffer_of(table), "indices": buffer_of(indices), "out": out}
         width = row_bytes // word
-        args = "table", np.uint64(rows), np.uint32(width), "indices", np.uint64(n), "out"
+        args: tuple[Any, ...] = "table", np.uint64(rows), np.uint32(width), "indices", np.uint64(n), "out"
         if mode == "raise":
             buffers["wrong"] = allocate(session, 4)
             fill(session, buffers["wrong"], NONE_WRONG, 1)

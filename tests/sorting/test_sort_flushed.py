@@ -6,6 +6,7 @@ import numpy as np
 import pyopencl.array as cl_array
 import pytest
 from device_settings import policies
+from reference import shell_codes
 
 from clgeom import argsort, shellsort, sort, sort_by_key
 from clgeom.core import sources
@@ -101,8 +102,8 @@ def test_group_shapes_keep_subnormal_keys_apart(any_session):
 
 def total_order(keys, descending=False):
     """Shellsort's: by bits, -0.0 before 0.0."""
-    codes = KeyOrder(keys.dtype, descending)
-    return codes.decode(np.sort(codes.encode(keys)))
+    order = KeyOrder(keys.dtype, descending)
+    return shell_codes.decoded(order, np.sort(shell_codes.encoded(order, keys)))
 
 
 @pytest.mark.optimised
