@@ -1,25 +1,56 @@
-"""The first keys of an order: `topk`, by a stable sort of candidates; `partition` and `argpartition`, by one of all."""
+"""The first keys of an order: `topk`, by a stable sort of candidates; `partition` and `argpartition`, by one of all.
+
+The candidates of `topk` are the keys that may be among the first k::
+
+    keys ──select_digits──> how often each digit occurs ──host──> the range of the k-th key     until few keys are in it
+         ──select_count──> keys of each tile below and within the range ──scan──> offsets
+         ──select_emit──> those keys, and their indices
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from clgeom.arguments import boolean, integer, wrong
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.core.launch import allocate, copy
+from clgeom.core.launch import allocate, copy, fill, run
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.policies import ceil_div
+from clgeom.core.tuning import select
 from clgeom.errors import short
 from clgeom.intake.arrays import session_of
 from clgeom.intake.cl_arrays import as_array, converted
-from clgeom.intake.device_arrays import is_device_array
+from clgeom.intake.device_arrays import buffer_of, is_device_array, let_change
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike, IntLike
-from clgeom.sorting.candidates import candidates
+from clgeom.primitives.operators import OPERATORS
+from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.sorting.distinct import first_on_host
 from clgeom.sorting.family import array_of_keys
-from clgeom.sorting.keys import OTHER_KINDS, as_key_array, index_dtype
+from clgeom.sorting.keys import OTHER_KINDS, KeyOrder, as_device_bits, as_key_array, index_dtype
 from clgeom.sorting.radix.rows import checked_axis
 from clgeom.sorting.radix.sort import argsort, sort, sort_by_key
 from clgeom.sorting.take import take
+
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+    from clgeom.core.device import Session
+    from clgeom.core.launch import Result
+
+#: Bits of a digit: a group's counts take 4 KB of local memory.
+DIGIT_BITS = 10
+DIGITS = 1 << DIGIT_BITS
+#: Keys of a tile.
+TILE = 2048
+#: A range is narrow enough with so many keys up to its end, or with one in so many of all keys, or with twice k.
+FEW = 4096
+ONE_IN = 64
+#: Fewer keys are sorted, and so are keys of which more than one in so many is wanted.
+LEAST = 1 << 14
+LEAST_SHARE = 8
 
 
 @keeps_subnormals
@@ -47,7 +78,7 @@ class TopK(NamedTuple):
 
 @keeps_subnormals
 def topk(
-    keys: AnyArray, k: IntLike, *, largest: bool = True, index_type: DTypeLike = None, device: DeviceLike = None
+    keys: AnyArray, k: IntLike, *, largest: bool = True, index_type: DTypeLike | None = None, device: DeviceLike = None
 ) -> TopK:
     """The k largest, or smallest, keys in order, with their indices: the first k of a stable sort.
 
@@ -87,31 +118,113 @@ def topk(
     ([9, 9, 5], [1, 3, 0])
     """
     caller = "topk"
-    keys = as_key_array(keys, caller=caller, others=OTHER_KINDS)
-    k = integer(k, "k", caller=caller, least=0, most=len(keys))
-    session, largest = session_of(keys, device), boolean(largest, "largest", caller=caller)
-    there = is_device_array(keys)
+    array = as_key_array(keys, caller=caller, others=OTHER_KINDS)
+    k = integer(k, "k", caller=caller, least=0, most=len(array))
+    session, largest = session_of(array, device), boolean(largest, "largest", caller=caller)
+    there = is_device_array(array)
     number = index_dtype(index_type, there, caller=caller)
-    if not there and (first := first_on_host(session, keys, k, largest)) is not None:
-        indices = first[argsort(keys[first], descending=largest, device=session)].astype(number, copy=False)
-        return TopK(keys[indices], indices)
-    few = candidates(session, keys, k, descending=largest, caller=caller)
+    if not there and (first := first_on_host(session, array, k, largest)) is not None:
+        indices = first[argsort(array[first], descending=largest, device=session)].astype(number, copy=False)
+        return TopK(array[indices], indices)
+    few = candidates(session, array, k, descending=largest, caller=caller)
     if few is not None:
-        values, indices = (_first(session, one, k) for one in sort_by_key(*few, descending=largest, device=session))
+        pairs = sort_by_key(*few, descending=largest, device=session)
+        values, indices = (_first(session, entries, k) for entries in pairs)
         return TopK(values, converted(session, indices, number))
-    indices = _first(session, argsort(keys, descending=largest, index_type=number, device=session), k)
-    return TopK(take(keys, indices, mode="clip", device=session) if there else keys[indices], indices)
+    indices = _first(session, argsort(array, descending=largest, index_type=number, device=session), k)
+    return TopK(take(array, indices, mode="clip", device=session) if there else array[indices], indices)
 
 
-def _first(session, array, k):
+def _first(session: Session, array: Any, k: int) -> Any:
     """The first k entries, in memory of their own."""
     if not is_device_array(array):
         return array[:k].copy()
     nbytes = k * array.dtype.itemsize
     buffer = allocate(session, max(nbytes, 1))
     if k:
-        copy(session, array.base_data, buffer, nbytes)
+        copy(session, buffer_of(array), buffer, nbytes)
     return as_array(session, buffer, (k,), array.dtype, queue=array.queue, wait=False)
+
+
+def candidates(session: Session, keys: Any, k: int, *, descending: bool, caller: str) -> tuple[Any, Any] | None:
+    """(keys, uint32 indices) with the first k of the stable order among them, equal keys in input order.
+
+    They are where the keys are. None where a sort of all keys is no more work, or the device holds the keys in several
+    chunks.
+    """
+    n = len(keys)
+    if n < LEAST or not 0 < k <= n // LEAST_SHARE:
+        return None
+    order = KeyOrder(keys.dtype.newbyteorder("="), descending)
+    bits = as_device_bits(session, keys, caller=caller)  # kept until the end: kernels may read the caller's memory
+    if len(bits.chunks) != 1:
+        return None
+    buffer = bits.chunks[0].buffer
+    low, high, room = _range_of(session, buffer, n, order, k)
+    ends = order.storage.type(low), order.storage.type(high)
+    result, found, indices = _emitted(session, buffer, n, order, ends, room)
+    if not is_device_array(keys):
+        return result.read(found).view(order.dtype), result.read(indices)
+    let_change(session, [keys])
+    keys_of, indices_of = (
+        as_array(session, result[scratch], (room,), dtype, queue=keys.queue, wait=False)
+        for scratch, dtype in ((found, order.dtype), (indices, indices.dtype))
+    )
+    return keys_of, indices_of
+
+
+def _range_of(session: Session, buffer: cl.Buffer, n: int, order: KeyOrder, k: int) -> tuple[int, int, int]:
+    """(lowest, highest) ordered key of a range with the k-th key, and how many keys up to its end are candidates."""
+    most = max(FEW, n // ONE_IN, 2 * k)
+    low, width, below, within = 0, order.bits, 0, n
+    while width and below + within > most:
+        shift = max(width - DIGIT_BITS, 0)
+        counts = _digits(session, buffer, n, order, low, shift)[: 1 << (width - shift)]
+        sums = below + np.cumsum(counts)
+        digit = int(np.searchsorted(sums, k))
+        low, width = low + (digit << shift), shift
+        below, within = int(sums[digit] - counts[digit]), int(counts[digit])
+    room = below + within if below + within <= most else k  # else all in the range are equal: the first ones
+    return low, low + (1 << width) - 1, room
+
+
+def _digits(session: Session, buffer: cl.Buffer, n: int, order: KeyOrder, low: int, shift: int) -> np.ndarray:
+    """How often each digit occurs."""
+    profile, kernel = session.profile, "sorting/select_digits"
+    policy = select(profile, kernel, order.dtype, n)
+    groups = policy.groups(ceil_div(n, policy.tile), profile.compute_units)
+    rows = groups if policy.variant == "serial" else 1
+    counts = Scratch("digits", np.uint32, rows * DIGITS)
+    memory = allocate(session, counts.nbytes)
+    if policy.variant != "serial":
+        fill(session, memory, np.uint32(0), DIGITS)
+    args = "keys", np.uint32(n), order.flip, order.storage.type(low), np.uint32(shift), counts
+    params, moved = {**order.options(), "digit_bits": DIGIT_BITS}, n * order.storage.itemsize
+    step = Step(kernel, policy, args, groups, params, bytes_moved=moved)
+    result = run(session, Plan(step), keys=buffer, digits=memory)
+    sums: np.ndarray = result.read(counts).reshape(rows, DIGITS).sum(0, dtype=np.int64)
+    return sums
+
+
+def _emitted(
+    session: Session, buffer: cl.Buffer, n: int, order: KeyOrder, ends: tuple[np.generic, np.generic], room: int
+) -> tuple[Result, Scratch, Scratch]:
+    """(result of the run, memory of the keys, memory of the indices)."""
+    profile, tiles = session.profile, ceil_div(n, TILE)
+    counts, offsets = (Scratch(name, np.uint32, 2 * tiles) for name in ("counts", "offsets"))
+    found, indices = Scratch("found", order.storage, room), Scratch("indices", np.uint32, room)
+    params, moved = {**order.options(), "tile": TILE}, n * order.storage.itemsize
+
+    def step(kernel: str, *more: Any) -> Plan:
+        args = ("keys", np.uint32(n), order.flip, *ends, *more)
+        kernel = f"sorting/{kernel}"
+        return Plan(Step.over(profile, kernel, args, n, dtype=order.dtype, tile=TILE, params=params, bytes_moved=moved))
+
+    plan = step("select_count", counts)
+    pieces = [Piece(counts, 0, counts.count)]
+    plan += scan_plan(profile, pieces, counts.dtype, [offsets], OPERATORS["sum"], exclusive=True)
+    plan += step("select_emit", counts, offsets, np.uint32(room), found, indices)
+    return run(session, plan, keys=buffer), found, indices
 
 
 @keeps_subnormals
@@ -165,7 +278,7 @@ def argpartition(
     kth: IntLike | Sequence[IntLike],
     axis: IntLike | None = -1,
     *,
-    index_type: DTypeLike = None,
+    index_type: DTypeLike | None = None,
     device: DeviceLike = None,
 ) -> Any:
     """Indices that order keys as `partition` does; the parts are in the order of `argsort`.
@@ -197,19 +310,19 @@ def argpartition(
     >>> clgeom.argpartition([7, 1, 5, 3], 0)[0].item()
     1
     """
-    keys = _checked(keys, kth, axis, caller="argpartition")
-    index_dtype(index_type, is_device_array(keys), caller="argpartition")
-    return argsort(keys, axis=axis, index_type=index_type, device=device)
+    array = _checked(keys, kth, axis, caller="argpartition")
+    index_dtype(index_type, is_device_array(array), caller="argpartition")
+    return argsort(array, axis=axis, index_type=index_type, device=device)
 
 
-def _checked(keys, kth, axis, *, caller):
+def _checked(keys: Any, kth: Any, axis: Any, *, caller: str) -> Any:
     """The keys, if `kth` is in range along the axis."""
     keys = array_of_keys(keys, caller=caller)
     axis = checked_axis(axis, keys, caller=caller)
     n = keys.size if axis is None else keys.shape[axis]
     several = isinstance(kth, (list, tuple)) or getattr(kth, "ndim", 0) == 1
-    for one in kth if several else [kth]:
+    for place in kth if several else [kth]:
         if not n:
-            raise wrong("kth", caller, "none, for no keys" if several else "left out for no keys", short(one))
-        integer(one, "kth", caller=caller, least=-n, most=n - 1)
+            raise wrong("kth", caller, "none, for no keys" if several else "left out for no keys", short(place))
+        integer(place, "kth", caller=caller, least=-n, most=n - 1)
     return keys

@@ -10,7 +10,7 @@ from sort_keys import DISTRIBUTIONS, bits_of, device_array, expected_order, keys
 from clgeom import argpartition, lexsort, partition, sort_by_key, topk
 from clgeom.core.call import recording
 from clgeom.errors import DeviceLimit, InvalidInput
-from clgeom.sorting import candidates, select
+from clgeom.sorting import select
 from clgeom.sorting.keys import KEY_TYPES, KeyOrder
 
 
@@ -35,7 +35,7 @@ def test_topk_begins_the_stable_order(session, data):
 def always(monkeypatch):
     """Candidates are found for any number of keys and any k, in narrow ranges."""
     for name, value in (("LEAST", 1), ("LEAST_SHARE", 1), ("FEW", 4), ("ONE_IN", 10**9)):
-        monkeypatch.setattr(candidates, name, value)
+        monkeypatch.setattr(select, name, value)
 
 
 def begins_the_order(session, keys, k, largest):
@@ -65,13 +65,13 @@ def test_candidates_of_every_type(subtests, session, always, dtype):
             for k in (1, n // 3, n - 1, n):
                 with subtests.test(n=n, k=k):
                     for one in (keys, there):
-                        found = candidates.candidates(session, one, k, descending=descending, caller="test")
+                        found = select.candidates(session, one, k, descending=descending, caller="test")
                         values, indices = (each.get() if one is there else each for each in found)
                         np.testing.assert_array_equal(bits_of(values), bits_of(keys[indices]))
-                        assert values.dtype == dtype and k <= len(indices) <= max(2 * k, candidates.FEW)
+                        assert values.dtype == dtype and k <= len(indices) <= max(2 * k, select.FEW)
                         first = np.argsort(digits[indices], kind="stable")[:k]
                         np.testing.assert_array_equal(indices[first], order[:k])
-                    assert candidates.candidates(session, keys, 0, descending=descending, caller="test") is None
+                    assert select.candidates(session, keys, 0, descending=descending, caller="test") is None
 
 
 @pytest.mark.settings("as_is", "as_gpu", "odd_shapes", "small_groups")
@@ -93,8 +93,8 @@ def test_topk_of_many_keys_sorts_few(any_session, monkeypatch):
         for largest in (False, True):
             with recording() as phases:
                 begins_the_order(any_session, keys, k, largest)
-            assert len([one for one in phases if one.name == "select_digits"]) <= 2 * -(-32 // candidates.DIGIT_BITS)
-    assert len(sorted_) == 12 and max(sorted_) <= candidates.FEW
+            assert len([one for one in phases if one.name == "select_digits"]) <= 2 * -(-32 // select.DIGIT_BITS)
+    assert len(sorted_) == 12 and max(sorted_) <= select.FEW
 
 
 @pytest.mark.settings("small_allocations")
