@@ -9,10 +9,16 @@ from __future__ import annotations
 import functools
 import math
 import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from clgeom.sorting.radix.work import FEW, host_may_sort
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
+    from clgeom.core.profile import DeviceProfile
 
 #: Nanoseconds of a compute unit for each key on the device, by bytes of a key (PoCL, 2 cores of an EPYC, 1e6 keys).
 DEVICE_NS = {1: 3.0, 2: 4.0, 4: 16.0, 8: 30.0}
@@ -27,43 +33,67 @@ CLOSED_UP = 256
 TIMED = 1 << 13
 
 
-def distinct_on_host(session, keys, wanted, apart, number) -> list | None:
+@dataclass(frozen=True)
+class Wanted:
+    """What is wanted of distinct values, besides the values.
+
+    `apart`: whether each NaN and NaT is a value. `number`: the type of indices and counts.
+    """
+
+    index: bool
+    inverse: bool
+    counts: bool
+    apart: bool
+    number: np.dtype
+
+    @property
+    def order(self) -> bool:
+        """Whether it takes the order of the keys."""
+        return self.index or self.inverse
+
+
+def distinct_on_host(session: Session, keys: np.ndarray, wanted: Wanted) -> list[np.ndarray] | None:
     """Values and what is wanted of them for host keys; None where the device is to find them."""
     if not host_may_sort() or not len(keys):
         return None
     native = keys.dtype.newbyteorder("=")
-    with_order = wanted["index"] or wanted["inverse"]
-    if len(keys) > FEW and (with_order or not _is_quicker(session.profile, native, len(keys))):
+    if len(keys) > FEW and (wanted.order or not _is_quicker(session.profile, native, len(keys))):
         return None
     keys = keys.astype(native, copy=False)
-    if with_order:
-        order = np.argsort(keys, kind="stable")
-        ordered, missing = keys[order], _missing(keys[order])
-    else:
-        order, ordered = None, np.sort(keys, kind=_kind(native))
-        missing = _missing(ordered)
+    order = np.argsort(keys, kind="stable") if wanted.order else None
+    ordered = np.sort(keys, kind=_kind(native)) if order is None else keys[order]
+    missing = _missing(ordered)
     begins = np.empty(len(keys), bool)
     begins[0] = True
     np.not_equal(ordered[1:], ordered[:-1], out=begins[1:])
-    if missing and not apart:
+    if missing and not wanted.apart:
         begins[len(keys) - missing + 1 :] = False
     several_zeros = order is None and _zeros(ordered) > 1
     values = _firsts(ordered, begins)
     if order is None:
-        _give_first_bits(values, keys, several_zeros, missing, apart)
-    results, starts = [values], np.flatnonzero(begins) if wanted["index"] or wanted["counts"] else None
-    if wanted["index"]:
-        results.append(order[starts].astype(number, copy=False))
-    if wanted["inverse"]:
-        inverse = np.empty(len(keys), number)
+        _give_first_bits(values, keys, several_zeros, missing, wanted.apart)
+    return run_results(values, begins, order, wanted)
+
+
+def run_results(values: np.ndarray, begins: np.ndarray, order: np.ndarray | None, wanted: Wanted) -> list[np.ndarray]:
+    """The values of the runs of equal keys, and their wanted first indices, inverse and counts.
+
+    `begins` marks the sorted keys that begin a run, and `order` has their indices in the input (None: not needed).
+    """
+    results, n = [values], len(begins)
+    starts = np.flatnonzero(begins) if wanted.index or wanted.counts else np.empty(0, np.int64)
+    if wanted.index and order is not None:
+        results.append(order[starts].astype(wanted.number, copy=False))
+    if wanted.inverse:
+        inverse = np.empty(n, wanted.number)
         inverse[order] = np.cumsum(begins) - 1
         results.append(inverse)
-    if wanted["counts"]:
-        results.append(np.diff(np.append(starts, len(keys))).astype(number, copy=False))
+    if wanted.counts:
+        results.append(np.diff(np.append(starts, n)).astype(wanted.number, copy=False))
     return results
 
 
-def first_on_host(session, keys, k, descending) -> np.ndarray | None:
+def first_on_host(session: Session, keys: np.ndarray, k: int, descending: bool) -> np.ndarray | None:
     """Ascending indices of the first k host keys, equal ones by index; None where the device, or a sort, finds them."""
     profile, dtype, n = session.profile, keys.dtype, len(keys)
     if not host_may_sort() or n <= FEW or not 0 < k < n:
@@ -77,26 +107,26 @@ def first_on_host(session, keys, k, descending) -> np.ndarray | None:
     bound = parted[last]
     if bound != bound or (descending and dtype.kind == "f" and np.isnan(parted[last:]).any()):
         return None
-    indices = np.flatnonzero(keys >= bound if descending else keys <= bound)
+    indices: np.ndarray = np.flatnonzero(keys >= bound if descending else keys <= bound)
     if len(indices) > k:  # several keys equal the last one
         ties = np.flatnonzero(keys[indices] == bound)
         indices = np.delete(indices, ties[k - len(indices) :])
     return indices
 
 
-def _kind(dtype):
+def _kind(dtype: np.dtype) -> Literal["stable"] | None:
     """The quickest sort of NumPy; that of float16 by vectors was seen to be wrong for many equal keys (2.4)."""
     return "stable" if dtype.itemsize <= 2 else None
 
 
-def _missing(ordered) -> int:
+def _missing(ordered: np.ndarray) -> int:
     """How many of the last keys are NaN or NaT."""
     if ordered.dtype.kind not in "fMm" or ordered[-1] == ordered[-1]:
         return 0
     return len(ordered) - int(np.searchsorted(ordered, ordered[-1]))
 
 
-def _zeros(ordered) -> int:
+def _zeros(ordered: np.ndarray) -> int:
     """How many floats are zeros of either sign."""
     if ordered.dtype.kind != "f":
         return 0
@@ -104,11 +134,12 @@ def _zeros(ordered) -> int:
     return int(np.searchsorted(ordered, zero, "right") - np.searchsorted(ordered, zero))
 
 
-def _firsts(ordered, begins):
+def _firsts(ordered: np.ndarray, begins: np.ndarray) -> np.ndarray:
     """The first key of each run, perhaps in the memory of all: few others are closed up, in half the time."""
     n = len(ordered)
     if n - np.count_nonzero(begins) > CLOSED_UP:
-        return ordered[begins]
+        firsts: np.ndarray = ordered[begins]
+        return firsts
     repeated = np.flatnonzero(~begins).tolist()
     to = repeated[0] if repeated else n
     for at, after in zip(repeated, [*repeated[1:], n]):
@@ -117,7 +148,7 @@ def _firsts(ordered, begins):
     return ordered if to == n else ordered[:to]
 
 
-def _give_first_bits(values, keys, several_zeros, missing, apart):
+def _give_first_bits(values: np.ndarray, keys: np.ndarray, several_zeros: bool, missing: int, apart: bool) -> None:
     """Give zeros and NaN the bits that they have first in the input: a sort need not keep these."""
     if several_zeros:
         values[np.searchsorted(values, values.dtype.type(0))] = keys[np.argmax(keys == 0)]
@@ -126,14 +157,14 @@ def _give_first_bits(values, keys, several_zeros, missing, apart):
         values[len(values) - count :] = keys[np.isnan(keys)][:count]
 
 
-def _is_quicker(profile, dtype, n) -> bool:
+def _is_quicker(profile: DeviceProfile, dtype: np.dtype, n: int) -> bool:
     """Whether NumPy is expected to sort so many keys in less time than a CPU device takes."""
     units = max(profile.compute_units, 1)
     return profile.is_cpu and numpy_ns(dtype) * math.log2(n) < DEVICE_NS[dtype.itemsize] / units
 
 
 @functools.cache
-def numpy_ns(dtype) -> float:
+def numpy_ns(dtype: np.dtype) -> float:
     """Nanoseconds that NumPy's sort takes for a key, over the logarithm of the number of keys."""
     rng, seconds = np.random.default_rng(0), []
     keys = rng.standard_normal(TIMED) if dtype.kind == "f" else rng.integers(0, 256, TIMED * dtype.itemsize, np.uint8)

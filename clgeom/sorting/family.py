@@ -1,6 +1,8 @@
-"""What the functions built on sorted keys have in common: their arguments, and keys sorted where kernels read them."""
+"""Arguments of functions that use sorted keys, and keys sorted where kernels read them."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,8 +15,12 @@ from clgeom.sorting.keys import OTHER_KINDS, key_dtype
 from clgeom.sorting.radix.rows import flat
 from clgeom.sorting.radix.work import most_at_once, sort_arrays
 
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
+    from clgeom.intake.typing import DeviceLike
 
-def array_of_keys(keys, *, caller: str, name: str = "keys"):
+
+def array_of_keys(keys: Any, *, caller: str, name: str = "keys") -> Any:
     """Keys of any shape as an array, of a type that can be sorted: on the host, or on the device as they are."""
     if not is_device_array(keys):
         keys = host_values(keys, caller=caller, name=name)
@@ -22,7 +28,9 @@ def array_of_keys(keys, *, caller: str, name: str = "keys"):
     return keys
 
 
-def flat_keys(keys, device, *, caller: str, name: str = "keys"):
+def flat_keys(
+    keys: Any, device: DeviceLike, *, caller: str, name: str = "keys"
+) -> tuple[Any, tuple[int, ...], Session]:
     """(keys in one dimension, the shape they came in, session)."""
     keys = array_of_keys(keys, caller=caller, name=name)
     session, shape = session_of(keys, device), keys.shape
@@ -31,7 +39,7 @@ def flat_keys(keys, device, *, caller: str, name: str = "keys"):
     return flat(session, keys, caller=caller, name=name), shape, session
 
 
-def sorted_for_kernels(session, keys, *, caller: str, order: bool):
+def sorted_for_kernels(session: Session, keys: Any, *, caller: str, order: bool) -> tuple[Any, Any, bool]:
     """Keys sorted where kernels read them: on the device, on CPU devices also on the host.
 
     Parameters
@@ -51,13 +59,11 @@ def sorted_for_kernels(session, keys, *, caller: str, order: bool):
         False if there are too many keys for one sort on the device: then both are on the host, the order int64.
     """
 
-    def input_of(keys):
-        given = SortInput(Call(caller, sessions=(session,)), keys)
-        given.payload_type = np.dtype(np.uint32) if order else None
-        return given
-
-    given = input_of(keys)
-    whole = given.on_device or given.n <= most_at_once(given, session)
-    if whole and not given.on_device and not session.profile.is_cpu and given.n:
-        given = input_of(to_array(session, given.keys))
-    return *sort_arrays(given), whole
+    inputs = SortInput(Call(caller=caller, sessions=(session,)), keys)
+    inputs.payload_type = np.dtype(np.uint32) if order else None
+    whole = inputs.on_device or inputs.n <= most_at_once(inputs, session)
+    if not whole and order:
+        inputs.payload_type = np.dtype(np.int64)
+    if whole and not inputs.on_device and not session.profile.is_cpu and inputs.n:
+        return sorted_for_kernels(session, to_array(session, inputs.keys), caller=caller, order=order)
+    return *sort_arrays(inputs), whole

@@ -8,7 +8,7 @@ keys ──sort──> | 1 1 2 5 5 5 7 |      with the order of the keys where i
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,13 +27,17 @@ from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.sorting.arrays import Output
 from clgeom.sorting.bins import counts_of
-from clgeom.sorting.distinct import distinct_on_host
+from clgeom.sorting.distinct import Wanted, distinct_on_host, run_results
 from clgeom.sorting.family import array_of_keys, flat_keys, sorted_for_kernels
 from clgeom.sorting.keys import KeyOrder, as_device_bits, index_dtype
+from clgeom.sorting.lexsort import lexsort
 from clgeom.sorting.radix.rows import checked_axis
 from clgeom.sorting.radix.sort import Profiled
 from clgeom.sorting.radix.work import FEW, host_may_sort
-from clgeom.sorting.unique_rows import unique_rows
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
+    from clgeom.core.profile import DeviceProfile
 
 #: Keys of a tile of the kernels.
 TILE = 2048
@@ -54,7 +58,7 @@ def unique(
     *,
     equal_nan: bool = True,
     sorted: bool = True,
-    index_type: DTypeLike = None,
+    index_type: DTypeLike | None = None,
     device: DeviceLike = None,
     profile: bool = False,
 ) -> Any:
@@ -116,76 +120,88 @@ def unique(
     [[1, 9], [2, 1]]
     """
     caller = "unique"
-    wanted = {
-        "index": boolean(return_index, "return_index", caller=caller),
-        "inverse": boolean(return_inverse, "return_inverse", caller=caller),
-        "counts": boolean(return_counts, "return_counts", caller=caller),
-    }
+    index = boolean(return_index, "return_index", caller=caller)
+    inverse = boolean(return_inverse, "return_inverse", caller=caller)
+    counts = boolean(return_counts, "return_counts", caller=caller)
     boolean(sorted, "sorted", caller=caller)
     apart = not boolean(equal_nan, "equal_nan", caller=caller)
+    array: Any = keys
     if axis is not None:
         if apart:
             warn("equal_nan=False does nothing in unique with an axis: slices with NaN are never equal.", InputWarning)
-        keys = array_of_keys(keys, caller=caller)
-        axis = checked_axis(axis, keys, caller=caller)
-        if is_device_array(keys):
+        array = array_of_keys(keys, caller=caller)
+        axis = checked_axis(axis, array, caller=caller)
+        if is_device_array(array):
             raise wrong("axis", caller, "None for keys on the device", short(axis))
-    flat, shape, session = flat_keys(keys, device, caller=caller)
+    flat, shape, session = flat_keys(array, device, caller=caller)
     number = index_dtype(index_type, is_device_array(flat), caller=caller)
-    if index_type is not None and not any(wanted.values()):
+    if index_type is not None and not (index or inverse or counts):
         raise wrong("index_type", caller, "None where no indices or counts are returned", short(index_type))
-    call = Call(caller, profile=profile)
+    wanted = Wanted(index, inverse, counts, apart, number)
+    call = Call(caller=caller, profile=profile)
     with call:
         if axis is None:
-            found = _unique(session, flat, wanted, apart, number)
+            results = _unique(session, flat, wanted)
         else:
-            found = unique_rows(session, keys, axis, wanted, number)
-    if wanted["inverse"] and axis is None:
-        at = 1 + wanted["index"]
-        found[at] = found[at].reshape(shape)
-    result = tuple(found) if len(found) > 1 else found[0]
+            results = _unique_rows(session, array, axis, wanted)
+    if inverse and axis is None:
+        at = 1 + index
+        results[at] = results[at].reshape(shape)
+    result = tuple(results) if len(results) > 1 else results[0]
     return Profiled(result, tuple(call.phases)) if profile else result
 
 
-def _unique(session, given, wanted, apart, number) -> list:
+def _unique(session: Session, keys: Any, wanted: Wanted) -> list[Any]:
     """The values and what is wanted of them, where the keys are."""
-    with_order, there = wanted["index"] or wanted["inverse"], is_device_array(given)
-    found = None
-    if not with_order and (there or len(given) > FEW or not host_may_sort()):
-        found = _counted(session, given, wanted, apart, number)
-    if found is None and not there:
-        found = distinct_on_host(session, given, wanted, apart, number)
-    if found is not None:
-        return found
-    ordered, order, whole = sorted_for_kernels(session, given, caller="unique", order=with_order)
-    if not whole or not len(given):
-        return _by_numpy(session, given, ordered, order, wanted, apart, number)
-    profile, n, kind = session.profile, len(given), KeyOrder(ordered.dtype)
-    buffers = {"keys": as_device_bits(session, ordered, caller="unique").chunks[0].buffer}
+    there = is_device_array(keys)
+    results = None
+    if not wanted.order and (there or len(keys) > FEW or not host_may_sort()):
+        results = _counted(session, keys, wanted)
+    if results is None and not there:
+        results = distinct_on_host(session, keys, wanted)
+    if results is not None:
+        return results
+    ordered, order, whole = sorted_for_kernels(session, keys, caller="unique", order=wanted.order)
+    if not len(keys):
+        types = [keys.dtype.newbyteorder("="), *[wanted.number] * (wanted.index + wanted.inverse + wanted.counts)]
+        return [Output(session, dtype, 0, [keys]).finished() for dtype in types]
+    if not whole:
+        digits = KeyOrder(ordered.dtype).digits(ordered)
+        begins = np.append(True, digits[1:] != digits[:-1])
+        if wanted.apart:
+            begins |= ordered != ordered
+        return run_results(ordered[begins], begins, order, wanted)
+    return _by_kernels(session, keys, ordered, order, wanted)
+
+
+def _by_kernels(session: Session, keys: Any, ordered: Any, order: Any, wanted: Wanted) -> list[Any]:
+    """The same from sorted keys where kernels read them."""
+    profile, n, kind, number = session.profile, len(keys), KeyOrder(ordered.dtype), wanted.number
+    buffers: dict[str, Any] = {"keys": as_device_bits(session, ordered, caller="unique").chunks[0].buffer}
     if order is not None:
         buffers["order"] = as_device_values(session, order, caller="unique", name="order").chunks[0].buffer
-    args = "keys", np.uint32(n), kind.storage.type(apart)
+    args: tuple[Any, ...] = ("keys", np.uint32(n), kind.storage.type(wanted.apart))
     counts, offsets = (Scratch(name, np.uint32, ceil_div(n, TILE) + 1) for name in ("counts", "offsets"))
-    plan = Plan(_step(profile, "unique_count", (*args, counts), n, kind))
+    plan = _tiles_plan(profile, "unique_count", (*args, counts), n, kind)
     pieces = [Piece(counts, 0, counts.count)]
     plan += scan_plan(profile, pieces, counts.dtype, [offsets], OPERATORS["sum"], exclusive=True)
-    found = run(session, plan, **buffers)
-    runs = int(found.read(offsets, 1, offsets.count - 1)[0])
+    counted = run(session, plan, **buffers)
+    runs = int(counted.read(offsets, 1, offsets.count - 1)[0])
 
-    def output(dtype, count):
-        return Output(session, dtype, count, [given], wait=False)
+    def output(dtype: np.dtype, count: int) -> Output:
+        return Output(session, dtype, count, [keys], wait=False)
 
-    values, inverse = output(given.dtype.newbyteorder("="), runs), output(number, n) if wanted["inverse"] else None
-    index, count = (output(number, runs) if wanted[name] else None for name in ("index", "counts"))
-    buffers |= {"offsets": found[offsets], "values": values.buffer}
+    values, inverse = output(keys.dtype.newbyteorder("="), runs), output(number, n) if wanted.inverse else None
+    index, count = (output(number, runs) if present else None for present in (wanted.index, wanted.counts))
+    buffers |= {"offsets": counted[offsets], "values": values.buffer}
     buffers |= {name: out.buffer for name, out in (("inverse", inverse), ("index", index), ("counts", count)) if out}
     starts = Scratch("starts", np.uint32, runs)
     args = (*args, "offsets", "values", *([starts] if index or count else []))
     args += ("order", "inverse") if inverse else ()
     params = {"starts": bool(index or count), "inverse": c_name(number) if inverse else ""}
-    plan = Plan(_step(profile, "unique_emit", args, n, kind, **params))
+    plan = _tiles_plan(profile, "unique_emit", args, n, kind, **params)
     if index or count:
-        args = starts, np.uint32(runs), np.uint32(n), *(("order", "index") if index else ())
+        args = (starts, np.uint32(runs), np.uint32(n), *(("order", "index") if index else ()))
         params = {"index": c_name(number) if index else "", "count": c_name(number) if count else ""}
         args += ("counts",) if count else ()
         plan += Plan(Step.over(profile, "sorting/unique_runs", args, runs, params=params, bytes_moved=16 * runs))
@@ -193,24 +209,34 @@ def _unique(session, given, wanted, apart, number) -> list:
     return [out.finished() for out in (values, index, inverse, count) if out]
 
 
-def _counted(session, given, wanted, apart, number) -> list | None:
+def _tiles_plan(
+    profile: DeviceProfile, kernel: str, args: tuple[Any, ...], n: int, kind: KeyOrder, **params: Any
+) -> Plan:
+    """Plan of a launch over tiles of sorted keys."""
+    params = {**kind.options(), "tile": TILE, **params}
+    moved = n * kind.storage.itemsize
+    kernel = f"sorting/{kernel}"
+    return Plan(Step.over(profile, kernel, args, n, dtype=kind.dtype, tile=TILE, params=params, bytes_moved=moved))
+
+
+def _counted(session: Session, keys: Any, wanted: Wanted) -> list[Any] | None:
     """The values and their counts by a count of every key that there may be; None where that does not pay."""
-    n, there, kind = len(given), is_device_array(given), KeyOrder(given.dtype.newbyteorder("="))
+    n, there, kind = len(keys), is_device_array(keys), KeyOrder(keys.dtype.newbyteorder("="))
     if kind.dtype.kind not in "iubf" or (kind.floating and (there or kind.bits > 16)) or n < LEAST_COUNTED:
         return None
     first, last = kind.storage.type(0), kind.everything
     if kind.bits > 16:
         if there:
             return None
-        few = kind.digits(given[:: max(n // SAMPLE, 1)])
+        few = kind.digits(keys[:: max(n // SAMPLE, 1)])
         if int(few.max()) - int(few.min()) >= n * BINS_A_KEY:
             return None
-        first, last = kind.digits(np.array([given.min(), given.max()], kind.dtype))
+        first, last = kind.digits(np.array([keys.min(), keys.max()], kind.dtype))
     bins = int(last) - int(first) + 1
     if bins > n * BINS_A_KEY:
         return None
-    keys = given if there else np.require(given, kind.dtype, ["C", "A"])
-    counts = counts_of(session, keys, kind, np.array([first]), last, bins, np.dtype(np.int64), edges=False)
+    native = keys if there else np.require(keys, kind.dtype, ["C", "A"])
+    counts = counts_of(session, native, kind, np.array([first]), last, bins, np.dtype(np.int64), edges=False)
     counts = fetched(counts) if there else counts
     present = np.flatnonzero(counts)
     counts = counts[present]
@@ -218,42 +244,28 @@ def _counted(session, given, wanted, apart, number) -> list | None:
     values = kind.keys_of_digits(digits)
     if kind.floating:
         nan, zero = digits == kind.everything, values == 0
-        if apart and counts[nan].sum() > 1:
+        if wanted.apart and counts[nan].sum() > 1:
             return None
         for same, is_one in ((nan, np.isnan), (zero, np.logical_not)):
             if same.any():
-                values[same] = keys[np.argmax(is_one(keys))]
-    results = [values, *([counts.astype(number)] if wanted["counts"] else [])]
-    return [to_array(session, one, queue=given.queue) for one in results] if there else results
+                values[same] = native[np.argmax(is_one(native))]
+    results = [values, *([counts.astype(wanted.number)] if wanted.counts else [])]
+    return [to_array(session, result, queue=keys.queue) for result in results] if there else results
 
 
-def _step(profile, kernel, args, n, kind, **params):
-    """The launch of a kernel over tiles of sorted keys."""
-    params = {**kind.options(), "tile": TILE, **params}
-    moved = n * kind.storage.itemsize
-    return Step.over(
-        profile, f"sorting/{kernel}", args, n, dtype=kind.dtype, tile=TILE, params=params, bytes_moved=moved
-    )
+def _unique_rows(session: Session, keys: np.ndarray, axis: int, wanted: Wanted) -> list[Any]:
+    """Distinct slices along the axis, of equal ones the first, and what is wanted of them.
 
-
-def _by_numpy(session, given, ordered, order, wanted, apart, number) -> list:
-    """The same for no keys, and for so many that they were sorted in chunks."""
-    n = len(given)
-    if n == 0:
-        types = [given.dtype.newbyteorder("="), *(number for name in wanted if wanted[name])]
-        return [Output(session, dtype, 0, [given]).finished() for dtype in types]
-    digits = KeyOrder(ordered.dtype).digits(ordered)
-    begins = np.append(True, digits[1:] != digits[:-1])
-    if apart:
-        begins |= ordered != ordered
-    starts, results = np.flatnonzero(begins), []
-    results.append(ordered[starts])
-    if wanted["index"]:
-        results.append(order[starts].astype(number))
-    if wanted["inverse"]:
-        inverse = np.empty(n, number)
-        inverse[order] = np.cumsum(begins) - 1
-        results.append(inverse)
-    if wanted["counts"]:
-        results.append(np.diff(np.append(starts, n)).astype(number))
-    return results
+    Slices are compared as rows: by their first entries, then by their second ones and so on.
+    """
+    moved = np.moveaxis(keys.astype(keys.dtype.newbyteorder("="), copy=False), axis, 0)
+    n, columns = len(moved), int(np.prod(moved.shape[1:], dtype=np.int64))
+    rows = moved.reshape(n, columns)
+    order = np.arange(n)
+    if n and columns:
+        order = lexsort([rows[:, column] for column in reversed(range(columns))], device=session)
+    ordered = rows[order]
+    begins = np.ones(n, bool)
+    begins[1:] = (ordered[1:] != ordered[:-1]).any(1)
+    values = ordered[begins].reshape(np.count_nonzero(begins), *moved.shape[1:])
+    return run_results(np.ascontiguousarray(np.moveaxis(values, 0, axis)), begins, order, wanted)
