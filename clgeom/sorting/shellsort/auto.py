@@ -13,7 +13,9 @@ from __future__ import annotations
 import functools
 import math
 from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +25,11 @@ from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.sorting.shellsort.gaps import SEQUENCES, displacement, reach
 from clgeom.sorting.shellsort.result import ShellPhase
+
+if TYPE_CHECKING:
+    from clgeom.core.policies import Policy
+    from clgeom.core.profile import DeviceProfile
+    from clgeom.sorting.shellsort.codes import Codes
 
 SUBSEQUENCES, WINDOWS = "sorting/shellsort/shell_auto_subsequences", "sorting/shellsort/shell_auto_windows"
 #: Most bytes of local memory for windows; most devices have as much.
@@ -52,14 +59,16 @@ class Pass:
         return self.step.kernel == WINDOWS
 
 
-def ladder_of(gaps, sequence) -> tuple[int, ...]:
+def ladder_of(gaps: str | Sequence[int], sequence: tuple[int, ...]) -> tuple[int, ...]:
     """Small gaps for kernels that have them built in: the same for every n, unless the sequence depends on n."""
     if isinstance(gaps, str) and gaps != "shell":
         return tuple(reversed(SEQUENCES[gaps](LOCAL_BYTES)))
     return sequence
 
 
-def auto_passes(profile, n, code_bits, gaps, ladder) -> tuple[Pass, ...]:
+def auto_passes(
+    profile: DeviceProfile, n: int, code_bits: int, gaps: tuple[int, ...], ladder: tuple[int, ...]
+) -> tuple[Pass, ...]:
     """The passes of "auto" for n codes of so many bits. Pure: needs no device.
 
     `ladder` has all gaps that may be in the last launch. After an out-of-place pass, "codes" and "spare" are exchanged.
@@ -69,14 +78,23 @@ def auto_passes(profile, n, code_bits, gaps, ladder) -> tuple[Pass, ...]:
 
 
 @functools.lru_cache(maxsize=64)
-def _auto_passes(*shape):
+def _auto_passes(*shape: Any) -> tuple[Pass, ...]:
     return tuple(_Shape(*shape).passes())
 
 
 class _Shape:
     """The common parameters of the passes of one sort, and the shape of each pass."""
 
-    def __init__(self, profile, n, code_bits, gaps, ladder, subsequences, windows):
+    def __init__(
+        self,
+        profile: DeviceProfile,
+        n: int,
+        code_bits: int,
+        gaps: tuple[int, ...],
+        ladder: tuple[int, ...],
+        subsequences: Policy,
+        windows: Policy,
+    ) -> None:
         self.n, self.code_bits, self.gaps, self.units = n, code_bits, gaps, profile.compute_units
         self.most_bytes = profile.max_alloc_bytes
         self.subsequences, self.windows = subsequences, windows
@@ -95,11 +113,23 @@ class _Shape:
             return [self._last_pass(0, 0, self.n)]
         last, halo = self._last_gaps()
         passes = [self._subsequences_pass(i) for i in range(last)]
-        if last < len(self.gaps):
+        if halo is not None:
             passes.append(self._last_pass(last, halo, self._rows(halo) - 2 * halo))
         return passes
 
-    def _pass(self, kernel, args, groups, params, *, gaps, each, keys_in=None, halo=None, settle=False):
+    def _pass(
+        self,
+        kernel: str,
+        args: tuple[Any, ...],
+        groups: int,
+        params: dict[str, Any],
+        *,
+        gaps: tuple[int, ...],
+        each: float,
+        keys_in: int | None = None,
+        halo: int | None = None,
+        settle: bool = False,
+    ) -> Pass:
         policy, keys_in = self.subsequences if kernel == SUBSEQUENCES else self.windows, keys_in or self.n
         args, params = ("codes", np.uint32(self.n), *args), {"code_bits": self.code_bits, **params}
         step = Step(kernel, policy, args, groups, params, (keys_in + self.n) * self.code_bytes)
@@ -107,7 +137,7 @@ class _Shape:
 
     # The last gaps, all in one launch
 
-    def _last_gaps(self):
+    def _last_gaps(self) -> tuple[int, int | None]:
         """The index of the first gap of the last launch, and its halo, the largest that leaves enough core."""
         most = self.windows.items_per_thread if self.serial_windows else self.tile
         for i, gap in enumerate(self.gaps):
@@ -119,13 +149,13 @@ class _Shape:
                 return i, halo
         return len(self.gaps), None
 
-    def _rows(self, halo):
+    def _rows(self, halo: int) -> int:
         """Rows of a window: as many as fit in local memory; on a CPU so that every lane of every unit has a window."""
         if not self.serial_windows:
             return self.tile
         return min(self.windows.items_per_thread, ceil_div(self.n, self.lanes * self.units) + 2 * halo)
 
-    def _last_pass(self, at, halo, core):
+    def _last_pass(self, at: int, halo: int, core: int) -> Pass:
         """The pass of all gaps from index `at` on, in windows of neighbouring elements."""
         gaps, windows, rows = self.gaps[at:], ceil_div(self.n, core), core + 2 * halo
         if not self.serial_windows:
@@ -146,7 +176,9 @@ class _Shape:
             halo=halo,
         )
 
-    def _windows_pass(self, gaps, gap, width_bits, halo, core, groups):
+    def _windows_pass(
+        self, gaps: tuple[int, ...], gap: int, width_bits: int, halo: int, core: int, groups: int
+    ) -> Pass:
         """The pass of these gaps, in windows of 2 ** width_bits h-subsequences of gap `gap`, in local memory."""
         first = self.built_in.index(gaps[0] // gap)  # in rows of a window
         args = (*map(np.uint32, (gap, width_bits, halo, core, first)), "spare")
@@ -163,7 +195,7 @@ class _Shape:
 
     # One gap
 
-    def _subsequences_pass(self, i):
+    def _subsequences_pass(self, i: int) -> Pass:
         """The pass of one gap: by h-subsequences in place, by windows, or by blocks until nothing changes."""
         gap = self.gaps[i]
         gaps, rows = (gap,), ceil_div(self.n, gap)
@@ -184,16 +216,16 @@ class _Shape:
         params = {"stage": "sort", "block": block}
         return self._pass(SUBSEQUENCES, args, groups, params, gaps=gaps, each=min(rows, block), settle=settle)
 
-    def _window(self, i, rows):
+    def _window(self, i: int, rows: int) -> tuple[int, int, int] | None:
         """(log2 of the width, halo, core rows) of a gap's cheapest windows; None when no halo is proven to fit."""
         gap, widths = self.gaps[i], [bits for bits in range(9) if 1 << bits < 2 * self.gaps[i]]
 
-        def cost(shape):
+        def cost(shape: tuple[int, int, int]) -> float:
             """Elements read, including the rest of the 32-byte memory sectors that contain them."""
             bits, _, core = shape
             return ceil_div(gap, 1 << bits) * ceil_div(rows, core) * (1 + 32 / (self.code_bytes << bits))
 
-        def windows(halo):
+        def windows(halo: int) -> list[tuple[int, int, int]]:
             shapes = ((bits, halo, (self.tile >> bits) - 2 * halo) for bits in widths)
             return [shape for shape in shapes if shape[2] > 0]
 
@@ -217,7 +249,7 @@ class _Shape:
 # Running ----------------------------------------------------------------------------------------------------------
 
 
-def run_passes(codes, passes, after=None) -> tuple[ShellPhase, ...]:
+def run_passes(codes: Codes, passes: tuple[Pass, ...], after: Callable[[], None]) -> tuple[ShellPhase, ...]:
     """Sort Codes by these passes. `after` is called after each phase."""
     buffers = codes.buffers
     if any(p.out_of_place for p in passes):
@@ -229,37 +261,26 @@ def run_passes(codes, passes, after=None) -> tuple[ShellPhase, ...]:
         seconds, rounds = _settle(codes, p) if p.settle else (codes.run(p.step), 1)
         if p.out_of_place:
             buffers["codes"], buffers["spare"] = buffers["spare"], buffers["codes"]
-        phases.append(
-            ShellPhase(
-                p.gaps,
-                p.step.groups,
-                p.step.policy.wg_size,
-                p.elements_per_item,
-                float(rounds),
-                p.keys_in * rounds,
-                codes.n * rounds,
-                p.halo,
-                p.step.kernel.rsplit("/", 1)[-1],
-                seconds,
-            )
-        )
-        if after:
-            after()
+        shape = p.step.groups, p.step.policy.wg_size, p.elements_per_item
+        counts = float(rounds), p.keys_in * rounds, codes.n * rounds
+        kernel = p.step.kernel.rsplit("/", 1)[-1]
+        phases.append(ShellPhase(p.gaps, *shape, *counts, p.halo, kernel, seconds))
+        after()
     return tuple(phases)
 
 
-def _settle(codes, p):
+def _settle(codes: Codes, p: Pass) -> tuple[float | None, int]:
     """Sort blocks, then merge at both offsets in turn until neither changes anything; returns seconds and rounds."""
     block, (keys, n, gap, *_, changed) = p.step.params["block"], p.step.args
     seconds, rounds = codes.run(p.step), 1
 
-    def merge(offset, number):
+    def merge(offset: int, number: int) -> Step:
         args = (keys, n, gap, np.uint32(offset), np.uint32(number), changed)
         return replace(p.step, args=args, params={**p.step.params, "stage": "merge"})
 
     while True:
         took = codes.run(merge(block // 2, rounds), merge(0, rounds + 1))
-        seconds = seconds + took if codes.profiled else None
+        seconds = None if seconds is None or took is None else seconds + took
         rounds += 2
         if codes.read("changed")[0] < rounds - 2:
             codes.clear("changed", 1)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
-from clgeom.core.call import Call
 from clgeom.core.launch import allocate, fill, read, run
 from clgeom.core.plan import Plan, Step
 from clgeom.sorting.arrays import Output
 from clgeom.sorting.keys import KeyOrder, as_device_bits
+
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+    from clgeom.core.call import Call
 
 
 class Codes:
@@ -16,26 +22,25 @@ class Codes:
 
     Parameters
     ----------
-    session : Session
+    call : Call
     keys : ndarray or pyopencl.array.Array
         As `as_key_array` returned them.
-    descending, profiled : bool
+    descending : bool
     """
 
-    def __init__(self, session, keys, descending, profiled):
-        self.session, self.keys, self.n, self.profiled = session, keys, len(keys), profiled
+    def __init__(self, call: Call, keys: Any, descending: bool) -> None:
+        self.call, self.session, self.keys, self.n = call, call.session, keys, len(keys)
         self.order = KeyOrder(keys.dtype.newbyteorder("="), descending)
         self.bits = max(self.order.bits, 32)
         self.dtype = np.dtype(f"uint{self.bits}")
-        self.buffers = {"codes": self.room(self.n)}
-        given = as_device_bits(session, keys, caller="shellsort")
+        self.buffers: dict[str, Any] = {"codes": self.room(self.n)}
+        bits = as_device_bits(self.session, keys, caller=call.caller)
         steps = [
-            self._step("encode", f"keys[{i}]", "codes", chunk.count, chunk.start)
-            for i, chunk in enumerate(given.chunks)
+            self._step("encode", f"keys[{i}]", "codes", chunk.count, chunk.start) for i, chunk in enumerate(bits.chunks)
         ]
-        run(session, Plan(*steps), keys=given, **self.buffers)
+        run(self.session, Plan(*steps), keys=bits, **self.buffers)
 
-    def _step(self, direction, source, target, count, at=0):
+    def _step(self, direction: str, source: str, target: str, count: int, at: int = 0) -> Step:
         params = {**self.order.options(), "code_bits": self.bits, "direction": direction}
         args = (source, np.uint64(count), np.uint64(at), self.order.flip, target)
         moved = count * (self.dtype.itemsize + self.order.storage.itemsize)
@@ -50,23 +55,23 @@ class Codes:
             bytes_moved=moved,
         )
 
-    def room(self, count):
+    def room(self, count: int) -> cl.Buffer:
         """Allocate memory for so many codes."""
         return allocate(self.session, count * self.dtype.itemsize)
 
-    def clear(self, name, count, number=np.uint32):
+    def clear(self, name: str, count: int, number: type[np.unsignedinteger[Any]] = np.uint32) -> None:
         """Bind a name to a buffer of so many unsigned integers, all 0."""
         zero = number(0)
         self.buffers[name] = allocate(self.session, zero.nbytes * count)
         fill(self.session, self.buffers[name], zero, count)
 
-    def run(self, *steps):
+    def run(self, *steps: Step) -> float | None:
         """Enqueue steps; returns their seconds when profiled."""
-        with Call("shellsort", profile=self.profiled) as call:
-            run(self.session, Plan(*steps), **self.buffers)
-        return sum(phase.seconds for phase in call.phases) if self.profiled else None
+        begun = len(self.call.phases)
+        run(self.session, Plan(*steps), **self.buffers)
+        return sum(phase.seconds or 0.0 for phase in self.call.phases[begun:]) if self.call.profile else None
 
-    def read(self, name, count=1, number=np.uint32) -> np.ndarray:
+    def read(self, name: str, count: int = 1, number: type[np.unsignedinteger[Any]] = np.uint32) -> np.ndarray:
         """The unsigned integers that a name is bound to."""
         return read(self.session, self.buffers[name], number, count)
 
@@ -85,7 +90,7 @@ class Codes:
         run(self.session, Plan(step), **self.buffers)
         return not self.read("descent")[0]
 
-    def decoded(self):
+    def decoded(self) -> Any:
         """The keys of the current codes, of the given type, on the host or on the device as given."""
         out = Output(self.session, self.order.dtype, self.n, (self.keys,))
         if self.n:

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import functools
 import math
-from itertools import count
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count, takewhile
+from typing import Any
 
 import numpy as np
 
@@ -40,7 +42,7 @@ def sedgewick82(limit: int) -> list[int]:
 def ciura(limit: int) -> list[int]:
     """1 4 10 23 57 132 301 701 1750, found by experiment (Ciura 2001); then each 2.25 times the last, rounded down."""
 
-    def gaps():
+    def gaps() -> Iterator[int]:
         yield from (1, 4, 10, 23, 57, 132, 301, 701, gap := 1750)
         while True:
             gap = gap * 9 // 4
@@ -98,16 +100,12 @@ SEQUENCES = {
 }
 
 
-def _below(limit, gaps):
-    found = []
-    for gap in gaps:
-        if gap >= limit:
-            return found
-        found.append(gap)
+def _below(limit: int, gaps: Iterable[int]) -> list[int]:
+    return list(takewhile(lambda gap: gap < limit, gaps))
 
 
 @keeps_subnormals
-def gaps_for(gaps, n: int) -> tuple[int, ...]:
+def gaps_for(gaps: str | Sequence[int], n: int) -> tuple[int, ...]:
     """The gaps to sort n elements with, largest first, ending in 1.
 
     Parameters
@@ -141,7 +139,7 @@ def gaps_for(gaps, n: int) -> tuple[int, ...]:
     return tuple(gap for gap in _checked(gaps) if gap < max(n, 2))
 
 
-def _checked(gaps) -> list[int]:
+def _checked(gaps: Any) -> list[int]:
     refuse = functools.partial(wrong, "gaps", "shellsort", "decreasing positive integers that end in 1")
     held(gaps, "gaps", caller="shellsort")
     try:
@@ -167,7 +165,7 @@ def _checked(gaps) -> list[int]:
 
 
 @keeps_subnormals
-def displacement(gap: int, larger, most: int | None = None) -> int | None:
+def displacement(gap: int, larger: Sequence[int], most: int | None = None) -> int | None:
     """Most rows that an element moves in the pass with `gap`, after passes with all the `larger` gaps.
 
     That is the largest m for which m * gap is no sum of larger gaps.
@@ -208,13 +206,13 @@ def displacement(gap: int, larger, most: int | None = None) -> int | None:
     return min((bound for bound in bounds if bound is not None), default=None)
 
 
-def _may_be_sum(number, gaps) -> bool:
+def _may_be_sum(number: int, gaps: tuple[int, ...]) -> bool:
     """Whether a number is a sum of these increasing gaps; also True where that takes too many partial sums."""
     if len(gaps) < 2:
         return not gaps or number % gaps[0] == 0
     rest = np.array([number], np.int64)  # after partial sums of all but the two smallest gaps
     for gap in reversed(gaps[2:]):
-        multiples = np.arange(0, number + 1, gap, np.int64)
+        multiples = np.arange(0, number + 1, gap, dtype=np.int64)
         if len(rest) * len(multiples) > MOST_SUMS:
             return True
         rest = np.subtract.outer(rest, multiples).ravel()
@@ -227,7 +225,7 @@ def _may_be_sum(number, gaps) -> bool:
 
 
 @functools.lru_cache(maxsize=512)
-def _displacement(gap, larger):
+def _displacement(gap: int, larger: tuple[int, ...]) -> int | None:
     if not larger or gap % math.gcd(*larger):
         return None
     least = _least_sums(larger)
@@ -241,7 +239,7 @@ def _displacement(gap, larger):
 
 
 @keeps_subnormals
-def reach(larger) -> int | None:
+def reach(larger: Sequence[int]) -> int | None:
     """Furthest that two elements out of order can be apart after passes with the `larger` gaps.
 
     That is the largest number that is no sum of the gaps, their Frobenius number.
@@ -274,11 +272,11 @@ def reach(larger) -> int | None:
 
 
 @functools.lru_cache(maxsize=512)
-def _reach(larger):
+def _reach(larger: tuple[int, ...]) -> int:
     return max(int(_least_sums(larger).max()) - larger[0], 0)
 
 
-def _least_sums(gaps) -> np.ndarray:
+def _least_sums(gaps: tuple[int, ...]) -> np.ndarray:
     """For each residue modulo the smallest gap, the least sum of gaps that has it (an Apéry set).
 
     Only multiples of the gaps' greatest common divisor are sums; other residues keep a value beyond all sums. With up

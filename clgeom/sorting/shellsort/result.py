@@ -128,8 +128,8 @@ class ShellsortResult(Generic[ArrayT]):
     @property
     def seconds(self) -> float | None:
         """Device time of all phases, None when not profiled. Encoding and decoding are left out."""
-        times = [phase.seconds for phase in self.phases]
-        return None if not times or None in times else sum(times)
+        times = [phase.seconds for phase in self.phases if phase.seconds is not None]
+        return sum(times) if self.phases and len(times) == len(self.phases) else None
 
     def __repr__(self) -> str:
         shown = ", ".join(map(str, self.gaps[:3])) + (", .. 1" if len(self.gaps) > 3 else "")

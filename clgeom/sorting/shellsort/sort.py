@@ -27,16 +27,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 
 from clgeom.arguments import boolean, integer, one_of
+from clgeom.core.call import Call
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import DeviceLimit, InvalidInput
-from clgeom.intake.arrays import session_of
 from clgeom.intake.device_arrays import fetched, is_device_array
-from clgeom.intake.typing import AnyArray, ArrayLike, CLArray, DeviceLike, NDArray
+from clgeom.intake.dispatch import choose_sessions
+from clgeom.intake.typing import ArrayLike, CLArray, DeviceLike, NDArray
 from clgeom.sorting.keys import MOST_KEYS, OTHER_KINDS, as_key_array
 from clgeom.sorting.shellsort.auto import auto_passes, ladder_of, run_passes
 from clgeom.sorting.shellsort.codes import Codes
 from clgeom.sorting.shellsort.gaps import gaps_for
-from clgeom.sorting.shellsort.result import ShellsortResult
+from clgeom.sorting.shellsort.result import ShellPhase, ShellsortResult
 from clgeom.sorting.shellsort.study import PARTIAL, Study
 
 Variant: TypeAlias = Literal["auto", "0", "A", "B", "C", "D", "E", "F"]
@@ -69,9 +70,9 @@ def shellsort(keys: ArrayLike, **options: Unpack[Options]) -> ShellsortResult[ND
 def shellsort(keys: CLArray, **options: Unpack[Options]) -> ShellsortResult[CLArray]: ...
 @keeps_subnormals
 def shellsort(
-    keys: AnyArray,
+    keys: Any,
     *,
-    variant: Variant = "auto",
+    variant: str = "auto",
     gaps: str | Sequence[int] = "sedgewick86",
     max_items_per_subsequence: int | None = None,
     min_elements_per_item: int | None = None,
@@ -135,36 +136,40 @@ def shellsort(
     >>> clgeom.shellsort([3.0, 1.0, 2.0]).keys.tolist()
     [1.0, 2.0, 3.0]
     """
-    keys = as_key_array(keys, caller="shellsort", others=OTHER_KINDS)
+    call = Call(caller="shellsort", profile=profile)
+    keys = as_key_array(keys, caller=call.caller, others=OTHER_KINDS)
     variant = _checked_variant(variant)
     items = _items_option(max_items_per_subsequence, MOST_ITEMS, "max_items_per_subsequence", variant)
     elements = _items_option(min_elements_per_item, LEAST_ELEMENTS, "min_elements_per_item", variant)
-    one_of(order, (None, "ascending", "descending"), "order", caller="shellsort")
-    stats, trace = boolean(stats, "stats", caller="shellsort"), boolean(trace, "trace", caller="shellsort")
-    session, sequence = session_of(keys, device), gaps_for(gaps, len(keys))
+    one_of(order, (None, "ascending", "descending"), "order", caller=call.caller)
+    stats, trace = boolean(stats, "stats", caller=call.caller), boolean(trace, "trace", caller=call.caller)
+    choose_sessions(call, keys, device, shared=False)
+    sequence = gaps_for(gaps, len(keys))
     if len(keys) > MOST_KEYS:
         raise DeviceLimit(f"shellsort takes at most {MOST_KEYS:,} keys. Got {len(keys):,} instead.")
-    codes = Codes(session, keys, order == "descending", boolean(profile, "profile", caller="shellsort"))
-    stages = []
+    stages: list[NDArray[Any]] = []
+    with call:
+        codes = Codes(call, keys, order == "descending")
+        phases: tuple[ShellPhase, ...] = ()
+        is_sorted = True
 
-    def look():
-        keys_now = codes.decoded()
-        stages.append(fetched(keys_now) if is_device_array(keys_now) else keys_now)
+        def look() -> None:
+            if trace:
+                keys_now = codes.decoded()
+                stages.append(fetched(keys_now) if is_device_array(keys_now) else keys_now)
 
-    if trace:
         look()
-    if len(keys) < 2:
-        return ShellsortResult(codes.decoded(), variant, sequence, True, stages=tuple(stages) if trace else None)
-    if variant == "auto":
-        passes = auto_passes(session.profile, codes.n, codes.bits, sequence, ladder_of(gaps, sequence))
-        phases = run_passes(codes, passes, look if trace else None)
-    else:
-        phases = Study(codes, variant, sequence, items, elements, stats).run(look if trace else None)
-    is_sorted = variant not in PARTIAL or codes.in_order()
-    return ShellsortResult(codes.decoded(), variant, sequence, is_sorted, phases, tuple(stages) if trace else None)
+        if codes.n > 1 and variant == "auto":
+            passes = auto_passes(call.session.profile, codes.n, codes.bits, sequence, ladder_of(gaps, sequence))
+            phases = run_passes(codes, passes, look)
+        elif codes.n > 1:
+            phases = Study(codes, variant, sequence, items, elements, stats).run(look)
+            is_sorted = variant not in PARTIAL or codes.in_order()
+        result = codes.decoded()
+    return ShellsortResult(result, variant, sequence, is_sorted, phases, tuple(stages) if trace else None)
 
 
-def _items_option(value, default, name, variant) -> int:
+def _items_option(value: Any, default: int, name: str, variant: str) -> int:
     """The value of an option for the variants of `SEVERAL_ITEMS`; `InvalidInput` if it is given for another."""
     if value is None:
         return default
@@ -173,7 +178,8 @@ def _items_option(value, default, name, variant) -> int:
     return integer(value, name, caller="shellsort")
 
 
-def _checked_variant(variant):
+def _checked_variant(variant: Any) -> str:
+    """The variant in upper case, but "auto"."""
     name = variant.upper() if isinstance(variant, str) and variant != "auto" else variant
     return (
         name if isinstance(name, str) and name in VARIANTS else one_of(variant, VARIANTS, "variant", caller="shellsort")

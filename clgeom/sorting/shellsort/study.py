@@ -7,7 +7,9 @@ until nothing changes.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +19,9 @@ from clgeom.core.policies import Policy, ceil_div
 from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit
 from clgeom.sorting.shellsort.result import ShellPhase
+
+if TYPE_CHECKING:
+    from clgeom.sorting.shellsort.codes import Codes
 
 #: Variants that leave several runs when a last phase has several chunks.
 PARTIAL = ("B", "C")
@@ -43,7 +48,9 @@ class StudyPhase:
     items: int
 
 
-def study_phases(variant, n, gaps, most_items, least_elements, code_bytes, capacity):
+def study_phases(
+    variant: str, n: int, gaps: tuple[int, ...], most_items: int, least_elements: int, code_bytes: int, capacity: int
+) -> tuple[StudyPhase, ...]:
     """A StudyPhase for each gap. Pure: needs no device.
 
     An h-subsequence of variants B to F has up to `most_items` chunks of `least_elements` or more. A chunk (E) or a
@@ -69,7 +76,9 @@ def study_phases(variant, n, gaps, most_items, least_elements, code_bytes, capac
 class Study:
     """A sort of Codes by one variant."""
 
-    def __init__(self, codes, variant, gaps, most_items, least_elements, stats):
+    def __init__(
+        self, codes: Codes, variant: str, gaps: tuple[int, ...], most_items: int, least_elements: int, stats: bool
+    ) -> None:
         self.codes, self.variant, self.stats = codes, variant, stats
         profile, code_bytes = codes.session.profile, codes.dtype.itemsize
         self.kernel = f"sorting/shellsort/shell_{variant.lower()}"
@@ -80,7 +89,7 @@ class Study:
         self.phases = study_phases(variant, codes.n, gaps, most_items, least_elements, code_bytes, self.capacity)
         self.rounds = 0
 
-    def run(self, after=None) -> tuple[ShellPhase, ...]:
+    def run(self, after: Callable[[], None]) -> tuple[ShellPhase, ...]:
         """Sort the codes, gap by gap. `after` is called after each phase."""
         codes, phases = self.codes, self.phases
         shared = max((phase.groups for phase in phases if phase.parts > 1), default=0)
@@ -96,44 +105,29 @@ class Study:
             made.append(
                 ShellPhase((phase.gap,), phase.groups, phase.items, share, kernel=name, seconds=seconds, **counted)
             )
-            if after:
-                after()
+            after()
         return tuple(made)
 
-    def _sort(self, phase):
+    def _sort(self, phase: StudyPhase) -> float | None:
         """Sort all h-subsequences; where several groups share one, until no neighbours have to exchange anything."""
         codes, parts = self.codes, phase.parts
         if parts == 1:
             return codes.run(*self._launches(phase))
-        seconds, again = 0.0 if codes.profiled else None, 0
+        total, again = 0.0, 0
         while True:
             self.rounds += 1
-            exchanges = [
-                Step(
-                    "sorting/shellsort/shell_exchange",
-                    self.exchange,
-                    (
-                        "ends",
-                        np.uint32(codes.n),
-                        np.uint32(phase.gap),
-                        np.uint32(parts),
-                        np.uint32(parity),
-                        np.uint32(self.rounds),
-                        "changed",
-                        "counts",
-                    ),
-                    ceil_div(phase.gap * (parts // 2), self.exchange.wg_size),
-                    self.params,
-                )
-                for parity in (0, 1)
-            ]
-            took = codes.run(*self._launches(phase, again), *exchanges)
-            seconds = seconds + took if codes.profiled else None
+            groups, exchanges = ceil_div(phase.gap * (parts // 2), self.exchange.wg_size), []
+            for parity in (0, 1):
+                numbers = map(np.uint32, (codes.n, phase.gap, parts, parity, self.rounds))
+                args: tuple[Any, ...] = ("ends", *numbers, "changed", "counts")
+                exchanges.append(Step("sorting/shellsort/shell_exchange", self.exchange, args, groups, self.params))
+            seconds = codes.run(*self._launches(phase, again), *exchanges)
+            total += seconds or 0.0
             if codes.read("changed")[0] < self.rounds:
-                return seconds
+                return None if seconds is None else total
             again = 1
 
-    def _launches(self, phase, again=0) -> list[Step]:
+    def _launches(self, phase: StudyPhase, again: int = 0) -> list[Step]:
         """The launches that sort every h-subsequence or, once more (`again`), every part of one."""
         gap, items, parts = phase.gap, np.uint32(phase.items), np.uint32(phase.parts)
         if self.variant == "0":
@@ -142,6 +136,7 @@ class Study:
             return [self._step(phase, map(np.uint32, ends), phase.groups, self.policy) for ends in ranges]
         if self.variant == "A":
             return [self._step(phase, (), ceil_div(gap, self.policy.wg_size), self.policy)]
+        own: tuple[Any, ...]
         if self.variant == "E":
             own, policy = (parts, np.uint32(again), "ends"), self.policy
         else:
@@ -150,13 +145,13 @@ class Study:
             policy = replace(self.policy, wg_size=min(fitting, self.policy.wg_size))
         return [self._step(phase, own, phase.groups, policy)]
 
-    def _step(self, phase, own, groups, policy):
+    def _step(self, phase: StudyPhase, own: Iterable[Any], groups: int, policy: Policy) -> Step:
         args = ("codes", np.uint32(self.codes.n), np.uint32(phase.gap), *own, "counts")
         params = {**self.params, "capacity": self.capacity} if self.variant in "EF" else self.params
         moved = 2 * self.codes.n * self.codes.dtype.itemsize
         return Step(self.kernel, policy, args, groups, params, moved)
 
-    def _counted(self, phase):
+    def _counted(self, phase: StudyPhase) -> dict[str, Any]:
         """What the groups of a phase counted."""
         counts = self.codes.read("counts", 3 * phase.groups, np.uint64).reshape(-1, 3)
         reads, writes, passes = counts.sum(axis=0, dtype=np.uint64).tolist()
