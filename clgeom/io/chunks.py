@@ -6,6 +6,7 @@ import glob
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -108,7 +109,7 @@ def _cut(clouds, rows):
 
 
 @keeps_subnormals
-def state_of(path):
+def state_of(path: Any) -> Any:
     """What tells whether a file has changed, or was replaced: also by one of its size and time."""
     if is_stdin(path):
         return None

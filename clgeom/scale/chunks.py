@@ -96,9 +96,9 @@ def rows_of(max_bytes: int | None) -> int:
 class _Files:
     """The source of `read_chunks`: called for each reading of all files."""
 
-    def __init__(self, paths, what, crs, max_bytes):
+    def __init__(self, paths: list[str], what: dict[str, Any], crs: Any, max_bytes: int | None) -> None:
         self.paths, self.what, self.crs = paths, what, crs
-        self.states: dict = {}
+        self.states: dict[str, Any] = {}
         self.chunks: Chunks[Any] = Chunks(self, max_bytes=max_bytes, copy=False, crs=crs)
         self.rows = rows_of(self.chunks.max_bytes)
 
@@ -117,7 +117,7 @@ class _Files:
                     yield cloud.coordinates, labels_of(cloud.groups)
             self._check(path)
 
-    def _check(self, path):
+    def _check(self, path: Any) -> None:
         """Refuse a file that is not what it was before."""
         state = state_of(path)
         if self.states.setdefault(path, state) != state:

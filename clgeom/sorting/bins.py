@@ -7,7 +7,8 @@ Edges become ordered keys on the host: kernels compare integers alone, so that e
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from clgeom.arguments import boolean, has_type, held, integer, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import allocate, fill, run
 from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit, InvalidInput, is_integer, short
 from clgeom.intake.arrays import as_device_values, c_name, host_values
@@ -23,6 +25,10 @@ from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.sorting.arrays import Output
 from clgeom.sorting.family import array_of_keys, flat_keys
 from clgeom.sorting.keys import KeyOrder, as_device_bits, index_dtype
+from clgeom.sorting.splitters import bisected
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
 
 #: On CPUs each group has counts of its own, up to so many for each key, or MOST_COUNTS.
 COUNTS_A_KEY = 4
@@ -40,7 +46,7 @@ def bincount(
     weights: AnyArray | None = None,
     minlength: IntLike = 0,
     *,
-    index_type: DTypeLike = None,
+    index_type: DTypeLike | None = None,
     device: DeviceLike = None,
 ) -> Any:
     """Number of times that each integer from 0 on occurs, as ``numpy.bincount(numbers, weights, minlength)`` has it.
@@ -108,7 +114,7 @@ def bincount(
     return counts_of(session, keys, order, np.array([first]), last, bins, number, edges=False)
 
 
-def _checked_weights(weights, keys, *, caller):
+def _checked_weights(weights: Any, keys: Any, *, caller: str) -> np.ndarray:
     """Weights as an array on the host, one for each key there."""
     if is_device_array(keys) or is_device_array(weights):
         raise wrong("weights", caller, "None for arrays on the device", "weights")
@@ -116,10 +122,11 @@ def _checked_weights(weights, keys, *, caller):
     has_type(weights, "iufb", "real numbers", "weights", caller=caller, shape=keys.shape)
     if not np.can_cast(weights.dtype, np.float64):
         raise wrong("weights", caller, "of a type that float64 holds", str(weights.dtype))
-    return weights.ravel()
+    flat: np.ndarray = weights.ravel()
+    return flat
 
 
-def _type_of_counts(index_type, keys, *, caller, weights, density=False):
+def _type_of_counts(index_type: Any, keys: Any, *, caller: str, weights: Any, density: bool = False) -> np.dtype:
     """The type of the counts. It cannot be chosen for results that are float64."""
     number = index_dtype(index_type, is_device_array(keys), caller=caller)
     if index_type is not None and (density or weights is not None):
@@ -128,7 +135,7 @@ def _type_of_counts(index_type, keys, *, caller, weights, density=False):
     return number
 
 
-def _sums(places, weights, bins):
+def _sums(places: np.ndarray, weights: np.ndarray, bins: int) -> np.ndarray:
     """The sum of the weights in each bin. Where float64 may round on the way, integers are added as Python's."""
     if weights.dtype.kind in "iu" and weights.size:
         if max(-int(weights.min()), int(weights.max())) * weights.size > EXACT:
@@ -138,7 +145,7 @@ def _sums(places, weights, bins):
     return np.bincount(places, weights, bins).astype(np.float64, copy=False)  # of none NumPy has int64
 
 
-def _check_room(session, bins, *, caller):
+def _check_room(session: Session, bins: int, *, caller: str) -> None:
     """Refuse more counts than the device holds."""
     if bins * 4 > session.profile.max_alloc_bytes or bins >= 1 << 31:
         raise DeviceLimit(f"{caller} would have {bins:,} counts, more than {session.profile.name} holds in one array.")
@@ -152,7 +159,7 @@ def histogram(
     density: bool | None = False,
     weights: AnyArray | None = None,
     *,
-    index_type: DTypeLike = None,
+    index_type: DTypeLike | None = None,
     device: DeviceLike = None,
 ) -> Any:
     """Number of values in each bin, and the bins' edges, as ``numpy.histogram`` has them.
@@ -227,7 +234,7 @@ def histogram(
         weights = _checked_weights(weights, given, caller=caller)
         if isinstance(bins, str):
             raise wrong("bins", caller, "a number or edges for values with weights", short(bins))
-        counts = _weighted(keys, weights, order, first, last, len(edges) - 1)
+        counts: Any = _weighted(keys, weights, order, first, last, len(edges) - 1)
     else:
         counts = counts_of(session, keys, order, first, last, len(edges) - 1, number, edges=True)
     if not density:
@@ -237,7 +244,7 @@ def histogram(
     return plain / widths / plain.sum(), edges
 
 
-def _widths(edges) -> np.ndarray:
+def _widths(edges: np.ndarray) -> np.ndarray:
     """The widths of bins in float64, also where the type of the edges does not hold them, as int8 does not hold 255."""
     if edges.dtype.kind == "i":
         edges = edges.astype(np.int64).view(np.uint64)  # differences modulo 2**64 are those of the numbers
@@ -247,7 +254,9 @@ def _widths(edges) -> np.ndarray:
         return np.diff(edges).astype(np.float64)
 
 
-def _weighted(keys, weights, order, first, last, bins):
+def _weighted(
+    keys: np.ndarray, weights: np.ndarray, order: KeyOrder, first: np.ndarray, last: Any, bins: int
+) -> np.ndarray:
     """Sums of the weights in the bins that begin at these ordered keys."""
     if last is None:
         return np.zeros(bins)
@@ -257,7 +266,7 @@ def _weighted(keys, weights, order, first, last, bins):
     return _sums(places[inside], weights[inside], bins)
 
 
-def _edges(session, keys, bins, range):
+def _edges(session: Session, keys: Any, bins: Any, range: Any) -> np.ndarray:
     """The edges, as NumPy has them for these values."""
     caller = "histogram"
     if is_device_array(bins):
@@ -289,14 +298,14 @@ def _edges(session, keys, bins, range):
     return edges
 
 
-def _range(session, keys, *, caller, name):
+def _range(session: Session, keys: Any, *, caller: str, name: str) -> tuple[Any, Any]:
     """The least and the greatest of some keys."""
     if not is_device_array(keys):
         return keys.min(), keys.max()
     order, n = KeyOrder(keys.dtype.newbyteorder("=")), len(keys)
     buffer = as_device_bits(session, keys, caller=caller, name=name).chunks[0].buffer
     policy = select(session.profile, "sorting/key_range", order.dtype, n)
-    groups = policy.groups(-(-n // policy.tile), session.profile.compute_units)
+    groups = policy.groups(ceil_div(n, policy.tile), session.profile.compute_units)
     found = Scratch("found", order.storage, 2 * groups)
     args, moved = ("keys", np.uint32(n), order.flip, found), n * order.storage.itemsize
     step = Step("sorting/key_range", policy, args, groups, order.options(), bytes_moved=moved)
@@ -304,7 +313,7 @@ def _range(session, keys, *, caller, name):
     return tuple(order.keys_of_digits(np.array([ends[:, 0].min(), ends[:, 1].max()])))
 
 
-def _thresholds(order, edges):
+def _thresholds(order: KeyOrder, edges: np.ndarray) -> tuple[np.ndarray, Any]:
     """The least ordered key from each edge on but the last, and the greatest one up to the last edge.
 
     By bisection of the ordered keys, for all edges at once. An edge above all keys has none: such edges, which are the
@@ -316,26 +325,33 @@ def _thresholds(order, edges):
     ends = (-np.inf, np.inf) if order.floating else (info.min, info.max)
     least, most = (int(digit) for digit in order.digits(np.array(ends, order.dtype)))
 
-    def first_keys(bounds, holds):
+    def first_keys(bounds: np.ndarray, holds: Callable[[Any, Any], Any]) -> np.ndarray:
         """For each bound that this holds for at all, the least ordered key that it holds for."""
 
-        def hold(digits):
+        def hold(digits: np.ndarray) -> Any:
             return holds(order.keys_of_digits(digits.astype(order.storage)).astype(common), bounds)
 
         low, high = (np.full(len(bounds), end, np.uint64) for end in (least, most))
-        while (low < high).any():
-            middle = low + ((high - low) >> np.uint64(1))
-            found = hold(middle)
-            low = np.where(found | (low >= high), low, middle + np.uint64(1))
-            high = np.where(found, middle, high)
-        return low[hold(low)]
+        first = bisected(low, high, lambda digits: ~hold(digits))
+        held: np.ndarray = first[hold(first)]
+        return held
 
     first = first_keys(bounds[:-1], np.greater_equal).astype(order.storage)
     after = int(next(iter(first_keys(bounds[-1:], np.greater)), most + 1))
     return first, None if after == least else order.storage.type(after - 1)
 
 
-def counts_of(session, keys, order, first, last, bins, number, *, edges):
+def counts_of(
+    session: Session,
+    keys: Any,
+    order: KeyOrder,
+    first: np.ndarray,
+    last: Any,
+    bins: int,
+    number: np.dtype,
+    *,
+    edges: bool,
+) -> Any:
     """Counts of the bins that begin at these ordered keys, or with `edges` False of single ones from the first on."""
     n, profile = len(keys), session.profile
     most = profile.max_alloc_bytes
@@ -352,7 +368,7 @@ def counts_of(session, keys, order, first, last, bins, number, *, edges):
         fill(session, sums.buffer, number.type(0), bins)
         return sums.finished()
     policy = select(profile, "sorting/bin_counts", order.dtype, n)
-    groups, rows = policy.groups(-(-n // policy.tile), profile.compute_units), 1
+    groups, rows = policy.groups(ceil_div(n, policy.tile), profile.compute_units), 1
     total, tables = np.uint32(used), 1
     if policy.variant == "serial":
         held = max(most // (4 * used), 1)  # rows of one allocation
@@ -366,23 +382,16 @@ def counts_of(session, keys, order, first, last, bins, number, *, edges):
         fill(session, sums.buffer, number.type(0), bins)
     starts = as_device_values(session, first, caller="histogram")
     array = as_device_bits(session, keys, caller="histogram")
-    buffers = {"edges": starts.chunks[0].buffer, "counts": counts, "sums": sums.buffer}
+    if len(array.chunks) > 1:  # host keys beyond one allocation, part by part
+        parts = np.array_split(keys, len(array.chunks) + 1)
+        wide = np.dtype(np.int64)
+        found = sum(counts_of(session, part, order, first, last, bins, wide, edges=edges) for part in parts)
+        return found.astype(number, copy=False)
+    buffers = {"keys": array.chunks[0].buffer, "edges": starts.chunks[0].buffer, "counts": counts, "sums": sums.buffer}
     params = {**order.options(), "edges": edges, "tables": tables}
-    for i, chunk in enumerate(array.chunks):
-        if i:
-            return _by_chunks(session, keys, order, first, last, bins, number, edges, len(array.chunks))
-        buffers["keys"] = chunk.buffer
-    args = ("keys", np.uint32(n), order.flip, "edges", order.storage.type(last), total, "counts")
+    args: tuple[Any, ...] = ("keys", np.uint32(n), order.flip, "edges", order.storage.type(last), total, "counts")
     step = Step("sorting/bin_counts", policy, args, groups, params, bytes_moved=n * order.storage.itemsize)
     args = ("counts", np.uint32(rows), total, "sums")
     add = Step.over(profile, "sorting/bin_sums", args, used, params={"index": c_name(number)}, bytes_moved=4 * used)
     run(session, Plan(step, add), **buffers)
     return sums.finished()
-
-
-def _by_chunks(session, keys, order, first, last, bins, number, edges, parts):
-    """The sum of the counts of host keys beyond one allocation, part by part."""
-    pieces = np.array_split(keys, parts + 1)
-    wide = np.dtype(np.int64)
-    found = sum(counts_of(session, piece, order, first, last, bins, wide, edges=edges) for piece in pieces)
-    return found.astype(number, copy=False)

@@ -18,12 +18,14 @@ from sorted_files import check, saved
 import clgeom
 from clgeom.errors import InvalidInput
 from clgeom.scale.sorting import buckets, pieces, state
-from clgeom.scale.sorting import file as external
+from clgeom.scale.sorting import job as external
+from clgeom.scale.sorting.file import LEAST_BYTES
 from clgeom.scale.sorting.pipeline import Pipeline
 from clgeom.scale.sorting.runs import Run, blocks_of
 from clgeom.sorting.keys import KEY_TYPES
+from clgeom.sorting.splitters import splitters
 
-LEAST = external.LEAST_BYTES
+LEAST = LEAST_BYTES
 
 
 def dense(rng, n, dtype):
@@ -304,7 +306,7 @@ def test_full_disk_and_killed_process_keep_the_state(tmp_path):
     done = run_python(
         """
         import resource, sys, clgeom, signal, os
-        from clgeom.scale.sorting import file as external
+        from clgeom.scale.sorting import job as external
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         clgeom.scale.sort_file(sys.argv[1], sys.argv[2], max_bytes=1 << 19)  # so that all kernels are built
         os.unlink(sys.argv[2])
@@ -465,7 +467,7 @@ def test_chunks_that_are_none_or_empty(tmp_path):
 def test_buckets_have_few_samples_or_one_prefix(samples, most):
     """Whatever prefixes are frequent, the least and the greatest of the type among them."""
     samples = np.sort(np.array(samples, np.uint8))
-    begins = buckets.splitters(samples, most)
+    begins = splitters(samples, most)
     assert begins.dtype == np.uint8 and (np.diff(begins.astype(int)) > 0).all() and 0 not in begins
     for bucket in np.split(samples, np.searchsorted(samples, begins)):
         assert len(bucket) <= most or len(np.unique(bucket)) == 1

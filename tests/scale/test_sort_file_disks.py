@@ -19,7 +19,7 @@ from sorted_files import check, saved
 import clgeom
 from clgeom.errors import InvalidInput
 from clgeom.io.atomic import is_one_disk
-from clgeom.scale.sorting import file as external
+from clgeom.scale.sorting import job as external
 from clgeom.scale.sorting.state import state_folder
 
 

@@ -14,13 +14,14 @@ that are sorted at once, and by how many keys the sample may be wrong about what
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from clgeom.scale.sorting.runs import Block, Run
+from clgeom.sorting.splitters import first_not_before, splitters
 
 #: The sample is wrong by more than this, over the root of its size, for one sort in 100,000 (the inequality of
 #: Dvoretzky, Kiefer and Wolfowitz). Such a sort gets its output in a file of its own.
@@ -32,7 +33,7 @@ class Extent(NamedTuple):
 
     bucket: int
     start: int
-    count: int
+    rows: int
 
 
 class Buckets:
@@ -50,28 +51,28 @@ class Buckets:
         Keys that are sorted at once.
     """
 
-    def __init__(self, samples: np.ndarray, n: int, target: int, most: int):
+    def __init__(self, samples: np.ndarray, n: int, target: int, most: int) -> None:
         self.splitters = splitters(samples, max(len(samples) * target // n, 1))
         before = np.searchsorted(samples, self.splitters).tolist()
         slack = most + math.ceil(MARGIN * n / math.sqrt(len(samples)))
-        self.starts = [slack + n * count // len(samples) for count in (0, *before, len(samples))]
+        self.starts: list[int] = [slack + n * count // len(samples) for count in (0, *before, len(samples))]
         self.filled = [0] * (len(self.starts) - 1)
         self.overflow: list[Extent] = []
 
     @property
     def end(self) -> int:
         """Rows of the file."""
-        return self.starts[-1] + sum(extent.count for extent in self.overflow)
+        return self.starts[-1] + sum(extent.rows for extent in self.overflow)
 
-    def facts(self) -> dict:
+    def facts(self) -> dict[str, Any]:
         """What tells where keys are, as JSON has it."""
         return {"filled": self.filled, "overflow": self.overflow}
 
-    def restore(self, facts: dict) -> None:
+    def restore(self, facts: dict[str, Any]) -> None:
         """Take up what `facts` returned."""
         self.filled, self.overflow = list(facts["filled"]), [Extent(*extent) for extent in facts["overflow"]]
 
-    def place(self, prefix_of: Callable[[np.ndarray], np.ndarray], keys: np.ndarray):
+    def place(self, prefix_of: Callable[[np.ndarray], np.ndarray], keys: np.ndarray) -> Iterator[tuple[slice, int]]:
         """Give keys, in the order of their prefixes, their rows: yields slices of the keys, and first rows."""
         cuts = [0, *first_not_before(prefix_of, keys, self.splitters).tolist(), len(keys)]
         end = self.end
@@ -91,33 +92,8 @@ class Buckets:
         for extent in self.overflow:
             extents[extent.bucket].append(extent)
         ends, found = [0, *self.splitters.tolist(), math.inf], []
-        for own, first, end in zip(extents, ends, ends[1:]):
-            runs = tuple(Run(paths, dtype, at, at + count, header) for _, at, count in own if count)
+        for part, first, end in zip(extents, ends, ends[1:]):
+            runs = tuple(Run(paths, dtype, at, at + count, header) for _, at, count in part if count)
             if runs:
                 found.append(Block(runs, sum(map(len, runs)), of_one_prefix=end - first == 1))
         return found
-
-
-def splitters(samples: np.ndarray, most: int) -> np.ndarray:
-    """Prefixes at which to begin a bucket, such that it has at most so many samples, or a single prefix."""
-    found, size = [], 0
-    values, counts = np.unique(samples, return_counts=True)
-    for value, count in zip(values.tolist(), counts.tolist()):
-        if size + count > most and value and value not in found[-1:]:
-            found.append(value)
-            size = 0
-        size += count
-        if count > most and value < np.iinfo(samples.dtype).max:
-            found.append(value + 1)
-            size = 0
-    return np.array(found, samples.dtype)
-
-
-def first_not_before(prefix_of, keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """The index of the first key whose prefix is not less, for each of these prefixes; not all keys are looked at."""
-    low, high = np.zeros(len(wanted), np.int64), np.full(len(wanted), len(keys), np.int64)
-    while (low < high).any():
-        middle = (low + high) // 2
-        is_before = prefix_of(keys[np.minimum(middle, len(keys) - 1)]) < wanted
-        low, high = np.where((low < high) & is_before, middle + 1, low), np.where(is_before, high, middle)
-    return low

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from clgeom.scale.sorting.runs import Block
 from clgeom.scale.sorting.sources import ChunkKeys, FileKeys
+
+if TYPE_CHECKING:
+    from clgeom.scale.sorting.pipeline import Pipeline
 
 
 @dataclass(frozen=True)
@@ -22,26 +27,20 @@ class Chunk:
     shares: int = 1
     is_sorted = False
 
+    @property
+    def n(self) -> int:
+        """Keys from `start` on; the source must know their number."""
+        return (self.source.n or 0) - self.start
+
     def bounds(self, rows: int) -> tuple[int, ...]:
         """Where its shares begin and end, if each is sorted by itself."""
         return tuple(rows * k // self.shares for k in range(self.shares + 1)) if self.shares > 1 else ()
 
-    def read(self, pipeline, columns) -> int:
+    def read(self, pipeline: Pipeline, columns: Sequence[np.ndarray]) -> int:
         count = self.source.read(pipeline, self.start, columns[0])
         for indices in columns[1:]:
             indices[:count] = np.arange(self.start, self.start + count)
         return count
-
-
-class Whole(Chunk):
-    """All keys of the source."""
-
-    def __init__(self, source):
-        super().__init__(source, 0)
-
-    @property
-    def n(self) -> int:
-        return self.source.n
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class Part:
         """Where the blocks begin and end, if each is sorted by itself."""
         return tuple(itertools.accumulate((block.n for block in self.blocks), initial=0)) if self.in_threads else ()
 
-    def read(self, pipeline, columns) -> int:
+    def read(self, pipeline: Pipeline, columns: Sequence[np.ndarray]) -> int:
         first = 0
         for part in itertools.chain.from_iterable(block.parts for block in self.blocks):
             part.read(pipeline, [column[first : first + len(part)] for column in columns])
@@ -71,6 +70,10 @@ class Part:
         """The first row of a file that it reads, infinity if there is none."""
         runs = itertools.chain.from_iterable(block.parts for block in self.blocks)
         return min((run.start for run in runs if run.paths[0] == path), default=math.inf)
+
+
+#: What is read, sorted and written at a time.
+Piece: TypeAlias = Chunk | Part
 
 
 def are_read_in_time(pieces: list[Part], path: Path) -> bool:

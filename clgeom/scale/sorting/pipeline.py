@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import threading
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any, TypeAlias, TypeVar
 
+import numpy as np
+
+#: A piece of keys.
+T = TypeVar("T")
+#: Arrays of one length, one for each column.
+Columns: TypeAlias = Sequence[np.ndarray]
 #: Sets of arrays that are in use at once: one is read, one is sorted into another, one is written.
 SETS = 4
 #: Bytes that are read or written between two looks at whether to stop.
@@ -28,10 +37,16 @@ class Pipeline:
         `SETS` of them: an array for each column, all of one length.
     """
 
-    def __init__(self, sets):
+    def __init__(self, sets: Iterable[Columns]) -> None:
         self._free, self._stop = list(sets), threading.Event()
 
-    def run(self, pieces, read, work, write) -> None:
+    def run(
+        self,
+        pieces: Iterable[T],
+        read: Callable[[T, Columns], int],
+        work: Callable[[T, Columns, Columns], Columns],
+        write: Callable[[T, Columns], object],
+    ) -> None:
         """Read, sort and write each piece, in order.
 
         Parameters
@@ -47,7 +62,7 @@ class Pipeline:
         pieces, threads = iter(pieces), ThreadPoolExecutor(2)
         coming = going = None
 
-        def start():
+        def start() -> tuple[T, Columns, Future[int]] | None:
             piece = next(pieces, None)
             if piece is None:
                 return None
@@ -75,24 +90,24 @@ class Pipeline:
             self._stop.set()
             threads.shutdown(wait=False, cancel_futures=True)
             # a source that is not ours may take long to give its next chunk
-            futures = [one for one in (coming and coming[2], going and going[1]) if one]
+            futures: list[Future[Any]] = [one for one in (coming and coming[2], going and going[1]) if one]
             if not wait(futures, END_SECONDS).not_done:
                 self._stop.clear()
 
-    def _finish(self, going):
+    def _finish(self, going: tuple[Columns, Future[object]] | None) -> None:
         if going is not None:
             going[1].result()
             self._free.append(going[0])
 
-    def parts(self, array):
+    def parts(self, array: np.ndarray) -> Iterator[memoryview]:
         """The bytes of an array in parts; `Stopped` when the work is to end."""
-        view = memoryview(array.view("u1"))
+        view = memoryview(array.view("u1"))  # type: ignore[arg-type]  # an array has the buffer protocol
         for start in range(0, len(view), AT_ONCE):
             if self._stop.is_set():
                 raise Stopped
             yield view[start : start + AT_ONCE]
 
-    def read(self, file, array) -> None:
+    def read(self, file: Any, array: np.ndarray) -> None:
         """Fill an array from a file; `EOFError` where the file ends before."""
         for part in self.parts(array):
             filled = 0
@@ -102,7 +117,7 @@ class Pipeline:
                     raise EOFError("it ends too early")
                 filled += count
 
-    def write(self, file, array) -> None:
+    def write(self, file: Any, array: np.ndarray) -> None:
         """Append an array to an unbuffered file."""
         for part in self.parts(array):
             written = 0
@@ -110,7 +125,7 @@ class Pipeline:
                 written += file.write(part[written:])
 
 
-def reserve(file, nbytes: int) -> None:
+def reserve(file: Any, nbytes: int) -> None:
     """Let the system give a file its space on the disk, where it can: then writes take half the time.
 
     A full disk is an `OSError` here already.
@@ -122,3 +137,12 @@ def reserve(file, nbytes: int) -> None:
     except OSError as error:
         if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS):
             raise
+
+
+def npy_header(dtype: np.dtype, n: int) -> bytes:
+    """The first bytes of a .npy file."""
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (n,)}
+    )
+    return file.getvalue()

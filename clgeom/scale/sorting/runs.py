@@ -14,10 +14,17 @@ of a block. A block that is too large has keys of one prefix only.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from clgeom.sorting.splitters import splitters
+
+if TYPE_CHECKING:
+    from clgeom.scale.sorting.pipeline import Pipeline
 
 
 @dataclass(frozen=True)
@@ -40,7 +47,7 @@ class Run:
         """A part of it, by rows of the whole file."""
         return replace(self, start=start, stop=stop)
 
-    def read(self, pipeline, columns) -> None:
+    def read(self, pipeline: Pipeline, columns: Sequence[np.ndarray]) -> None:
         """Fill arrays of its length."""
         for path, column in zip(self.paths, columns):
             with open(path, "rb", buffering=0) as file:
@@ -52,7 +59,7 @@ class Run:
         width = self.dtype.itemsize
         with open(self.paths[0], "rb", buffering=0) as file:
 
-            def bytes_at(index, nbytes):
+            def bytes_at(index: int, nbytes: int) -> bytes:
                 file.seek(self.header + (self.start + index) * width)
                 return file.read(nbytes)
 
@@ -74,7 +81,7 @@ class Block:
     n: int
     of_one_prefix: bool = True
 
-    def split(self, most: int):
+    def split(self, most: int) -> Iterator[Block]:
         """Blocks of at most so many keys, one after another."""
         parts, n = [], 0
         for part in self.parts:
@@ -90,7 +97,7 @@ class Block:
             yield Block(tuple(parts), n)
 
 
-def blocks_of(runs, digits, capacity: int) -> list[Block]:
+def blocks_of(runs: Sequence[Run], digits: Callable[[np.ndarray], np.ndarray], capacity: int) -> list[Block]:
     """Blocks of at most `capacity` keys, in order; a larger one has keys of one prefix.
 
     Parameters
@@ -102,10 +109,10 @@ def blocks_of(runs, digits, capacity: int) -> list[Block]:
     """
     apart = max(capacity // (16 * (len(runs) + 1)), 1)
     samples = [digits(run.keys_at(apart - 1, len(run) // apart, apart)) for run in runs]
-    splitters = _splitters(np.sort(np.concatenate(samples)), (capacity - len(runs) * (apart - 1)) // apart)
-    cuts = np.zeros((len(runs), len(splitters) + 2), np.int64)
+    bounds = splitters(np.sort(np.concatenate(samples)), (capacity - len(runs) * (apart - 1)) // apart)
+    cuts = np.zeros((len(runs), len(bounds) + 2), np.int64)
     for row, run, own in zip(cuts, runs, samples):
-        row[1:-1] = [_first_not_before(run, digits, splitter, own, apart) for splitter in splitters]
+        row[1:-1] = [_first_not_before(run, digits, splitter, own, apart) for splitter in bounds]
         row[-1] = len(run)
     blocks = []
     for starts, stops in zip(cuts.T.tolist(), cuts.T[1:].tolist()):
@@ -116,24 +123,9 @@ def blocks_of(runs, digits, capacity: int) -> list[Block]:
     return blocks
 
 
-def _splitters(samples, most):
-    """Prefixes between which are at most so many of the sorted samples, or samples of one prefix."""
-    distinct = np.unique(samples)
-    after = distinct[distinct < np.iinfo(distinct.dtype).max] + distinct.dtype.type(1)
-    wanted = np.unique(np.concatenate([distinct, after]))
-    before = np.searchsorted(samples, wanted)
-    found, first = [], -1
-    while first + 1 < len(wanted):
-        begun = before[first] if first >= 0 else 0
-        last = max(int(np.searchsorted(before, begun + most, side="right")) - 1, first + 1)
-        if last == len(wanted) - 1 and len(samples) - begun <= most:
-            break
-        found.append(wanted[last])
-        first = last
-    return found
-
-
-def _first_not_before(run, digits, prefix, samples, apart):
+def _first_not_before(
+    run: Run, digits: Callable[[np.ndarray], np.ndarray], prefix: int, samples: np.ndarray, apart: int
+) -> int:
     """The index of the first key of a run that does not precede a prefix."""
     start = int(np.searchsorted(samples, prefix)) * apart
     keys = run.keys_at(start, min(apart - 1, len(run) - start))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,27 +15,30 @@ from clgeom.io.arrays import map_array
 from clgeom.io.files import reading
 from clgeom.sorting.keys import OTHER_KINDS, key_dtype
 
+if TYPE_CHECKING:
+    from clgeom.scale.sorting.pipeline import Pipeline
+
 CALLER = "sort_file"
 
 
 class FileKeys:
     """Keys of a .npy file. It can be read again after an interruption."""
 
-    error = None
+    error: OSError | None = None
 
-    def __init__(self, path):
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         mapped = map_array(path)
         has_shape(mapped, ("n",), "keys", caller=CALLER)
         self.path, self.n, self.stored, self._offset = os.path.realpath(path), len(mapped), mapped.dtype, mapped.offset
         self.dtype = key_dtype(mapped, caller=CALLER, others=OTHER_KINDS)
         self._facts = self._stat()
 
-    def _stat(self):
+    def _stat(self) -> tuple[int, ...]:
         found = os.stat(self.path)  # a copy may have the size and time of the file that it replaces, not these both
         return found.st_size, found.st_mtime_ns, found.st_ino, found.st_ctime_ns
 
     @property
-    def identity(self):
+    def identity(self) -> list[Any]:
         """What tells this input from others."""
         return [self.path, *self._facts, self._offset, self.stored.str]
 
@@ -48,7 +52,7 @@ class FileKeys:
                 found.append(file.read(width))
         return np.frombuffer(b"".join(found), self.stored).astype(self.dtype)
 
-    def read(self, pipeline, start: int, out: np.ndarray) -> int:
+    def read(self, pipeline: Pipeline, start: int, out: np.ndarray) -> int:
         """Fill `out` with keys from `start` on; return how many there are."""
         out = out[: max(self.n - start, 0)]
         with reading(self.path), open(self.path, "rb", buffering=0) as file:
@@ -68,20 +72,21 @@ class ChunkKeys:
 
     identity = None
 
-    def __init__(self, chunks):
+    def __init__(self, chunks: Any) -> None:
+        self.n: int | None = None
         if isinstance(chunks, np.ndarray):
             has_shape(chunks, ("n",), "keys", caller=CALLER)
             self.n, chunks = len(chunks), (chunks,)
-        else:
-            self.n = None
         try:
             self._chunks = iter(as_chunks(chunks) or chunks)
         except TypeError:
             raise wrong(
                 "keys", CALLER, "the path of a .npy file, an array, or an iterable of arrays", type(chunks).__name__
             ) from None
-        self._rest, self.dtype, self._empty = np.empty(0, np.int64), None, None
-        self.error = None  # an error of the system that the chunks raised
+        self._rest = np.empty(0, np.int64)
+        self.dtype: Any = None
+        self._empty: np.dtype | None = None
+        self.error: OSError | None = None  # an error of the system that the chunks raised
         self._advance()
         if self.dtype is None:
             self.dtype, self.n = self._empty or np.dtype(np.float64), 0
@@ -114,7 +119,7 @@ class ChunkKeys:
         """Some keys of the first chunk, evenly spaced."""
         return self._rest[:: max(len(self._rest) // count, 1)].astype(self.dtype)
 
-    def read(self, pipeline, start: int, out: np.ndarray) -> int:
+    def read(self, pipeline: Pipeline, start: int, out: np.ndarray) -> int:
         """Fill `out` with the next keys; return how many there are."""
         filled = 0
         while filled < len(out) and (len(self._rest) or self._advance()):
@@ -123,7 +128,3 @@ class ChunkKeys:
             filled, self._rest = filled + len(taken), self._rest[len(taken) :]
             next(pipeline.parts(out[:1]))
         return filled
-
-    def is_changed(self) -> bool:
-        """False: nothing is read twice."""
-        return False

@@ -12,14 +12,17 @@ import json
 import os
 import shutil
 from pathlib import Path
+from typing import IO, Any, TypeVar
 
 from clgeom.arguments import wrong_file
 from clgeom.core.messages import printable
 from clgeom.errors import InvalidInput
 from clgeom.io.atomic import is_part
 
+T = TypeVar("T")
 
-def state_folder(out) -> Path:
+
+def state_folder(out: str | os.PathLike[str]) -> Path:
     """The folder beside an output that holds the state of its sort."""
     target = Path(os.path.realpath(out))
     return target.with_name(f".{target.name}.clgeom-sort")
@@ -38,7 +41,7 @@ class State:
         Whether the input can be told from others: else what was done before is removed, too.
     """
 
-    def __init__(self, out: Path, job: dict, *, goes_on: bool):
+    def __init__(self, out: Path, job: dict[str, Any], *, goes_on: bool) -> None:
         self.folder = state_folder(out)
         self.job, self.runs, self.written, self.settings, self.resumed = job, {}, 0, {}, False
         self._lock = _locked(self.folder, out)
@@ -62,11 +65,12 @@ class State:
         """A file of the folder."""
         return self.folder / name
 
-    def settled(self, name: str, value):
+    def settled(self, name: str, value: T) -> T:
         """The value of a setting in the call that began; this one's if it is the first."""
-        return self.settings.setdefault(name, value)
+        setting: T = self.settings.setdefault(name, value)
+        return setting
 
-    def note_run(self, group: str, count: int, **facts) -> None:
+    def note_run(self, group: str, count: int, **facts: Any) -> None:
         """Note that the next run of a group is complete, and facts about all of them so far."""
         found = self.runs.setdefault(group, {"counts": [], "complete": False})
         found["counts"].append(count)
@@ -87,7 +91,7 @@ class State:
         """Note that a copy of an output is made there: the next call removes it if it is left."""
         self.path("copy").write_bytes(os.fsencode(path))
 
-    def _remove_copy(self):
+    def _remove_copy(self) -> None:
         """Remove the copy that a killed process left."""
         with contextlib.suppress(OSError, ValueError):  # there is none, or the note is damaged
             left = os.fsdecode(self.path("copy").read_bytes())
@@ -102,7 +106,7 @@ class State:
                 "the folder to begin anew."
             )
 
-    def _save(self):
+    def _save(self) -> None:
         temporary = self.path("state.part")
         names = ("job", "settings", "runs", "written")
         temporary.write_text(json.dumps({name: getattr(self, name) for name in names}))
@@ -120,7 +124,7 @@ class State:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _locked(folder, out):
+def _locked(folder: Path, out: Path) -> IO[str]:
     """The open file of the lock of a folder, which is made; `InvalidInput` where another process has it."""
     while True:
         with contextlib.suppress(FileExistsError):  # another process may remove it at this moment
