@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clgeom.core.call import recording
 from clgeom.core.checks import check, same
 
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
 
-def _keys(n):
+
+def _keys(n: int) -> np.ndarray:
     return (np.arange(n, dtype=np.uint64) * 2654435761 % (1 << 32)).astype(np.uint32)
 
 
 @check(before="sorting/radix")
-def radix(session):
+def radix(session: Session) -> None:
     """Many keys are in order."""
     from clgeom.sorting.radix.sort import sort
 
@@ -25,7 +29,7 @@ def radix(session):
 
 
 @check(before=("sorting/radix/radix_scatter payload", "sorting/radix/radix_onesweep payload"))
-def payloads(session):
+def payloads(session: Session) -> None:
     """Equal keys are in the order they came."""
     from clgeom.sorting.radix.sort import argsort
 
@@ -35,7 +39,7 @@ def payloads(session):
 
 
 @check(before=("sorting/radix/radix_values", "sorting/radix/radix_runs"))
-def narrow(session):
+def narrow(session: Session) -> None:
     """Keys of few bits are in order."""
     from clgeom.sorting.radix.sort import sort
 
@@ -45,7 +49,7 @@ def narrow(session):
 
 
 @check(before="sorting/radix/radix_segments")
-def segments(session):
+def segments(session: Session) -> None:
     """Few keys, and keys in segments, are in order, and equal ones in the order they came."""
     from clgeom.sorting.radix.sort import argsort, sort
 
@@ -58,7 +62,7 @@ def segments(session):
 
 
 @check(before="sorting/row_indices")
-def rows(session):
+def rows(session: Session) -> None:
     """Indices along an axis count from the first key of their row."""
     from clgeom.intake.cl_arrays import to_array
     from clgeom.intake.device_arrays import fetched
@@ -69,7 +73,7 @@ def rows(session):
 
 
 @check("sorting: take_rows", before="sorting/take_rows")
-def takes(session):
+def takes(session: Session) -> str:
     """Rows are picked by indices of either sign, and one that is out of range is found."""
     from clgeom.intake.cl_arrays import to_array
     from clgeom.intake.device_arrays import fetched
@@ -84,15 +88,15 @@ def takes(session):
 
 
 @check(before=("sorting/unique_count", "sorting/unique_emit", "sorting/unique_runs"))
-def distinct(session):
+def distinct(session: Session) -> None:
     """Distinct keys, the first of each, their places and their counts are found."""
     _require_distinct(session, _keys(5_000) >> np.uint32(20))
 
 
-def _require_distinct(session, keys):
+def _require_distinct(session: Session, keys: np.ndarray) -> None:
     from clgeom.sorting.unique import unique
 
-    options = {"return_index": True, "return_inverse": True, "return_counts": True}
+    options: dict[str, Any] = {"return_index": True, "return_inverse": True, "return_counts": True}
     with recording():
         found = unique(keys, device=session, **options)
     for got, wanted in zip(found, np.unique(keys, **options)):
@@ -100,7 +104,7 @@ def _require_distinct(session, keys):
 
 
 @check(before=("sorting/select_digits", "sorting/select_count", "sorting/select_emit"))
-def firsts(session):
+def firsts(session: Session) -> None:
     """The first keys are found, in the order of their indices where they are equal."""
     keys = _keys(40_000) >> np.uint32(8)
     keys[::2] = 5  # more than are wanted
@@ -108,7 +112,7 @@ def firsts(session):
         _require_first(session, keys, 100, largest, np.argsort(~keys if largest else keys, kind="stable"))
 
 
-def _require_first(session, keys, count, largest, order):
+def _require_first(session: Session, keys: np.ndarray, count: int, largest: bool, order: np.ndarray) -> None:
     from clgeom.intake.cl_arrays import to_array
     from clgeom.intake.device_arrays import fetched
     from clgeom.sorting.select import topk
@@ -118,7 +122,7 @@ def _require_first(session, keys, count, largest, order):
 
 
 @check("sorting: search_sorted", before="sorting/search_sorted")
-def searches(session):
+def searches(session: Session) -> str:
     """Keys are found among others, before and behind equal ones."""
     from clgeom.sorting.search import searchsorted
 
@@ -130,7 +134,7 @@ def searches(session):
 
 
 @check(before=("sorting/bin_counts", "sorting/bin_sums", "sorting/key_range"))
-def bins(session):
+def bins(session: Session) -> None:
     """Keys are counted, one by one and between edges, and the least and the greatest are found."""
     from clgeom.intake.cl_arrays import to_array
     from clgeom.intake.device_arrays import fetched
@@ -142,7 +146,7 @@ def bins(session):
 
 
 @check(before="sorting/shellsort")
-def shellsorts(session):
+def shellsorts(session: Session) -> None:
     """Shellsort, as it is chosen for the device, sorts."""
     from clgeom.sorting.shellsort.sort import shellsort
 
@@ -154,7 +158,7 @@ def shellsorts(session):
     "sorting/radix: radix_survey radix_count radix_spine radix_scatter radix_segments radix_mark",
     "sorting/radix: radix_values radix_runs",
 )
-def radix_in_types(session):
+def radix_in_types(session: Session) -> str:
     from clgeom.sorting.radix.sort import argsort, sort
 
     rng = np.random.default_rng(6)
@@ -170,7 +174,7 @@ def radix_in_types(session):
 
 
 @check("sorting/radix: radix_digits radix_onesweep", "primitives: clear_words")
-def chained_scans(session):
+def chained_scans(session: Session) -> str:
     from clgeom.core.launch import run
     from clgeom.sorting.keys import as_device_bits
     from clgeom.sorting.radix.passes import radix_plan
@@ -193,7 +197,7 @@ def chained_scans(session):
     "sorting/shellsort: shell_0 shell_a shell_b shell_c shell_d shell_e shell_f shell_codes "
     "shell_auto_subsequences shell_auto_windows shell_check shell_exchange"
 )
-def shellsort_variants(session):
+def shellsort_variants(session: Session) -> str:
     from clgeom.sorting.shellsort.sort import VARIANTS, shellsort
 
     keys = np.random.default_rng(7).normal(size=3_001).astype(np.float32)
@@ -206,14 +210,14 @@ def shellsort_variants(session):
 
 
 @check("sorting: unique_count unique_emit unique_runs")
-def distinct_in_types(session):
+def distinct_in_types(session: Session) -> str:
     for dtype in (np.uint8, np.float32, np.int64):
         _require_distinct(session, np.random.default_rng(21).integers(0, 100, 20_011).astype(dtype))
     return "distinct values of 20,011 keys"
 
 
 @check("sorting: row_indices")
-def rows_and_columns(session):
+def rows_and_columns(session: Session) -> str:
     import pyopencl.array as cl_array
 
     from clgeom.sorting.radix.sort import argsort
@@ -226,18 +230,18 @@ def rows_and_columns(session):
 
 
 @check("sorting: select_digits select_count select_emit")
-def firsts_in_types(session):
+def firsts_in_types(session: Session) -> str:
     keys = np.random.default_rng(25).normal(size=50_011).round(2)
     keys[::9] = np.nan
     for dtype in (np.float32, np.float64):
-        some = keys.astype(dtype)
+        some: Any = keys.astype(dtype)
         for largest in (False, True):
             _require_first(session, some, 700, largest, np.argsort(-some if largest else some, kind="stable"))
     return "the first 700 of 50,011 keys"
 
 
 @check("sorting: bin_counts bin_sums key_range")
-def bins_in_types(session):
+def bins_in_types(session: Session) -> str:
     import pyopencl.array as cl_array
 
     from clgeom.sorting.bins import bincount, histogram

@@ -22,7 +22,9 @@ BYTES_A_KEY = 64
 
 
 @keeps_subnormals
-def lexsort(keys: Sequence[AnyArray] | AnyArray, *, index_type: DTypeLike = None, device: DeviceLike = None) -> Any:
+def lexsort(
+    keys: Sequence[AnyArray] | AnyArray, *, index_type: DTypeLike | None = None, device: DeviceLike = None
+) -> Any:
     """Indices that sort by several keys, the last one first, as ``numpy.lexsort(keys)`` has them.
 
     Parameters
@@ -81,7 +83,7 @@ def lexsort(keys: Sequence[AnyArray] | AnyArray, *, index_type: DTypeLike = None
     return fetched(order) if moves else order
 
 
-def _checked_keys(keys):
+def _checked_keys(keys: Any) -> list[Any]:
     """The keys as arrays in one dimension and of one length."""
     caller = "lexsort"
     if not isinstance(keys, (tuple, list)):

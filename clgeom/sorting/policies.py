@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import numpy as np
+
 from clgeom.core.policies import ELEMENTWISE, TILEWISE, Policy, Rows
 from clgeom.core.spaces import SERIAL_GROUPS, SIZES, Space, elementwise, group, serial, tilewise
 
+if TYPE_CHECKING:
+    from clgeom.core.profile import DeviceProfile
 
-def _onesweep_of_nvidia(profile, dtype, n):
+
+def _onesweep_of_nvidia(profile: DeviceProfile, dtype: np.dtype | None, n: int | None) -> Policy:
     """The shape of a pass, measured on one NVIDIA GPU and used on all that sort by a chained scan.
 
     H200, 1e8 keys, ms of a pass: uint32, 256 x 24 0.49, 256 x 32 0.48, 256 x 40 0.49, 512 x 20 0.49; uint64, 256 x 32

@@ -9,12 +9,19 @@ waits for none of them: what it lacks for long it counts itself (``cl_src/keys/r
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from clgeom.core.plan import Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.sorting.radix.moves import RADIX, RADIX_BITS, shares, tile_policy
+
+if TYPE_CHECKING:
+    from clgeom.core.profile import DeviceProfile
+    from clgeom.sorting.keys import KeyOrder
+    from clgeom.sorting.radix.moves import Move, RadixFeatures, Windows
 
 ONESWEEP = "sorting/radix/radix_onesweep"
 #: Most keys of a chained scan: its counts have 30 bits.
@@ -23,7 +30,16 @@ MOST_CHAINED = (1 << 30) - 1
 LOCAL_BYTES = 32 << 10
 
 
-def chained_steps(profile, keys, n, order, windows, moves, features, prefix) -> list[Step] | None:
+def chained_steps(
+    profile: DeviceProfile,
+    keys: str | Scratch,
+    n: int,
+    order: KeyOrder,
+    windows: Windows,
+    moves: list[Move],
+    features: RadixFeatures,
+    prefix: str,
+) -> list[Step] | None:
     """The launches that count all digits, and of all passes; None where there is no room, or too many keys.
 
     `chain` has for each window a number of tiles and the counts of its digits, and then twice `cells` words of tiles.
@@ -69,7 +85,7 @@ def chained_steps(profile, keys, n, order, windows, moves, features, prefix) -> 
     return [clear, count, *sweeps]
 
 
-def _copies(profile, windows) -> int:
+def _copies(profile: DeviceProfile, windows: Windows) -> int:
     """Copies of each count in a group's local memory; 0 where there is room for none."""
     fitting = min(profile.local_mem_bytes, LOCAL_BYTES) // (4 * RADIX * len(windows))
     return min(8, 1 << fitting.bit_length() - 1) if fitting else 0

@@ -5,12 +5,18 @@ keys ──radix_values──> how often each value occurs ──radix_runs─�
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.sorting.radix.moves import shares
+
+if TYPE_CHECKING:
+    from clgeom.core.profile import DeviceProfile
+    from clgeom.sorting.keys import KeyOrder
 
 VALUES, RUNS = "sorting/radix/radix_values", "sorting/radix/radix_runs"
 #: Most bits of keys that are counted.
@@ -21,12 +27,12 @@ TABLES = {8: 4, 16: 2}
 LEAST = 2
 
 
-def is_counted(profile, order) -> bool:
+def is_counted(profile: DeviceProfile, order: KeyOrder) -> bool:
     """Whether keys of this order are sorted by counting, if all their bits matter and nothing moves with them."""
     return not order.floating and order.bits <= NARROW and profile.is_cpu
 
 
-def counting_plan(profile, keys, n, order, keys_out):
+def counting_plan(profile: DeviceProfile, keys: str | Scratch, n: int, order: KeyOrder, keys_out: Scratch) -> Plan:
     """Plan of two launches that sort `n` keys.
 
     Parameters

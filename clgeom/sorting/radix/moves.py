@@ -9,11 +9,17 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from clgeom.core.policies import ceil_div
+
+if TYPE_CHECKING:
+    from clgeom.core.plan import Scratch
+    from clgeom.core.policies import Policy
+    from clgeom.core.profile import DeviceProfile
+    from clgeom.sorting.keys import KeyOrder
 
 #: Bits of a digit. 11 were faster for 1e6 keys on a CPU (4.0 against 4.9 ms), and slower for 1e7 (48 against 29 ms).
 RADIX_BITS = 8
@@ -22,6 +28,10 @@ RADIX = 1 << RADIX_BITS
 SERIAL_TILE = 16384
 #: Digits to sort by, from the lowest: the first bit and the number of bits of each.
 Windows: TypeAlias = tuple[tuple[int, int], ...]
+#: What moves with the keys: nothing, their indices ("index"), or memory of unsigned integers.
+Payload: TypeAlias = "Scratch | str | None"
+#: The keys and the payload that a pass reads, or writes.
+Ends: TypeAlias = "tuple[str | Scratch, Payload]"
 
 
 @functools.lru_cache(maxsize=256)
@@ -48,7 +58,7 @@ class Pass:
     """
 
     bits: int
-    floating: bool
+    floating: int
     flip: np.generic
     shift: int
     width: int
@@ -57,7 +67,7 @@ class Pass:
     drop: int = 0
 
 
-def passes_of(order, windows, keep_keys, special) -> list[Pass]:
+def passes_of(order: KeyOrder, windows: Windows, keep_keys: bool, special: bool) -> list[Pass]:
     """The pass of each window.
 
     Sorting by ordered keys is cheaper than by floats. So the first pass stores them if the last one can convert them
@@ -80,41 +90,45 @@ def passes_of(order, windows, keep_keys, special) -> list[Pass]:
                 store, drop = "ordered", following - gone
         passes.append(Pass(bits, floating, flip, shift - gone, width, store, stored_bits, drop))
         if store == "ordered":
-            bits, floating, flip, gone = stored_bits, False, 0, gone + drop
+            bits, floating, flip, gone = stored_bits, 0, order.storage.type(0), gone + drop
     return passes
 
 
 class Move:
-    """What a pass moves: from one (keys, payload) pair of buffers to another, for the arguments of its kernel."""
+    """What a pass moves, for the arguments of its kernel: a (keys, payload) pair of buffers to another."""
 
-    def __init__(self, order, one, source, target):
+    def __init__(self, order: KeyOrder, digit_pass: Pass, source: Ends, target: Ends) -> None:
         (keys, payload), (keys_to, payload_to) = source, target
-        self.one, self.read = one, np.dtype(f"uint{one.bits}")
+        self.digit_pass, self.read = digit_pass, np.dtype(f"uint{digit_pass.bits}")
         self.payload = payload_parameters(payload, payload_to)
-        stores, self.back, carries = one.store != "none", one.store == "keys", self.payload["payload"] == "carry"
-        flip = order.flip if self.back else one.flip
+        stores, self.back, carries = (
+            digit_pass.store != "none",
+            digit_pass.store == "keys",
+            self.payload["payload"] == "carry",
+        )
+        flip = order.flip if self.back else digit_pass.flip
         self.digit = (
             self.read.type(flip),
-            np.uint32(one.shift),
-            np.uint32((1 << one.width) - 1),
-            np.uint32(one.drop),
+            np.uint32(digit_pass.shift),
+            np.uint32((1 << digit_pass.width) - 1),
+            np.uint32(digit_pass.drop),
         )
         self.inputs = (keys, payload) if carries else (keys,)
         self.outputs = (*([keys_to] if stores else []), *([payload_to] if payload_to else []))
-        self.widest_bits = max(one.bits, self.payload["payload_bits"] if payload_to else 0)
-        self.bits = one.bits + stores * one.stored_bits + carries * self.payload["payload_bits"]
+        self.widest_bits = max(digit_pass.bits, self.payload["payload_bits"] if payload_to else 0)
+        self.bits = digit_pass.bits + stores * digit_pass.stored_bits + carries * self.payload["payload_bits"]
         self.bits += self.payload["payload_out_bits"] if payload_to else 0
 
-    def parameters(self, policy, features) -> dict:
+    def parameters(self, policy: Policy, features: RadixFeatures) -> dict[str, Any]:
         """Template parameters of the kernel that moves."""
         return {
-            "key_bits": self.one.bits,
+            "key_bits": self.digit_pass.bits,
             "radix_bits": RADIX_BITS,
             **self.payload,
-            "key_float": int(self.one.floating or self.back),
+            "key_float": int(self.digit_pass.floating or self.back),
             "load": "ordered" if self.back else "keys",
-            "store": self.one.store,
-            "stored_bits": self.one.stored_bits,
+            "store": self.digit_pass.store,
+            "stored_bits": self.digit_pass.stored_bits,
             "digit_match": "local" if policy.wg_size < 32 else features.digit_match,
         }
 
@@ -122,7 +136,7 @@ class Move:
 # Shapes ---------------------------------------------------------------------------------------------------------------
 
 
-def payload_parameters(payload, payload_to) -> dict:
+def payload_parameters(payload: Payload, payload_to: Any) -> dict[str, Any]:
     """Template parameters of kernels that move a payload (None, "index" or Scratch) to Scratch memory."""
     if payload is None:
         return {"payload": "", "payload_bits": 32, "payload_out_bits": 32}
@@ -131,7 +145,7 @@ def payload_parameters(payload, payload_to) -> dict:
     return {"payload": kind, "payload_bits": bits, "payload_out_bits": out_bits}
 
 
-def shares(policy, n, profile):
+def shares(policy: Policy, n: int, profile: DeviceProfile) -> tuple[int, int]:
     """(number of groups, keys of each group's share). In the group variant a share is a multiple of the tile."""
     tile = SERIAL_TILE if policy.variant == "serial" else policy.tile
     tiles = ceil_div(n, tile)
@@ -139,13 +153,13 @@ def shares(policy, n, profile):
     return ceil_div(n, share), share
 
 
-def tile_policy(profile, policy, widest_bits):
+def tile_policy(profile: DeviceProfile, policy: Policy, widest_bits: int) -> Policy:
     """The policy of a kernel that orders tiles in local memory, for keys or payloads of so many bits.
 
     The table's items have 4 bytes. A work-item takes fewer wider items, and fewer where local memory is small.
     """
 
-    def too_large(p):
+    def too_large(p: Policy) -> bool:
         teams = max(p.wg_size // 32, 1)
         needed = max(teams * RADIX * 8, p.tile * widest_bits // 8) + 5 * RADIX * 4 + 16
         return needed > profile.local_mem_bytes

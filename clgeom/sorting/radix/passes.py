@@ -134,7 +134,7 @@ def radix_plan(
         result = run(session, by_y + pick + by_x, x=x_buffer, y=y_buffer)
         result[order]       # uint32 indices
     """
-    order, number = KeyOrder(dtype, descending), np.dtype(getattr(payload, "dtype", np.uint32))
+    order, number = KeyOrder(np.dtype(dtype), descending), np.dtype(getattr(payload, "dtype", np.uint32))
     windows = digit_windows((1 << order.bits) - 1) if windows is None else tuple(windows)
     keys_out = keys_out or Scratch(f"{prefix}_keys_out", order.storage, n)
     keys_spare, payload_spare, payload_narrow = Scratch(f"{prefix}_keys", order.storage, n), None, None
@@ -142,16 +142,16 @@ def radix_plan(
         payload_out = payload_out or Scratch(f"{prefix}_payload_out", number, n)
         payload_spare = Scratch(f"{prefix}_payload", number, n)
         # the same memory with the narrow type, for passes before the last: only the last one widens
-        room = payload_out.nbytes // payload_spare.dtype.itemsize
+        room = payload_out.nbytes // number.itemsize
         payload_narrow = replace(payload_out, dtype=number, count=room)
     windows, features = windows or ((0, 0),), features or RadixFeatures()
     moves, source, passes = [], (keys, payload), passes_of(order, windows, keep_keys, special)
-    for left, one in zip(reversed(range(len(passes))), passes):
-        if left % 2:
+    for after, digit_pass in zip(reversed(range(len(passes))), passes):
+        if after % 2:
             target = keys_spare, payload_spare
         else:
-            target = keys_out, payload_narrow if left else payload_out
-        moves.append(Move(order, one, source, target))
+            target = keys_out, payload_narrow if after else payload_out
+        moves.append(Move(order, digit_pass, source, target))
         source = target
     steps = None
     if features.scan == "chain":
@@ -161,9 +161,9 @@ def radix_plan(
     return Plan(*steps), keys_out if keep_keys else None, payload_out
 
 
-def _launches(profile, n, move, features, prefix) -> list[Step]:
+def _launches(profile: DeviceProfile, n: int, move: Move, features: RadixFeatures, prefix: str) -> list[Step]:
     """The three launches of a pass."""
-    keys, one = move.inputs[0], move.one
+    keys, digit_pass = move.inputs[0], move.digit_pass
     count = select(profile, "sorting/radix/radix_count", move.read, n)
     spine = select(profile, "sorting/radix/radix_spine", move.read, n)
     scatter = select(profile, "sorting/radix/radix_scatter", move.read, n)
@@ -172,15 +172,18 @@ def _launches(profile, n, move, features, prefix) -> list[Step]:
     groups, share = shares(scatter, n, profile)
     counts = Scratch(f"{prefix}_counts_of_{groups}", np.uint32, RADIX * groups)
     totals = Scratch(f"{prefix}_totals", np.uint32, RADIX)
-    size, digit = (np.uint32(n), np.uint32(share)), (np.uint32(one.shift), np.uint32((1 << one.width) - 1))
+    size, digit = (
+        (np.uint32(n), np.uint32(share)),
+        (np.uint32(digit_pass.shift), np.uint32((1 << digit_pass.width) - 1)),
+    )
     return [
         Step(
             "sorting/radix/radix_count",
             count,
-            (keys, *size, move.read.type(one.flip), *digit, counts),
+            (keys, *size, move.read.type(digit_pass.flip), *digit, counts),
             groups,
-            {"key_bits": one.bits, "radix_bits": RADIX_BITS, "key_float": int(one.floating)},
-            bytes_moved=n * one.bits // 8,
+            {"key_bits": digit_pass.bits, "radix_bits": RADIX_BITS, "key_float": int(digit_pass.floating)},
+            bytes_moved=n * digit_pass.bits // 8,
         ),
         Step(
             "sorting/radix/radix_spine",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from clgeom.arguments import wrong
@@ -12,8 +14,11 @@ from clgeom.intake.arrays import c_name, host_values
 from clgeom.intake.cl_arrays import changed
 from clgeom.intake.device_arrays import buffer_of, is_device_array, native_array, within_memory
 
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
 
-def as_array(keys, *, caller: str):
+
+def as_array(keys: Any, *, caller: str) -> Any:
     """Keys of any shape: a host array, or an array on the device as it is."""
     if is_device_array(keys):  # of one dimension when the call is checked
         return keys if keys.ndim == 1 else within_memory(keys, caller=caller, name="keys")
@@ -24,7 +29,7 @@ def as_array(keys, *, caller: str):
     return array
 
 
-def checked_axis(axis, keys, *, caller: str) -> int | None:
+def checked_axis(axis: Any, keys: Any, *, caller: str) -> int | None:
     """The axis counted from 0, or None for the flat array."""
     if axis is None:
         return None
@@ -37,10 +42,10 @@ def checked_axis(axis, keys, *, caller: str) -> int | None:
             f"The 'axis' parameter of {caller} must be None or an integer from {-keys.ndim} to {keys.ndim - 1}, for "
             f"keys of shape {keys.shape}. Got {short(axis)} instead."
         )
-    return int(axis) % keys.ndim
+    return int(axis % keys.ndim)
 
 
-def flat(session, array, *, caller: str, name: str = "keys"):
+def flat(session: Session, array: Any, *, caller: str, name: str = "keys") -> Any:
     """An array in one dimension, in C order."""
     if array.ndim == 1:
         return array
@@ -63,7 +68,7 @@ class Rows:
         Where the rows begin, for `sort`.
     """
 
-    def __init__(self, session, keys, axis, *, caller):
+    def __init__(self, session: Session, keys: Any, axis: int, *, caller: str) -> None:
         self.session, self.shape = session, keys.shape
         others = [i for i in range(keys.ndim) if i != axis]
         self.axes = [*others, axis]
@@ -75,7 +80,7 @@ class Rows:
             self.flat = keys.transpose(self.axes).reshape(-1)
         self.offsets = np.arange(0, keys.size + 1, self.length) if keys.size else np.zeros(1, np.int64)
 
-    def restored(self, result):
+    def restored(self, result: Any) -> Any:
         """A result of the flat keys, in the shape of the keys."""
         inverse = [self.axes.index(i) for i in range(len(self.axes))]
         moved = result.reshape([self.shape[i] for i in self.axes])
@@ -85,7 +90,7 @@ class Rows:
             return np.ascontiguousarray(moved.transpose(inverse))
         return native_array(self.session, moved.transpose(inverse), caller="sort", name="keys")
 
-    def within(self, indices):
+    def within(self, indices: Any) -> Any:
         """Indices into the flat keys as indices into their rows."""
         if not is_device_array(indices):
             return (indices.reshape(-1, max(self.length, 1)) - self.offsets[:-1, None].astype(indices.dtype)).reshape(

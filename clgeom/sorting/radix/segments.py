@@ -8,6 +8,7 @@ Pure: making a plan needs no device.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from clgeom.sorting.radix.passes import radix_plan
 if TYPE_CHECKING:
     from clgeom.core.profile import DeviceProfile
     from clgeom.sorting.keys import KeyOrder
+    from clgeom.sorting.radix.moves import Payload, RadixFeatures, Windows
 
 #: Capacities of `radix_segments` by variant: most keys of a segment. "serial" needs 20 bytes of private memory for each
 #: key. A GPU reserves these for all work-items that can be resident: 90 GB on an H200 for 16384 keys.
@@ -32,7 +34,7 @@ SERIAL_ON_GPU = (256,)
 def segment_capacity(profile: DeviceProfile, dtype: np.dtype, longest: int | None = None) -> int:
     """The capacity of radix_segments for segments of up to `longest` keys, by default the largest one."""
     policy = select(profile, "sorting/radix/radix_segments", dtype, longest or max(CAPACITIES["group"]))
-    sizes = CAPACITIES[policy.variant]
+    sizes: Sequence[int] = CAPACITIES[policy.variant]
     if policy.variant == "serial" and not profile.is_cpu:
         sizes = SERIAL_ON_GPU
     if policy.variant == "group":
@@ -97,7 +99,19 @@ def segments_plan(
     return Plan(Step(kernel, policy, args, groups, params, bytes_moved=2 * n * order.dtype.itemsize))
 
 
-def large_segments_plan(profile, keys, n, order, *, payload, keys_out, payload_out, windows, segments, features):
+def large_segments_plan(
+    profile: DeviceProfile,
+    keys: Scratch,
+    n: int,
+    order: KeyOrder,
+    *,
+    payload: Payload,
+    keys_out: Scratch | None,
+    payload_out: Scratch | None,
+    windows: Windows,
+    segments: int,
+    features: RadixFeatures,
+) -> Plan:
     """Plan that sorts all keys, then stably by segment: the segment's index is the most significant digit of a key."""
     by_key, _, sorted_by_key = radix_plan(
         profile,
@@ -129,14 +143,14 @@ def large_segments_plan(profile, keys, n, order, *, payload, keys_out, payload_o
     plan = by_key + mark + by_segment
     if keys_out:
         plan += pick_plan(profile, keys, indices, keys_out)
-    if isinstance(payload, Scratch):
+    if isinstance(payload, Scratch) and payload_out:
         plan += pick_plan(profile, payload, indices, payload_out)
     return plan
 
 
-def _mark_plan(profile, segments, n, number):
+def _mark_plan(profile: DeviceProfile, segments: int, n: int, number: Scratch) -> Plan:
     """Plan of one launch that writes the index of each key's segment."""
-    policy = select(profile, "sorting/radix/radix_mark", number.dtype, n)
+    policy = select(profile, "sorting/radix/radix_mark", np.dtype(np.uint32), n)
     groups, share = shares(policy, n, profile)
     args = ("offsets[0]", np.uint32(segments), np.uint32(n), np.uint32(share), number)
     return Plan(Step("sorting/radix/radix_mark", policy, args, groups, bytes_moved=4 * n))

@@ -173,7 +173,7 @@ def sort(
     >>> clgeom.sort([[3, 1], [2, 9]], axis=0).tolist()
     [[2, 1], [3, 9]]
     """
-    call = Call("sort", profile=profile)
+    call = Call(caller="sort", profile=profile)
     _check_kind(call, kind, stable)
     options = {"descending": descending, "offsets": offsets, "key_bits": key_bits, "device": device}
     return _along(call, keys, axis, out=out, **options)
@@ -206,7 +206,7 @@ def argsort(
     kind: str | None = ...,
     *,
     profile: Literal[False] = ...,
-    index_type: DTypeLike = ...,
+    index_type: DTypeLike | None = ...,
     **options: Unpack[AxisOptions],
 ) -> CLArray: ...
 @overload
@@ -216,7 +216,7 @@ def argsort(
     kind: str | None = ...,
     *,
     profile: Literal[True],
-    index_type: DTypeLike = ...,
+    index_type: DTypeLike | None = ...,
     **options: Unpack[AxisOptions],
 ) -> Profiled: ...
 @overload
@@ -226,7 +226,7 @@ def argsort(
     kind: str | None = ...,
     *,
     profile: bool,
-    index_type: DTypeLike = ...,
+    index_type: DTypeLike | None = ...,
     **options: Unpack[AxisOptions],
 ) -> Any: ...
 @keeps_subnormals
@@ -237,7 +237,7 @@ def argsort(
     *,
     descending: bool = False,
     out: Any = None,
-    index_type: DTypeLike = None,
+    index_type: DTypeLike | None = None,
     offsets: AnyArray | None = None,
     key_bits: KeyBits = None,
     stable: bool | None = None,
@@ -276,7 +276,7 @@ def argsort(
     >>> clgeom.argsort([30, 10, 20, 10]).tolist()
     [1, 3, 2, 0]
     """
-    call = Call("argsort", profile=profile)
+    call = Call(caller="argsort", profile=profile)
     _check_kind(call, kind, stable)
     options = {"descending": descending, "offsets": offsets, "key_bits": key_bits, "device": device}
     return _along(call, keys, axis, out=out, index_type=index_type, **options)
@@ -343,7 +343,7 @@ def sort_by_key(
     >>> keys.tolist(), values.tolist()
     ([1, 2, 3], ['a', 'b', 'c'])
     """
-    call = Call("sort_by_key", profile=profile)
+    call = Call(caller="sort_by_key", profile=profile)
     options = {"descending": descending, "offsets": offsets, "key_bits": key_bits, "device": device}
     return _result(call, SortInput(call, keys, values, out=out, **options))
 

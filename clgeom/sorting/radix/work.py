@@ -79,7 +79,8 @@ def sorted_again(caller: str, keys: Any, descending: bool, session: Session) -> 
     contiguous = keys.ndim == 1 and not keys.offset and keys.strides == (keys.dtype.itemsize,) and in_buffer(keys)
     if not contiguous or type(descending) is not bool:
         return None
-    name, dtype, types = "keys_out", keys.dtype, (None, unsigned(keys.dtype), None)
+    name, dtype = "keys_out", keys.dtype
+    types: tuple[Any, ...] = (None, unsigned(dtype), None)
     if caller == "argsort":
         name, dtype, types = "payload_out", INDEX_TYPES[True], ("index", None, INDEX_TYPES[True])
     key = _plan_key(keys.shape[0], keys.dtype, descending, None, features_of(session), types)
@@ -293,8 +294,8 @@ def _plan_key(
 
 def _short_plan(inputs: SortInput, keys: Scratch, moved: Moved, segments: int | None, longest: int) -> Plan:
     """Plan that sorts short segments, or few keys."""
-    options = {"significant": inputs.significant, "segments": segments, "longest": longest}
-    return segments_plan(inputs.session.profile, keys, inputs.n, inputs.order, **options, **moved)
+    options = {**moved, "significant": inputs.significant, "segments": segments, "longest": longest}
+    return segments_plan(inputs.session.profile, keys, inputs.n, inputs.order, **options)
 
 
 def _is_surveyed(inputs: SortInput, keys: Scratch, windows: Windows, buffers: dict[str, Any]) -> bool:
@@ -402,9 +403,9 @@ def sorted_on_host(inputs: SortInput) -> Sorted | None:
 
 def _copied(inputs: SortInput, turns: int | None) -> Sorted | None:
     """The result for keys in order, or strictly in the opposite order; None for others."""
-    rises, falls = np.greater_equal, np.less
-    if inputs.order.descending:
-        rises, falls = np.less_equal, np.greater
+    descending = inputs.order.descending
+    rises: np.ufunc = np.less_equal if descending else np.greater_equal
+    falls: np.ufunc = np.greater if descending else np.less
     if turns == 0 and _hold(rises, inputs.keys):
         part, indices = slice(None), range(inputs.n)
     elif turns == 1 and _hold(falls, inputs.keys):
@@ -415,7 +416,7 @@ def _copied(inputs: SortInput, turns: int | None) -> Sorted | None:
     if inputs.values is not None:
         payload = inputs.values[part].copy()
     elif not inputs.alone:
-        payload = np.arange(indices.start, indices.stop, indices.step, inputs.payload_type)
+        payload = np.arange(indices.start, indices.stop, indices.step, dtype=inputs.payload_type)
     return inputs.delivered(keys, payload)
 
 
