@@ -171,8 +171,8 @@ class SortInput:
 
         Both must be copies: these arrays may be the keys or the values, also exchanged.
         """
-        delivered = (None if result is None else into(out, result) for out, result in zip(self.outs, (keys, payload)))
-        return tuple(delivered)  # type: ignore[return-value]  # of two
+        keys = None if keys is None else into(self.outs[0], keys)
+        return keys, None if payload is None else into(self.outs[1], payload)
 
     def _wrong(self, name: str, must: str, got: object) -> InvalidInput:
         return InvalidInput(f"The '{name}' parameter of {self.caller} must {must}. Got {got} instead.")
