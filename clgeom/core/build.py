@@ -177,6 +177,23 @@ def _compiled(session: Session, source: str, flags: list[str]) -> cl.Program:
     return quirks.build(make, session.own_profile, session.kernel_files, source, flags)
 
 
+#: Kernels that compile where work-items of a sub-group exchange registers, by the means.
+SHUFFLE_PROBES = {
+    "subgroup": """
+#pragma OPENCL EXTENSION cl_khr_subgroups : enable
+#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable
+kernel void probe(global uint *out) { out[get_global_id(0)] = sub_group_shuffle(out[get_global_id(0)], 1u); }
+""",
+    "ptx": """
+kernel void probe(global uint *out) {
+    uint mine = out[get_global_id(0)], theirs;
+    asm volatile("shfl.sync.down.b32 %0, %1, 1, 31, 0xffffffff;" : "=r"(theirs) : "r"(mine));
+    out[get_global_id(0)] = theirs;
+}
+""",
+}
+
+
 def compiles(session: Session, source: str) -> bool:
     """Whether this source, with a kernel "probe", compiles for the device: a test for capabilities."""
     try:

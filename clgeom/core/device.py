@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import operator
 import os
 import re
 import sys
@@ -92,9 +93,9 @@ class Session:
         max_wg_size: int | None = None,
         local_mem_bytes: int | None = None,
     ) -> None:
+        begin()
         import pyopencl as cl
 
-        begin()
         within = None
         if isinstance(device, Session):
             context = device.context if context is None else context
@@ -136,13 +137,10 @@ class Session:
 
     @functools.cached_property
     def shuffle(self) -> str | None:
-        """The way to exchange registers in a sub-group: "subgroup", "ptx" or None, found by compiling.
+        """How work-items of a sub-group exchange registers: "subgroup", "ptx" or None. CPUs do not need it."""
+        from clgeom.core.build import SHUFFLE_PROBES, compiles
 
-        None for CPUs, which do not need it: their compilers warn about unknown extensions.
-        """
-        from clgeom.core.build import compiles
-
-        if self.profile.is_cpu:
+        if self.profile.is_cpu:  # whose compilers warn about unknown extensions
             return None
         return next((name for name, source in SHUFFLE_PROBES.items() if compiles(self, source)), None)
 
@@ -204,7 +202,6 @@ class Session:
         trim_heap()
 
     # for trials of devices, which know no other session
-
     def unlimited(self) -> Session:
         """The session of this device without imposed limits."""
         return self if self.profile == self.own_profile else as_session(self.device)
@@ -236,39 +233,18 @@ class Session:
         return card("Session", facts)
 
 
-SHUFFLE_PROBES = {
-    "subgroup": """
-#pragma OPENCL EXTENSION cl_khr_subgroups : enable
-#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable
-kernel void probe(global uint *out) { out[get_global_id(0)] = sub_group_shuffle(out[get_global_id(0)], 1u); }
-""",
-    "ptx": """
-kernel void probe(global uint *out) {
-    uint mine = out[get_global_id(0)], theirs;
-    asm volatile("shfl.sync.down.b32 %0, %1, 1, 31, 0xffffffff;" : "=r"(theirs) : "r"(mine));
-    out[get_global_id(0)] = theirs;
-}
-""",
-}
-
-
 def _ability(profile: DeviceProfile, name: str, wanted: bool | None) -> bool:
-    """Whether a session's device shall have an ability: only what it has can be switched off."""
+    """Whether a session's device shall have an ability: it can only be switched off."""
     own: bool = getattr(profile, name)
-    if wanted is None:
-        return own
-    wanted = boolean(wanted, name, caller="Session")
-    if wanted and not own:
+    if wanted is not None and boolean(wanted, name, caller="Session") and not own:
         raise InvalidInput(f"The '{name}' parameter of Session must be False, or left out, for {profile.name}.")
-    return wanted
+    return own and (wanted is None or bool(wanted))
 
 
 def _imposed(profile: DeviceProfile, name: str, limit: int | None) -> int:
-    """The smaller of the device's own limit and the one asked for."""
+    """The device's limit, or a lower one of the caller."""
     own: int = getattr(profile, name)
-    if limit is None:
-        return own
-    return min(own, integer(limit, name, caller="Session"))
+    return own if limit is None else min(own, integer(limit, name, caller="Session"))
 
 
 # Which device ---------------------------------------------------------------------------------------------------
@@ -294,24 +270,15 @@ def devices() -> tuple[DeviceProfile, ...]:
     >>> clgeom.devices()[0] == clgeom.default_session().profile
     True
     """
-    begin()
-    present = _ranked()
-    if present:
-        first = _first_right(present)
-        present = (first, *(device for device in present if device != first))
-    return tuple(map(describe, present))
+    present = all_devices()
+    first = _first_right(present) if present else None
+    return tuple(map(describe, sorted(present, key=lambda device: device != first)))
 
 
 def all_devices() -> tuple[cl.Device, ...]:
     """All OpenCL devices of this machine as ``pyopencl.Device``, in the order of `devices`."""
     begin()
     return _ranked()
-
-
-def all_platforms() -> list[cl.Platform]:
-    """All OpenCL platforms of this machine as ``pyopencl.Platform``."""
-    begin()
-    return _platforms()
 
 
 @keeps_subnormals
@@ -353,10 +320,9 @@ def as_session(device: DevicesLike = None) -> Session:
         return device
     key = os.environ.get("CLGEOM_DEVICE") if device is None else device
     try:
-        hash(key)
-    except TypeError:
-        _choose(device)  # which says what a device may be
-    session = _sessions.get(key)
+        session = _sessions.get(key)
+    except TypeError:  # `_choose` says what a device may be
+        session = None
     if session is None:
         chosen = _choose(device)
         with _sessions_lock:
@@ -424,25 +390,20 @@ def _choose(device: DevicesLike) -> cl.Device:
     wanted, source = device, "The 'device' parameter"
     if device is None:
         wanted, source = os.environ.get("CLGEOM_DEVICE"), "The environment variable CLGEOM_DEVICE"
-    is_all = source.endswith("parameter") and isinstance(wanted, str) and wanted.lower() == "all"
-    if is_all or isinstance(wanted, (list, tuple)):
-        raise InvalidInput(
-            f"The 'device' parameter must name one device here: this call does not share its work out. "
-            f"Got {short(device)} instead."
-        )
+    if isinstance(device, (list, tuple)) or (isinstance(device, str) and device.lower() == "all"):
+        must = "name one device here: this call does not share its work out"
+        raise InvalidInput(f"The 'device' parameter must {must}. Got {short(device)} instead.")
     if wanted is not None and not isinstance(wanted, str):
-        raise InvalidInput(
-            f"The 'device' parameter must be part of a device's name, a pyopencl.Device or a clgeom.Session. "
-            f"Got {type(wanted).__name__} instead."
-        )
+        must = "be part of a device's name, a pyopencl.Device or a clgeom.Session"
+        raise InvalidInput(f"The 'device' parameter must {must}. Got {type(wanted).__name__} instead.")
     present = _ranked()
     if not present:
         raise NoDevice(why_none())
     if not wanted:
         return _first_right(present)
-    found = fitting(wanted)
-    if found is not None:
-        return found
+    fit = fitting(wanted)
+    if fit is not None:
+        return fit
     there = "; ".join(f"{d.name} ({d.platform}, {d.kind})" for d in map(describe, present))
     text = f"{source} must name a device that is present. Got {wanted!r}; present: {there}."
     raise NoDevice(f"{text} {drivers.gpu_hint()}" if drivers.GPU_WORDS.search(wanted) else text)
@@ -450,14 +411,11 @@ def _choose(device: DevicesLike) -> cl.Device:
 
 def fitting(wanted: str) -> cl.Device | None:
     """The first device with this text in its words; with "text:1" the second one, and so on; None if there is none."""
-    found = named(wanted)
-    if found:
-        return found[0]
+    devices, number = named(wanted), 0
     numbered = re.fullmatch(r"(.+):(\d+)", wanted)
-    if numbered is None:
-        return None
-    found, number = named(numbered[1]), int(numbered[2])
-    return found[number] if number < len(found) else None
+    if not devices and numbered is not None:
+        devices, number = named(numbered[1]), int(numbered[2])
+    return devices[number] if number < len(devices) else None
 
 
 def unfit_setting() -> str | None:
@@ -470,15 +428,13 @@ def unfit_setting() -> str | None:
 
 def named(wanted: str) -> list[cl.Device]:
     """The devices with this text in their words, as ``pyopencl.Device``, in the order of `devices`."""
-
-    def words(one: DeviceProfile) -> str:
-        return " ".join((one.name, one.platform, one.vendor, one.kind, one.runtime, one.driver)).lower()
-
-    return [device for device in _ranked() if wanted.lower() in words(describe(device))]
+    words = operator.attrgetter("name", "platform", "vendor", "kind", "runtime", "driver")
+    return [device for device in _ranked() if wanted.lower() in " ".join(words(describe(device))).lower()]
 
 
-def _platforms() -> list[cl.Platform]:
-    """All OpenCL platforms."""
+def all_platforms() -> list[cl.Platform]:
+    """All OpenCL platforms of this machine as ``pyopencl.Platform``."""
+    begin()
     import pyopencl as cl
 
     try:
@@ -492,7 +448,7 @@ def _platforms() -> list[cl.Platform]:
 
 def why_none() -> str:
     """The message for a machine without a device."""
-    return drivers.no_device_message([f"{platform.name} ({platform.version})" for platform in _platforms()])
+    return drivers.no_device_message([f"{platform.name} ({platform.version})" for platform in all_platforms()])
 
 
 @functools.cache
@@ -504,10 +460,10 @@ def _ranked() -> tuple[cl.Device, ...]:
     begin()
     import pyopencl as cl
 
-    found = []
-    for platform in _platforms():
+    present: list[cl.Device] = []
+    for platform in all_platforms():
         with contextlib.suppress(cl.Error):  # a driver that fails must not hide the others
-            found += platform.get_devices()
+            present += platform.get_devices()
 
     def rank(device: cl.Device) -> tuple[bool, bool, int, int]:
         profile = describe(device)
@@ -515,14 +471,11 @@ def _ranked() -> tuple[cl.Device, ...]:
         kind = ["gpu", "accelerator", "cpu"].index(profile.kind)
         return (trust.is_refused(profile), not discrete, kind, -profile.compute_units)
 
-    return tuple(sorted(found, key=rank))
+    return tuple(sorted(present, key=rank))
 
 
 def _first_right(present: Sequence[cl.Device]) -> cl.Device:
-    """The first of several devices that passes the shortest trial, so that the default device computes correctly.
-
-    A device that has passed it is not opened.
-    """
+    """The first of several devices that passes the shortest trial. A device that has passed it is not opened."""
     for device in present if len(present) > 1 else ():
         right = trust.verdict(device, describe(device), trust.first_trial())
         try:

@@ -144,7 +144,7 @@ def test_devices_report(monkeypatch, capsys):
 
 def test_devices_report_without_any(monkeypatch):
     monkeypatch.setattr("clgeom.core.device._ranked", lambda: ())
-    monkeypatch.setattr("clgeom.core.device._platforms", lambda: [])
+    monkeypatch.setattr("clgeom.core.device.all_platforms", lambda: [])
     assert "No OpenCL device was found: no OpenCL driver is installed." in done("devices", "--report")
 
 

@@ -194,7 +194,7 @@ def test_pyopencls_damaged_tables_are_made_anew(run, tmp_path):
 def test_no_platform_and_no_device_are_told_apart(run, pocl, monkeypatch):
     from clgeom.core import device
 
-    monkeypatch.setattr(device, "_platforms", lambda: [])
+    monkeypatch.setattr(device, "all_platforms", lambda: [])
     assert "no OpenCL driver is installed" in why_none() and "pip install" in why_none()
     code = "import clgeom\ntry: clgeom.convex_hull([(0, 0)])\nexcept clgeom.errors.NoDevice as error: print(error)"
     said = run(["-c", code], POCL_DEVICES="nonesuch", CLGEOM_DEVICE=None).stdout

@@ -236,7 +236,7 @@ def test_default_is_the_fastest_kind():
 
 def test_no_device_at_all_says_what_to_install(monkeypatch):
     monkeypatch.setattr(runtime, "_ranked", lambda: ())
-    monkeypatch.setattr(runtime, "_platforms", lambda: [])
+    monkeypatch.setattr(runtime, "all_platforms", lambda: [])
     assert devices() == ()
     with pytest.raises(NoDevice, match="No OpenCL device was found.*pip install pocl-binary-distribution"):
         Session()

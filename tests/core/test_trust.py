@@ -430,7 +430,7 @@ def test_a_refused_device_ranks_last(fresh, monkeypatch):
     slow = replace(describe(fresh.device), name="slow", kind="cpu", compute_units=1)
     fast, gpu = replace(slow, name="fast", compute_units=64), replace(slow, name="gpu", kind="gpu")
     platform = SimpleNamespace(get_devices=lambda: [slow, gpu, fast])
-    monkeypatch.setattr(runtime, "_platforms", lambda: [platform])
+    monkeypatch.setattr(runtime, "all_platforms", lambda: [platform])
     monkeypatch.setattr(runtime, "describe", lambda profile: profile)
     assert runtime._ranked.__wrapped__() == (gpu, fast, slow)
     digest = trust._digest(sorting_checks.radix, fast)
