@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from clgeom.core.device import Session
-    from clgeom.core.plan import Argument, Step
+    from clgeom.core.plan import Step
 
 
 class Result:
@@ -54,14 +54,8 @@ class Result:
 
     def read(self, scratch: Scratch, count: int | None = None, start: int = 0) -> np.ndarray:
         """Scratch memory as a new array, after waiting for all earlier commands."""
-        return read(
-            self.session,
-            self[scratch],
-            scratch.dtype,
-            scratch.count if count is None else count,
-            start,
-            queue=self._queue,
-        )
+        count = scratch.count if count is None else count
+        return read(self.session, self[scratch], scratch.dtype, count, start, queue=self._queue)
 
 
 class LeasedResult(Result):
@@ -165,7 +159,9 @@ def _launches(
     session: Session, plan: Plan, bound: dict[str, cl.Buffer]
 ) -> tuple[Iterable[Launch], ScratchLease | None]:
     """(launches of a plan, lease of their memory or None). New launches are made when they are asked for."""
-    shared = _shared(bound)
+    import pyopencl as cl
+
+    shared = frozenset(name for name, memory in bound.items() if not isinstance(memory, cl.MemoryObjectHolder))
     kept = kept_plan(session, plan) if plan.is_kept and not shared and not _is_watching.get() else None
     if kept is None:
         return (_launch_of(session, part, shared) for part in plan), None
@@ -177,19 +173,19 @@ def _launch_of(session: Session, part: Step | Series, shared: frozenset[str]) ->
     """A launch with the kernel object of this thread, which the next launch of this kernel takes, too.
 
     Within a `watch` it is a new one, since the watched run may be in a series, which relies on the arguments it set.
+    `shared` are the names that stand for shared virtual memory.
     """
     import pyopencl as cl
 
-    pointers = tuple(at for at, arg in enumerate(part.args) if _is_shared(arg, shared)) if shared else ()
+    pointers: tuple[int, ...] = ()
+    if shared:
+        memory = (str, Scratch)
+        pointers = tuple(at for at, arg in enumerate(part.args) if isinstance(arg, memory) and name_of(arg) in shared)
     kernel = new_kernel(session, part.key) if _is_watching.get() else kernel_of(session, part.key, pointers)
     try:
         return Launch(part, kernel, set())
     except cl.Error as error:
         raise failure(session.device, f"launch {part.key[0]}", error) from error
-
-
-def _is_shared(arg: Argument, shared: frozenset[str]) -> bool:
-    return isinstance(arg, (str, Scratch)) and name_of(arg) in shared
 
 
 def _enqueue_first(
@@ -216,13 +212,6 @@ def _enqueue_first(
     return events if timed else ()
 
 
-def _shared(bound: dict[str, cl.Buffer]) -> frozenset[str]:
-    """The names that stand for shared virtual memory. Scratch memory is never such."""
-    import pyopencl as cl
-
-    return frozenset(name for name, memory in bound.items() if not isinstance(memory, cl.MemoryObjectHolder))
-
-
 def _enqueue(
     session: Session,
     queue: cl.CommandQueue,
@@ -235,24 +224,21 @@ def _enqueue(
     """Enqueue a launch, or all of a series; returns their events when timed."""
     import pyopencl as cl
 
-    kernel, events = launch.kernel, []
+    kernel, events, doing = launch.kernel, [], f"launch {launch.step.kernel}"
     try:
         for at, name in launch.buffers:
             kernel.set_arg(at, bound[name])
         for at, name in launch.numbers:
             number_setter(kernel)(at, numbers[name])
         for items, local in launch.sizes:
-            try:
-                event = cl.enqueue_nd_range_kernel(queue, kernel, items, local)
-            except cl.MemoryError as error:
-                again = functools.partial(cl.enqueue_nd_range_kernel, queue, kernel, items, local)
-                event = _again(session, queue, f"launch {launch.step.kernel}", error, again)
+            command = functools.partial(cl.enqueue_nd_range_kernel, queue, kernel, items, local)
+            event = _enqueued(session, queue, doing, command)
             if timed:
                 events.append(event)
             if pace:
                 pace.launched(event)
     except cl.Error as error:
-        raise failure(session.device, f"launch {launch.step.kernel}", error) from error
+        raise failure(session.device, doing, error) from error
     return tuple(events)
 
 
@@ -427,28 +413,23 @@ def _copy(
 ) -> cl.Event:
     import pyopencl as cl
 
-    try:
-        return cl.enqueue_copy(queue, to, source, **options)
-    except cl.Error as error:
-        again = functools.partial(cl.enqueue_copy, queue, to, source, **options)
-        return _again(session, queue, doing, error, again)
+    return _enqueued(session, queue, doing, functools.partial(cl.enqueue_copy, queue, to, source, **options))
 
 
-def _again(
-    session: Session, queue: cl.CommandQueue, doing: str, error: cl.Error, command: Callable[[], cl.Event]
-) -> cl.Event:
-    """Release all unused memory and repeat a command that failed for lack of memory; raise our error otherwise."""
+def _enqueued(session: Session, queue: cl.CommandQueue, doing: str, command: Callable[[], cl.Event]) -> cl.Event:
+    """The event of a command. If there is too little memory, all unused memory is released and the command repeated."""
     import pyopencl as cl
 
     try:
-        if not isinstance(error, cl.MemoryError):
-            raise error
-        session.pool.free_held()
-        queue.finish()
-        return command()
-    except cl.Error as last:
+        try:
+            return command()
+        except cl.MemoryError:
+            session.pool.free_held()
+            queue.finish()
+            return command()
+    except cl.Error as error:
         settle(session.queue)  # kernels may still use host memory that the caller frees next
-        raise failure(session.device, doing, last) from last
+        raise failure(session.device, doing, error) from error
 
 
 def finish(session: Session, queue: cl.CommandQueue | None = None) -> None:
@@ -483,13 +464,10 @@ def fill(session: Session, buffer: cl.Buffer, value: np.generic, count: int) -> 
     """Set the first `count` elements of a buffer."""
     import pyopencl as cl
 
-    nbytes = count * value.itemsize
     pattern: Any = value  # NumPy's numbers are buffers, too, as pyopencl's types do not know
-    try:
-        cl.enqueue_fill_buffer(session.queue, buffer, pattern, 0, nbytes)
-    except cl.Error as error:
-        again = functools.partial(cl.enqueue_fill_buffer, session.queue, buffer, pattern, 0, nbytes)
-        _again(session, session.queue, "fill memory", error, again)
+    nbytes = count * value.itemsize
+    command = functools.partial(cl.enqueue_fill_buffer, session.queue, buffer, pattern, 0, nbytes)
+    _enqueued(session, session.queue, "fill memory", command)
 
 
 def joined(session: Session, pieces: Sequence[tuple[cl.Buffer, int]]) -> cl.Buffer:
@@ -506,13 +484,5 @@ def joined(session: Session, pieces: Sequence[tuple[cl.Buffer, int]]) -> cl.Buff
 
 def copy(session: Session, source: cl.Buffer, target: cl.Buffer, nbytes: int, *, start: int = 0, at: int = 0) -> None:
     """Enqueue a copy of bytes of a buffer, from byte `start` on, to another one from byte `at` on."""
-    _copy(
-        session,
-        session.queue,
-        "move data",
-        target,
-        source,
-        byte_count=nbytes,
-        src_offset=start,
-        dst_offset=at,
-    )
+    options = {"byte_count": nbytes, "src_offset": start, "dst_offset": at}
+    _copy(session, session.queue, "move data", target, source, **options)
