@@ -144,11 +144,11 @@ class _Store:
             return self.checked[key]
 
     def _look_up(self, profile: DeviceProfile, kernel: str, itemsize: int | None) -> StoredPolicy | None:
-        found = [entry for entry in self.read().get((kernel, itemsize), ()) if _matches(entry, profile, DEVICE)]
-        own = [entry for entry in found if _matches(entry, profile, DRIVER)]
+        of_device = [entry for entry in self.read().get((kernel, itemsize), ()) if _matches(entry, profile, DEVICE)]
+        own = [entry for entry in of_device if _matches(entry, profile, DRIVER)]
         what = f"The tuned policy of {shown(kernel)} for {profile.name} is not used"
-        if found and not own and not self._has_entries(profile):
-            driver = shown(str(found[-1]["device"].get("driver")))
+        if of_device and not own and not self._has_entries(profile):
+            driver = shown(str(of_device[-1]["device"].get("driver")))
             self.warn_once(f"{what}: it was measured with the driver {driver}, the present one is {profile.driver}")
         for entry in own[-1:]:
             try:
@@ -186,14 +186,12 @@ def stored_by_itemsize(profile: DeviceProfile, kernel: str) -> dict[int | None, 
     """The valid entries of the store for a kernel on a device, by the size of a type (None: all types)."""
     store = current
     sizes = [itemsize for name, itemsize in store.read() if name == kernel]
-    found = {itemsize: store.look_up(profile, kernel, itemsize) for itemsize in sizes}
-    return {itemsize: one for itemsize, one in found.items() if one}
+    return {size: stored for size in sizes if (stored := store.look_up(profile, kernel, size))}
 
 
 def all_stored(profile: DeviceProfile) -> dict[tuple[str, int | None], Policy]:
     """All valid policies of the store for a device, by the kernel and by the size of a type (None: all types)."""
-    found = {key: current.look_up(profile, *key) for key in current.read()}
-    return {key: one.policy for key, one in found.items() if one}
+    return {key: stored.policy for key in current.read() if (stored := current.look_up(profile, *key))}
 
 
 def _is_switched_off() -> bool:
@@ -249,10 +247,9 @@ def _text(path: Path) -> str:
 
 def _parse_object(pairs: list[tuple[str, Any]]) -> Entry:
     """An object of JSON whose names are different."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    if len(dict(pairs)) != len(pairs):
         raise ValueError("a name is there twice")
-    return found
+    return dict(pairs)
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -283,17 +280,13 @@ def _validated(entry: Entry, profile: DeviceProfile) -> StoredPolicy:
         raise ValueError("it is damaged")
     if not rows_of(kernel) or entry.get("kernel_hash") != kernel_hash(kernel):
         raise ValueError("the kernel has changed since")
-    made, given = policy_class(kernel), entry.get("fields")
+    made, values = policy_class(kernel), entry.get("fields")
     types = {field.name: type(field.default) for field in dataclasses.fields(made)}
-    if (
-        entry.get("class") != made.__name__
-        or not isinstance(given, dict)
-        or not isinstance(entry.get("measured"), dict)
-    ):
+    if not isinstance(values, dict) or {name: type(value) for name, value in values.items()} != types:
         raise ValueError("it is damaged")
-    if {name: type(value) for name, value in given.items()} != types:
+    if entry.get("class") != made.__name__ or not isinstance(entry.get("measured"), dict):
         raise ValueError("it is damaged")
-    policy = made(**given)
+    policy = made(**values)
     require_shape(kernel, policy)
     if within_limits(policy, profile) != policy:
         raise ValueError(f"its groups of {policy.wg_size} do not fit the device, which allows {profile.max_wg_size}")
@@ -359,15 +352,8 @@ def forget(profile: DeviceProfile, kernels: Collection[str] | None = None) -> in
 
     Those measured with other drivers go, too.
     """
-    names, gone = None if kernels is None else set(kernels), list[Entry]()
-
-    def others(entries: list[Any]) -> list[Any]:
-        gone[:] = [e for e in entries if _matches(e, profile, DEVICE) and (names is None or e.get("kernel") in names)]
-        return [entry for entry in entries if entry not in gone]
-
-    if os.path.exists(store_path()):
-        _change(others)
-    return len(gone)
+    names = None if kernels is None else set(kernels)
+    return _remove(lambda entry: _matches(entry, profile, DEVICE) and (names is None or entry["kernel"] in names))
 
 
 def forget_stale(profile: DeviceProfile, is_decided: Callable[..., bool]) -> int:
@@ -382,16 +368,20 @@ def forget_stale(profile: DeviceProfile, is_decided: Callable[..., bool]) -> int
     is_decided : callable
         ``is_decided(kernel)`` tells whether a kernel was measured again, so that nobody misses its old entries.
     """
+
+    def is_stale(entry: Entry) -> bool:
+        is_own = _matches(entry, profile, (*DEVICE, *DRIVER))
+        return is_own and is_decided(entry["kernel"]) and not _is_valid(entry, profile)
+
+    return _remove(is_stale)
+
+
+def _remove(is_gone: Callable[[Entry], bool]) -> int:
+    """Remove entries from the store; returns how many there were."""
     gone: list[Entry] = []
 
     def others(entries: list[Any]) -> list[Any]:
-        gone[:] = [
-            entry
-            for entry in entries
-            if _matches(entry, profile, (*DEVICE, *DRIVER))
-            and is_decided(entry["kernel"])
-            and not _is_valid(entry, profile)
-        ]
+        gone[:] = filter(is_gone, entries)
         return [entry for entry in entries if entry not in gone]
 
     if os.path.exists(store_path()):
