@@ -42,11 +42,8 @@ _MISSING = object()
 class Cache:
     """Results by key. All methods may be called from several threads at once.
 
-    Parameters
-    ----------
-    lock : context manager, optional
-        A reentrant lock that is held while a result is made, so that it is made only once. Without it, two threads may
-        make the same result, and the first one stays.
+    A reentrant `lock` is held while a result is made, so that it is made only once. Without it, two threads may make
+    the same result, and the first one stays.
     """
 
     def __init__(self, lock: contextlib.AbstractContextManager[Any] | None = None) -> None:

@@ -12,15 +12,7 @@ if TYPE_CHECKING:
 
 
 def failure(device: cl.Device, doing: str, error: Exception) -> ClgeomError:
-    """The error to raise for a ``pyopencl.Error``.
-
-    Parameters
-    ----------
-    device : pyopencl.Device
-    doing : str
-        What the device was asked to do: "launch sieve".
-    error : pyopencl.Error
-    """
+    """The error to raise for a ``pyopencl.Error`` of a device that was asked to do something, as "launch sieve"."""
     import pyopencl as cl
 
     said = " ".join(str(error).split())

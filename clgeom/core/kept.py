@@ -118,14 +118,8 @@ def _new_launches(session: Session, plan: Plan) -> list[Launch]:
 class ScratchSet:
     """Scratch memory of a plan, and launches that are bound to it.
 
-    Parameters
-    ----------
-    session : Session
-    plan : Plan
-    bound : collection of str
-        Names of the memory that the caller binds.
-    allocate : callable
-        ``allocate(session, nbytes)`` returns a buffer of the session's pool.
+    The caller binds the memory of the names in `bound`. ``allocate(session, nbytes)`` returns a buffer of the session's
+    pool.
     """
 
     def __init__(

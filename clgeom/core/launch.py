@@ -99,23 +99,14 @@ def run(
 ) -> Result:
     """Enqueue the steps of a plan in order and return without waiting for the last of them.
 
-    Within `clgeom.core.call.recording` the phases are recorded, one for each step or series. If the call is timed,
-    the times come from the device's events, and the run waits for its end.
+    Within `clgeom.core.call.recording` the phases are recorded, one for each step or series. If the call is timed, the
+    times come from the device's events, and the run waits for its end.
 
-    Parameters
-    ----------
-    session : Session
-    plan : Plan
-    numbers : dict of str to numpy.generic, optional
-        What each `Number` of the steps' arguments stands for.
-    watch : function of a float, optional
-        Called repeatedly with the share of launches that have ended.
-    paced : bool
-        Keep little work enqueued from the first launches on, so that an exception (of `watch`, or KeyboardInterrupt)
-        ends the run soon. A run that is watched, or has a long Series, is paced from its first slice on.
-    **buffers : pyopencl.Buffer or DeviceArray
-        The buffers that the names in the steps' arguments stand for. Chunks of a `DeviceArray` have the names
-        "name[0]", "name[1]" ...
+    `buffers` are those that the names in the steps' arguments stand for; chunks of a `DeviceArray` have the names
+    "name[0]", "name[1]" ... `numbers` are what each `Number` of the arguments stands for. ``watch(share)`` is called
+    repeatedly with the share of launches that have ended. `paced` keeps little work enqueued from the first launches
+    on, so that an exception (of `watch`, or KeyboardInterrupt) ends the run soon. A run that is watched, or has a long
+    Series, is paced from its first slice on.
     """
     bound: dict[str, cl.Buffer] = {}
     for name, value in buffers.items():

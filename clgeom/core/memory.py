@@ -54,15 +54,8 @@ class Loan(weakref.ref[Any]):
     """Memory in use: when its holder goes, ``Loan(holder, deque.append)`` appends itself to a deque.
 
     The holder may go in any thread, at any time, also within the garbage collector. No Python code runs then, in which
-    Ctrl-C would raise a KeyboardInterrupt that nobody sees. The owner of the memory keeps the loan, which does not
-    come back otherwise.
-
-    Attributes
-    ----------
-    memory : object
-        What is in use.
-    until : tuple of pyopencl.Event and pyopencl.CommandQueue
-        What must end before it is used again.
+    Ctrl-C would raise a KeyboardInterrupt that nobody sees. The owner of the memory keeps the loan, which does not come
+    back otherwise. Events, and the commands in queues, in `until` must end before the memory is used again.
     """
 
     __slots__ = ("memory", "until")
@@ -80,13 +73,8 @@ class _Holder:
 class Pool:
     """Buffers of one context. All methods may be called from several threads at once.
 
-    Memory is taken from deques and given back to them, which is atomic: no lock is taken for what is there.
-
-    Parameters
-    ----------
-    context : pyopencl.Context
-    queue : pyopencl.CommandQueue
-        The queue whose order the rule is about: in order, of this context.
+    Memory is taken from deques and given back to them, which is atomic: no lock is taken for what is there. `queue` is
+    the one whose order the rule is about: in order, of this context.
     """
 
     def __init__(self, context: cl.Context, queue: cl.CommandQueue) -> None:
@@ -163,11 +151,7 @@ class Pool:
     def hold(self, buffer: cl.Buffer, *until: cl.Event | cl.CommandQueue) -> None:
         """Keep the memory of a buffer, when it returns, until events, or the commands then in queues, have ended.
 
-        Parameters
-        ----------
-        buffer : pyopencl.Buffer
-            A buffer from `allocate`; the call has no effect for others, which never return.
-        *until : pyopencl.Event or pyopencl.CommandQueue
+        Nothing happens for buffers that are not from `allocate`, which never return.
         """
         lease = getattr(buffer, "clgeom_lease", None)
         if lease is not None:  # of a plan that keeps its memory, which must not run with it before

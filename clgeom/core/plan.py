@@ -99,20 +99,9 @@ class Step:
     ) -> Step:
         """The launch of a kernel over `n` elements, with the policy and the number of groups for this device.
 
-        Parameters
-        ----------
-        profile : DeviceProfile
-        kernel : str
-        args : tuple
-        n : int
-        dtype : numpy.dtype, optional
-            Type of the elements, for policies that depend on it.
-        tile : int, optional
-            Elements of a group's tile, if it is fixed; by default the policy's.
-        most : int, optional
-            Number of elements for the choice of the policy, if this is one launch of several.
-        params, bytes_moved, options
-            As in `Step`.
+        `dtype` is the type of the elements, for policies that depend on it. `tile` are the elements of a group's tile,
+        if it is fixed; by default the policy's. The policy is chosen for `most` elements, if this is one launch of
+        several.
         """
         policy = select(profile, kernel, dtype, n if most is None else most)
         groups = policy.groups(ceil_div(n, tile or policy.tile), profile.compute_units)
@@ -131,14 +120,7 @@ class Series:
     """Launches of one kernel with different numbers, for example the stages of a table.
 
     Launch r takes the values ``values[r]`` for the arguments at `indices` of the step, and ``groups[r]`` work-groups.
-
-    Parameters
-    ----------
-    step : Step
-        Its own values at `indices`, which give their types, and its own `groups` are not used.
-    indices : tuple of int
-    values : ndarray, shape (launches, len(indices))
-    groups : ndarray of int, shape (launches,)
+    The step's own values at `indices`, which give their types, and its own `groups` are not used.
     """
 
     step: Step

@@ -86,14 +86,7 @@ TILEWISE: Rows = {"cpu": Policy("serial", wg_size=1, groups_per_unit=4), "any": 
 class Limit:
     """The values that a kernel has for a field of its policy; with another it would compute something else, in silence.
 
-    Parameters
-    ----------
-    field : str
-    allowed : container of int
-    words : str
-        The allowed values in words: "at most 32".
-    variant : str, optional
-        The variant with this limit; by default both.
+    `words` are the allowed values in words: "at most 32". The limit is of one `variant`, or of both.
     """
 
     field: str

@@ -26,16 +26,10 @@ Product: TypeAlias = dict[str, tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class Space:
-    """The shapes to try for a kernel.
+    """The shapes to try for a kernel: products of values of fields, for CPUs and for other devices.
 
-    Parameters
-    ----------
-    cases : tuple of str
-        Names of the cases that show its time.
-    cpu, gpu : tuple of dict
-        Products of values of fields: for CPUs, and for other devices.
-    by_itemsize : bool
-        Whether the best shape depends on the bytes of an element, so that one is sought for each number of them.
+    `cases` are the names of those that show its time. `by_itemsize`: the best shape depends on the bytes of an element,
+    so that one is sought for each number of them.
     """
 
     cases: tuple[str, ...]

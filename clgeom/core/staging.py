@@ -67,14 +67,8 @@ LEAST_GAIN = 1.2
 class Link:
     """Measured speeds of copies in one direction, in bytes per second.
 
-    Parameters
-    ----------
-    plain : float
-        Between ordinary memory and the device, by the driver.
-    locked : float
-        Between page-locked memory and the device.
-    fill : float
-        Between ordinary and page-locked memory, by one thread.
+    `plain`: between ordinary memory and the device, by the driver. `locked`: between page-locked memory and the device.
+    `fill`: between ordinary and page-locked memory, by one thread.
     """
 
     plain: float

@@ -306,23 +306,9 @@ def store_policy(
 ) -> None:
     """Add a policy for a device to the store; it replaces the one for the same device, driver, kernel and type.
 
-    Later processes use it; this one does so after `reload_store`.
-
-    Parameters
-    ----------
-    profile : DeviceProfile
-    kernel : str
-    policy : Policy
-        It must fit the device.
-    dtype : numpy.dtype, optional
-        The type of the elements, if the policy is for types of this size only.
-    measured : dict
-        What was measured, as plain values: "default_ms", "policy_ms", "case". The date is added.
-
-    Raises
-    ------
-    InvalidInput
-        If the folder or the file cannot be written.
+    Later processes use it; this one does so after `reload_store`. The policy must fit the device. With `dtype` it is
+    for types of this size only. `measured` has plain values: "default_ms", "policy_ms", "case"; the date is added.
+    Raises `InvalidInput` if the folder or the file cannot be written.
     """
     import numpy as np
 
@@ -360,13 +346,8 @@ def forget_stale(profile: DeviceProfile, is_decided: Callable[..., bool]) -> int
     """Remove the entries that no longer count for a device with its present driver; returns how many there were.
 
     Valid ones stay, also those that another process has kept meanwhile, and those for other drivers, which may be those
-    of another machine with the same data folder.
-
-    Parameters
-    ----------
-    profile : DeviceProfile
-    is_decided : callable
-        ``is_decided(kernel)`` tells whether a kernel was measured again, so that nobody misses its old entries.
+    of another machine with the same data folder. ``is_decided(kernel)`` tells whether a kernel was measured again, so
+    that nobody misses its old entries.
     """
 
     def is_stale(entry: Entry) -> bool:

@@ -70,20 +70,10 @@ def over_antimeridian(
 ) -> Hull:
     """A hull, or if that is wanted the one across the antimeridian where its points lie closer together. Warns.
 
-    Parameters
-    ----------
-    found : Hull
-        Of the longitudes as given.
-    parts : callable
-        Returns the points: arrays, one after another.
-    turn : float or None
-        The longitude of one turn; None for points that are not longitudes and latitudes.
-    solve : callable
-        Returns the hull of an array of points.
-    wanted, caller, keep_collinear, remedy
-        Whether the hull across the antimeridian is asked for; the function, and how to ask, for the warning.
-    longitudes : Longitudes, optional
-        Those of all points, where they are known already.
+    `found` is the hull of the longitudes as they are, ``parts()`` are the points, in arrays one after another. `turn`
+    is the longitude of one turn, None for points that are not longitudes and latitudes. ``solve(points)`` is the hull
+    of an array. `longitudes` are those of all points, where they are known already. `caller` and `remedy`, which says
+    how to ask for the hull across, are for the warning.
     """
     if turn is None or _are_no_latitudes(found.points[:, 1], turn, wanted, caller):
         return found
@@ -101,12 +91,7 @@ def over_antimeridian(
 def warn_across(region: Any, points: Any, turn: float | None, *, caller: str) -> None:
     """Warn of points that lie closer together across the antimeridian, for a function that has no result there.
 
-    Parameters
-    ----------
-    region : object with `bounds`
-        Of the points.
-    points, turn, caller
-        As for `over_antimeridian`.
+    `region` has the `bounds` of the points.
     """
     if turn is None:
         return
@@ -215,20 +200,10 @@ def batch_over_antimeridian(
     remedy: str = REMEDY,
     names: Any = None,
 ) -> HullBatch[Any]:
-    """The same for the hulls of groups, each for itself.
+    """`over_antimeridian` for the hulls of groups, each for itself.
 
-    Parameters
-    ----------
-    batch : HullBatch
-        On the host.
-    points : ndarray, shape (n, 2)
-        All points.
-    members : callable
-        Returns the indices of the points of a group, by its number.
-    turn, solve, wanted, caller, remedy
-        As for `over_antimeridian`; no `solve` is needed for a warning only.
-    names : sequence, optional
-        Of the groups, for the warning; by default their labels.
+    `batch` is on the host, `points` are all points. ``members(number)`` are the indices of the points of a group;
+    `names` those of the groups, by default their labels. No `solve` is needed for a warning only.
     """
     if turn is None or not len(batch.vertices):
         return batch

@@ -226,30 +226,23 @@ def _labels(i: int, chunk: Chunk) -> Scratch:
 # The octagon -----------------------------------------------------------------------------------------------------
 
 
-def octagon_of(found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def octagon_of(extreme: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The exact convex hull of the extreme points, and its edges as records for the kernel.
 
-    Parameters
-    ----------
-    found : record array, shape (8,)
-        As `extremes` gives it for the octagon's axes.
-
-    Returns
-    -------
-    octagon : ndarray of int64
-    edges : record array, shape (9,)
-        By quadrant; the last edge again where there are fewer than 8. Then the box between the diagonal points.
+    `extreme` are the records of `extremes` for the octagon's axes, shape (8,). Returned are int64 indices, and 9
+    records: the edges by quadrant, the last one again where there are fewer than 8, then the box between the diagonal
+    points.
     """
     index: dict[tuple[float, float], int] = {}
-    for i, x, y in zip(found["index"].tolist(), found["x"].tolist(), found["y"].tolist()):
+    for i, x, y in zip(extreme["index"].tolist(), extreme["x"].tolist(), extreme["y"].tolist()):
         index[x, y] = min(i, index.get((x, y), i))
     corners = hull_of_few(sorted(index))
     octagon = np.array([index[corner] for corner in corners], np.int64)
     pairs = list(zip(corners, corners[1:] + corners[:1]))
-    reach = max(abs(float(v)) for v in (found["x"][:2].tolist() + found["y"][2:4].tolist()))
-    edges = sorted((edge_record(a, b, reach, found["x"].dtype) for a, b in pairs), key=lambda edge: edge[-1])
-    edges += edges[-1:] * (8 - len(edges)) + [box_record(found)]
-    return octagon, np.array(edges, edge_type(found["x"].dtype))
+    reach = max(abs(float(v)) for v in (extreme["x"][:2].tolist() + extreme["y"][2:4].tolist()))
+    edges = sorted((edge_record(a, b, reach, extreme["x"].dtype) for a, b in pairs), key=lambda edge: edge[-1])
+    edges += edges[-1:] * (8 - len(edges)) + [box_record(extreme)]
+    return octagon, np.array(edges, edge_type(extreme["x"].dtype))
 
 
 def hull_of_few(ordered: list[tuple[float, float]]) -> list[tuple[float, float]]:

@@ -171,12 +171,7 @@ def _halves(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def ragged_measures(corners: np.ndarray, offsets: np.ndarray, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Areas and perimeters of polygons one after another, as `polygon_area` and `polygon_perimeter` have them.
 
-    Parameters
-    ----------
-    corners : ndarray, shape (h, 2)
-    offsets : ndarray of int64, shape (m + 1,)
-    flat : ndarray of bool, shape (m,)
-        The polygons whose area is 0.
+    Polygon i has the corners from ``offsets[i]`` to ``offsets[i + 1]``. `flat` is a mask of those whose area is 0.
     """
     counts = np.diff(offsets)
     areas, perimeters = np.zeros(len(counts)), np.zeros(len(counts))

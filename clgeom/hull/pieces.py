@@ -30,17 +30,9 @@ PARTS = 8
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Some of the points.
+    """Some of the points: canonical `rows`, the number of the first among all points, and labels, if they have any.
 
-    Parameters
-    ----------
-    rows : ndarray, shape (k, 2)
-        Canonical points.
-    first : int
-        Number of the first of them among all points.
-    kept : ndarray of int64, shape (k,), or None
-        Numbers of the points where some between them are left out.
-    labels : ndarray, shape (k,), or None
+    `kept` are the numbers of the rows, where points between them are left out.
     """
 
     rows: np.ndarray
@@ -80,17 +72,8 @@ def piece_bytes(chunks: Chunks[Any]) -> int:
 class PointStream:
     """Pieces of the points in chunks, and what is known of them once they are read.
 
-    Iterate it in a `with` block, which ends the thread that reads ahead.
-
-    Parameters
-    ----------
-    chunks : Chunks of points
-    caller : str
-        The public function, for messages.
-    nonfinite : {"raise", "drop"}
-    meter : Meter
-    finite : bool
-        Refuse points that are not finite here. Otherwise kernels find them.
+    Iterate it in a `with` block, which ends the thread that reads ahead. With `finite`, points that are not finite are
+    refused here, otherwise kernels find them.
     """
 
     chunks: Chunks[Any]

@@ -74,17 +74,9 @@ def pieces_of(session: Session, points: np.ndarray, start: int = 0, stop: int | 
 
 
 class DevicePieces:
-    """Pieces of points as DeviceArrays. Each is valid until the next one is requested.
+    """Pieces of points as DeviceArrays of `most_bytes` at most. Each is valid until the next one is requested.
 
-    Parameters
-    ----------
-    session : Session
-    pieces : iterator of Piece
-        Closed at the end if it is a generator.
-    most_bytes : int
-        Most bytes of a piece on the device; larger ones are cut.
-    source : MappedPoints, optional
-        The mapped file that has all points.
+    `pieces` is closed at the end if it is a generator; `source` is the mapped file that has all points.
     """
 
     def __init__(

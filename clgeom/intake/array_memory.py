@@ -20,17 +20,9 @@ if TYPE_CHECKING:
 
 
 def require_memory(session: Session, array: CLArray, *, caller: str, name: str) -> None:
-    """Raise `InvalidInput` unless all items of a device array lie in its memory.
+    """Raise `InvalidInput` unless all items of a device array lie in its memory. Costs 4 us.
 
-    The size of shared virtual memory is compared where pyopencl knows it. Costs 4 us.
-
-    Parameters
-    ----------
-    session : Session
-        A session of the array's context.
-    array : pyopencl.array.Array
-    caller, name : str
-        The public function and its parameter, for error messages.
+    The size of shared virtual memory is compared where pyopencl knows it. The session is one of the array's context.
     """
     problem = _problem(session, array)
     if problem is not None:

@@ -157,18 +157,10 @@ def session_of(value: Any, device: DevicesLike) -> Session:
 def as_device_points(
     session: Session, points: Any, *, caller: str, name: str = "points", compared: bool = True, checked: bool = False
 ) -> DeviceArray:
-    """2D points in memory that kernels of this session read.
+    """2D points, an array_like or an array of pyopencl of shape (n, 2), in memory that kernels of this session read.
 
-    Parameters
-    ----------
-    session : Session
-    points : array_like or pyopencl.array.Array, shape (n, 2)
-    caller, name : str
-        The public function and its parameter, for error messages.
-    compared : bool
-        Whether kernels compare coordinates as floats, so that a device must not flush any of them to zero.
-    checked : bool
-        Whether an array on a device is known to lie `within_memory`.
+    `compared`: kernels compare coordinates as floats, so a device must not flush any of them to zero. `checked`: an
+    array on a device is known to lie `within_memory`.
     """
     if is_device_array(points):
         array = _adopt(session, points, 2, POINT_TYPES, caller=caller, name=name, checked=checked)
@@ -381,17 +373,7 @@ def error_from(error: InvalidInput, first: int) -> InvalidInput:
 def as_device_values(
     session: Session, values: Any, *, caller: str, name: str = "values", types: Iterable[DType | str] | None = None
 ) -> DeviceArray:
-    """One-dimensional numbers in memory that kernels of this session read.
-
-    Parameters
-    ----------
-    session : Session
-    values : array_like or pyopencl.array.Array, shape (n,)
-    caller, name : str
-        The public function and its parameter, for error messages.
-    types : collection of numpy.dtype, optional
-        The allowed types; all of ``C_NAMES`` by default.
-    """
+    """One-dimensional numbers of these types (by default all of ``C_NAMES``) in memory that kernels read."""
     types = tuple(np.dtype(t) for t in (types or C_NAMES))
     if is_device_array(values):
         return _adopt(session, values, 1, types, caller=caller, name=name, checked=False)

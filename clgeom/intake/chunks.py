@@ -241,19 +241,9 @@ def read_ahead(
     """Yield items that a thread reads while the caller works on those before.
 
     Each item is counted from its reading until the caller asks for the next. An error of the source is raised here, in
-    its place. Close the generator to end the thread, as an exception of the caller's does.
-
-    Parameters
-    ----------
-    items : iterable
-        Read in the thread, and closed there if it has a ``close``.
-    max_bytes : int
-        The next item is not read while it might make more than this, if it is as large as the largest so far.
-    size : callable
-        The bytes of an item.
-    meter : Meter, optional
-    thread : bool
-        False: read in the caller's thread.
+    its place. Close the generator to end the thread, as an exception of the caller's does. `items` are closed in the
+    thread if they have a ``close``. The next item is not read while there might then be more than `max_bytes`, if it is
+    as large as the largest so far. Without `thread`, items are read in the caller's thread.
     """
     meter = meter or Meter()
     if not thread:

@@ -35,21 +35,9 @@ def is_device_array(value: object) -> TypeIs[CLArray]:
 def native_array(session: Session, array: CLArray, *, caller: str, name: str, checked: bool = False) -> CLArray:
     """The array itself where kernels can read it, else a copy on the device.
 
-    Parameters
-    ----------
-    session : Session
-    array : pyopencl.array.Array
-        Of any shape, strides and byte order.
-    caller, name : str
-        The public function and its parameter, for error messages.
-    checked : bool
-        Whether the array is known to lie `within_memory`.
-
-    Returns
-    -------
-    pyopencl.array.Array
-        Contiguous, in native byte order, at an offset where a sub-buffer may begin. The commands that fill it have run,
-        or are enqueued in the session's queue. A copy is on the array's queue, which waits for them.
+    It is contiguous, in native byte order, at an offset where a sub-buffer may begin. The commands that fill it have
+    run, or are enqueued in the session's queue. A copy is on the array's queue, which waits for them. `checked`: the
+    array is known to lie `within_memory`.
     """
     if not checked:
         require_memory(session, array, caller=caller, name=name)

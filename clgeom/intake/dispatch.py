@@ -38,17 +38,9 @@ MARGIN = 1.05
 
 
 def choose_sessions(call: Call, values: Any, device: Any, *, shared: bool = True) -> None:
-    """Set the sessions of a call: those that `device` names, or that of an array on a device.
+    """Set the sessions of a call: those that the user's `device` names, or that of an array on a device.
 
-    Parameters
-    ----------
-    call : Call
-    values : object
-        The input, before or after it was converted.
-    device : object
-        The user's device, or several.
-    shared : bool
-        Whether several devices may share the work.
+    `values` are the input, before or after it was converted; `shared` says whether several devices may share the work.
     """
     if type(values) is np.ndarray and (device is None or type(device) is Session):
         call.sessions = (as_session(device),)
@@ -166,10 +158,7 @@ T = TypeVar("T")
 class Gains:
     """Seconds of calls of one kind: for each power of two of the cost, by one device and shared out.
 
-    Parameters
-    ----------
-    least : float
-        Least cost that is shared out as long as nothing is known.
+    As long as nothing is known, costs from `least` on are shared out.
     """
 
     def __init__(self, least: float) -> None:
@@ -224,17 +213,10 @@ def choose_faster(
     alone: Callable[[], T],
     together: Callable[[], T],
 ) -> T:
-    """The result of ``alone()`` or ``together()``, whichever takes less time.
+    """The result of ``alone()``, by one device, or of ``together()``, by all sessions, whichever takes less time.
 
-    Parameters
-    ----------
-    sessions : sequence of Session
-        With one, or none, it is `alone`.
-    kind, cost, least
-        `Work.kind`, `Work.cost` and `Work.least_cost`.
-    alone, together : callable
-        They return the same: by one device, or by all. `together` is also called if the one device has too little
-        memory.
+    Both return the same. With one session, or none, it is `alone`. `together` is also called if the one device has too
+    little memory. `kind`, `cost` and `least` are those of a `Work`.
     """
     if len(sessions) < 2:
         return alone()

@@ -42,18 +42,11 @@ ALIKE = (
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels as keys.
+    """Labels as keys: integers or floats that sort as the labels do.
 
-    Parameters
-    ----------
-    keys : ndarray or pyopencl.array.Array, shape (n,)
-        Integers or floats that sort as the labels do.
-    column_of : callable
-        Returns the labels of distinct keys, in the type of the input: an ndarray, a pandas Index or a pyarrow Array.
-    absent : tuple
-        Keys of points that are in no group: those of null and of noise. NaN is null as well.
-    name : str or None
-        Name of the column of the labels.
+    ``column_of(keys)`` are the labels of distinct keys, in the type of the input: an ndarray, a pandas Index or a
+    pyarrow Array. `absent` are the keys of points that are in no group: those of null and of noise; NaN is null as
+    well. `name` is that of the column of the labels.
     """
 
     keys: Any
@@ -81,18 +74,9 @@ class Labels:
 def as_labels(labels: Any, noise: Any, *, caller: str, name: str = "labels") -> Labels:
     """The `labels` and `noise` parameters of a public function as keys.
 
-    Parameters
-    ----------
-    labels : array_like, pandas Series, Index or array, pyarrow Array, Polars Series, pyopencl.array.Array
-    noise : object
-        The label of points in no group, None for no such label.
-    caller, name : str
-        The public function and its parameter, for messages.
-
-    Raises
-    ------
-    InvalidInput
-        The labels are not one-dimensional, do not sort, or `noise` cannot be one of them.
+    Labels are an array_like, an array of pandas, PyArrow, Polars or pyopencl. `noise` is the label of points in no
+    group, None for no such label. Raises `InvalidInput` if labels are not one-dimensional or do not sort, or `noise`
+    cannot be one.
     """
     title = getattr(labels, "name", None)
     try:

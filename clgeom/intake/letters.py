@@ -42,13 +42,8 @@ BLOCK = 2_048
 class Sequences:
     """Sequences one after another: sequence i is ``letters[offsets[i]:offsets[i + 1]]``.
 
-    Attributes
-    ----------
-    letters : ndarray or pyopencl.array.Array
-        Codes: integers of any type, of uint8 on the device; of uint8, uint16 or uint32 after `with_common_codes`.
-    offsets : ndarray of int64, shape (count + 1,)
-    single : bool
-        Whether the caller gave one sequence and no collection.
+    Letters are codes: integers of any type, of uint8 on the device; of uint8, uint16 or uint32 after
+    `with_common_codes`. `single`: the caller gave one sequence and no collection.
     """
 
     letters: Any

@@ -111,18 +111,12 @@ def _inode(address: int) -> tuple[str, str]:
 
 
 class MappedPoints:
-    """Points in a mapped file, which may be cut while it is read, and whose pages need not stay in memory.
+    """Points in a mapped file (`is_mapped`), which may be cut while it is read. Their pages need not stay in memory.
 
     The points come from the mapped array, not from the file of that name: mode "c" keeps changes in memory, and the
     file may have been replaced or deleted. Reading a map past the end of its file kills the process: the size is
-    checked before each read, but a file may be cut while it is read. What is read from the file ends there.
-
-    Parameters
-    ----------
-    points : numpy.memmap
-        For which `is_mapped` holds.
-    in_place : bool
-        Whether the device reads the map in place, so that the file is not opened.
+    checked before each read, but a file may be cut while it is read. What is read from the file ends there. With
+    `in_place`, the device reads the map, and the file is not opened.
     """
 
     def __init__(self, points: np.memmap, in_place: bool) -> None:

@@ -116,25 +116,9 @@ def take_points(
 ) -> PointCloud:
     """Take in the points of a call, and set the sessions of the call.
 
-    Parameters
-    ----------
-    call : Call
-    points : object
-        What the user handed over.
-    device : object
-        The user's device, or several.
-    nonfinite : {"raise", "drop"}
-        "drop" leaves out points of the host that are not finite. With "raise", kernels find them.
-    is_finite : callable, optional
-        Tells whether all points of a DeviceArray are finite, so that they stay on their device with "drop".
-    many : bool
-        Whether the function takes chunks, and several arrays on devices.
-    shared : bool
-        Whether several devices may share the work.
-
-    Raises
-    ------
-    InvalidInput, DeviceLimit
+    With nonfinite="drop", points of the host that are not finite are left out; with "raise", kernels find them. Points
+    on a device stay there if ``is_finite(array)`` says that they are finite. With `many` the function takes chunks, and
+    several arrays on devices; with `shared` several devices may share the work.
     """
     caller = call.caller
     if isinstance(nonfinite, str) and nonfinite == "raise":

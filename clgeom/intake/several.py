@@ -118,26 +118,13 @@ def spread(
 ) -> list[T]:
     """Results of ``work(session, start, stop)`` for pieces of ``range(n)``, in the order of the pieces.
 
-    Parameters
-    ----------
-    sessions : sequence of Session
-    n : int
-    work : callable
-        Called in a thread of each session. The results must not depend on how the items are cut.
-    kind : str, optional
-        What is done at about the same speed in every call: the first pieces follow the speeds of the last call.
-    least : int
-        Fewest items of a piece.
-    costs : array of numbers, shape (n + 1,), optional
-        Sums of the costs of the items, ascending from 0. By default an item costs 1.
-    tell : callable, optional
-        Called as tell(items_done, n) now and then, by the caller's thread, and at the end.
+    A thread of each session calls `work`; results must not depend on how the items are cut. Pieces have `least` items
+    or more. `costs` are the sums of the costs of the items, ascending from 0, shape (n + 1,); by default an item costs
+    1. `kind` names work of about the same speed in every call: the first pieces follow the speeds of the last one. The
+    caller's thread calls ``tell(items_done, n)`` now and then, and at the end.
 
-    Raises
-    ------
-    Exception
-        Of the errors of all devices the one of the first items, once the pieces that others work on have ended.
-        `DeviceLimit` if no device has memory for the fewest items.
+    Raises the error of the first items, once the pieces that others work on have ended; `DeviceLimit` if no device has
+    memory for the fewest items.
     """
     key = "speeds", kind, tuple(map(weakref.ref, sessions))
     rates = {} if kind is None else sessions[0].cached(key, weakref.WeakKeyDictionary, most=256)

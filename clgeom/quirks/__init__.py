@@ -59,17 +59,10 @@ def defects_of(words: str) -> frozenset[str]:
 
 
 def before_context(device: cl.Device, profile: DeviceProfile) -> KernelFiles | None:
-    """Prepare a device for its first context.
+    """Prepare a device for its first context; `NoDevice` if its driver cannot build kernels on this machine.
 
-    Returns
-    -------
-    KernelFiles or None
-        The driver's kernel files, which `KernelFiles.look` keeps verified; None for drivers whose files need no check.
-
-    Raises
-    ------
-    NoDevice
-        The driver cannot build kernels on this machine.
+    Returns the driver's kernel files, which `KernelFiles.look` keeps verified; None for drivers whose files need no
+    check.
     """
     from clgeom.quirks.pocl_cache import KernelFiles
     from clgeom.quirks.pocl_cpu import name_cpu
@@ -104,16 +97,8 @@ def build(
 ) -> cl.Program:
     """Build a program from verified files of the driver, without its output.
 
-    Parameters
-    ----------
-    make : function
-        ``make(more)`` builds the program with `options` and these ones.
-    profile : DeviceProfile
-        Without imposed limits.
-    kernel_files : KernelFiles or None
-        From `before_context`.
-    source : str
-    options : sequence of str
+    ``make(more)`` builds it with `options` and these ones. The profile is without imposed limits; `kernel_files` are
+    those of `before_context`.
     """
     from clgeom.quirks import driver_output, pocl_cache
 

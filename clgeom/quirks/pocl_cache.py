@@ -63,19 +63,10 @@ _lock_files: dict[Path, int] = {}
 
 
 class _Program:
-    """A program that this process uses.
+    """A program that this process uses: its note, and its folder in the cache, None where it is not known.
 
-    Attributes
-    ----------
-    note : Path
-    folder : str or None
-        Its folder in the cache; None where it is not known.
-    attempt : int
-        How many builds have not ended.
-    is_open : bool
-        Whether the note says that the build has not ended.
-    stamp : tuple or None
-        Changes when kernels are added; None where one is missing.
+    `attempt` is how many builds have not ended; `is_open`, whether the note says that the build has not ended. `stamp`
+    changes when kernels are added; it is None where one is missing.
     """
 
     def __init__(self, note: Path, folder: str | None, attempt: int, is_open: bool) -> None:
@@ -90,12 +81,8 @@ class _Program:
 def build(make: Callable[[Sequence[str]], cl.Program], *facts: str) -> cl.Program:
     """Build a program from verified files.
 
-    Parameters
-    ----------
-    make : function
-        ``make(options)`` returns a built ``pyopencl.Program``, with these options besides the usual ones.
-    *facts : str
-        All that the program depends on: source, options, device.
+    ``make(options)`` returns a built ``pyopencl.Program``, with these options besides the usual ones. The program
+    depends on the `facts`: source, options, device.
     """
     top = caches.pocl_folder()
     note = top / "clgeom" / caches.digest_of("\0".join([*facts, *_settings()]))

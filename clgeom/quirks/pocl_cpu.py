@@ -41,22 +41,9 @@ _lock = threading.Lock()
 
 
 def name_cpu(device: cl.Device) -> str:
-    """Give PoCL the name of a processor whose instructions this one has, unless that was done before.
+    """Give PoCL the name of a processor whose instructions this one has, unless that was done before; returns the name.
 
-    Parameters
-    ----------
-    device : pyopencl.Device
-        A device with the quirk "unnamed_cpu".
-
-    Returns
-    -------
-    str
-        The name it has now.
-
-    Raises
-    ------
-    NoDevice
-        If PoCL's record of the device is not as expected.
+    The device has the quirk "unnamed_cpu". Raises `NoDevice` if PoCL's record of the device is not as expected.
     """
     record = device.int_ptr
     with _lock:

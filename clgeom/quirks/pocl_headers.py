@@ -70,10 +70,7 @@ def _declarations() -> dict[str, str]:
 def declarations(folder: Path) -> dict[str, str]:
     """The declarations of each function in a folder with Clang's headers, and under "" what all of them need.
 
-    Parameters
-    ----------
-    folder : Path
-        It has ``opencl-c-base.h``, which declares types and constants, and ``opencl-c.h``.
+    ``opencl-c-base.h`` declares types and constants, ``opencl-c.h`` functions.
     """
     lines = iter(_bare((folder / "opencl-c.h").read_text()).splitlines())
     first: list[str] = []

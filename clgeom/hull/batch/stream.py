@@ -241,16 +241,9 @@ def hulls_of_chunks(
     by_label: Callable[..., HullBatch[Any]],
     by_offsets: Callable[..., HullBatch[Any]],
 ) -> HullBatch[Any]:
-    """The result of `convex_hulls_by_label` for chunks.
+    """The result of `convex_hulls_by_label` for chunks of (points, labels), with its checked options.
 
-    Parameters
-    ----------
-    chunks : Chunks of (points, labels)
-    noise, options
-        Of the call, the options checked.
-    session : Session
-    by_label, by_offsets : callable
-        `convex_hulls_by_label` and `convex_hulls`.
+    `by_label` and `by_offsets` are `convex_hulls_by_label` and `convex_hulls`.
     """
     stream = LabelledStream(chunks)
     meter, most = stream.meter, piece_bytes(chunks)

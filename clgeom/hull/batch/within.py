@@ -36,12 +36,7 @@ DIRECTIONS = ((1, 1), (-1, 1), (-1, -1), (1, -1))
 
 
 class Within:
-    """Rectangles within the hulls of integer labels, which are made of pieces number 1, 2, 4, 8 ..
-
-    Parameters
-    ----------
-    session : Session
-    """
+    """Rectangles within the hulls of integer labels, which are made of pieces number 1, 2, 4, 8 .."""
 
     def __init__(self, session: Session) -> None:
         self.session, self.pieces, self.is_useful = session, 0, False

@@ -54,17 +54,9 @@ class Sieved:
 
 
 def sieved_hull(points: DeviceArray, *, keep_collinear: bool, sieve: bool = True, short: bool = True) -> Sieved:
-    """The hull of a DeviceArray of one chunk, or a list of points that contains all its vertices.
+    """The hull of a DeviceArray of one chunk and a point at least, or a list of points that contains all its vertices.
 
-    Parameters
-    ----------
-    points : DeviceArray of one chunk, n >= 1 points
-    keep_collinear : bool
-        Whether points on an edge are also vertices.
-    sieve : bool
-        False: more points than one tile are returned as they are.
-    short : bool
-        Whether few points take fewer launches.
+    Without `sieve`, more points than one tile are returned as they are. With `short`, few points take fewer launches.
     """
     return start_sieve(points, keep_collinear=keep_collinear, sieve=sieve, short=short)()
 

@@ -344,21 +344,9 @@ def matching_plan(
     keep_collinear: bool,
     local: bool = True,
 ) -> Matching:
-    """Plan of the published method for one hood of `n` sorted points.
+    """Plan of the published method for one hood, LOWER or UPPER, of `n` points whose coordinates `rows` are in order.
 
-    Parameters
-    ----------
-    session : Session
-    rows : str or Scratch
-        Coordinates in lexicographic order.
-    n : int
-    dtype : numpy.dtype
-    side : int
-        LOWER or UPPER.
-    keep_collinear : bool
-        Whether points on an edge are also corners.
-    local : bool
-        Whether blocks that fit are merged in local memory, in one launch.
+    With `local`, blocks that fit are merged in local memory, in one launch.
     """
     profile = session.profile
     params = {**predicate_parameters(session, dtype), "keep_collinear": keep_collinear}

@@ -59,20 +59,7 @@ def hoods_plan(
 ) -> tuple[Plan, Hoods]:
     """Plan of the lower and the upper hood of `n` sorted points.
 
-    Parameters
-    ----------
-    session : Session
-    rows : str or Scratch
-        Coordinates in lexicographic order, equal points in the order of their indices.
-    n : int
-    dtype : numpy.dtype
-    keep_collinear : bool
-        Whether points on an edge are also corners.
-
-    Returns
-    -------
-    plan : Plan
-    hoods : Hoods
+    `rows` are coordinates in lexicographic order, equal points in the order of their indices.
     """
     profile = session.profile
     params = {**predicate_parameters(session, dtype), "keep_collinear": keep_collinear}
@@ -118,22 +105,9 @@ def hoods_plan(
 def emit_plan(profile: DeviceProfile, hoods: Hoods, n: int, order: Scratch) -> tuple[Plan, Scratch, Scratch]:
     """Plan that lists the hull's vertices from both hoods, counter-clockwise from the leftmost. Pure: needs no device.
 
-    Parameters
-    ----------
-    profile : DeviceProfile
-    hoods : Hoods
-    n : int
-    order : Scratch
-        Ids of the sorted points.
-
-    Returns
-    -------
-    plan : Plan
-    vertices : Scratch of uint32
-        Room for `n` ids; `shape` has their number.
-    shape : Scratch of uint32
-        The number of vertices; the dimension (0 when all points are equal, 1 when they are on a line, else 2); the
-        number of corners of the lower and of the upper hood. For dimension 1 the vertices go from end to end.
+    `order` has the ids of the sorted points. Returned with the plan are the vertices, with room for `n` ids, and the
+    shape of the hull: the number of vertices; the dimension (0 when all points are equal, 1 when they are on a line,
+    else 2); the number of corners of the lower and of the upper hood. For dimension 1 the vertices go from end to end.
     """
     offsets = Scratch("run_offsets", np.uint32, 2 * hoods.blocks)
     shape, vertices = Scratch("hull_shape", np.uint32, 4), Scratch("vertices", np.uint32, n)

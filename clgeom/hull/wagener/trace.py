@@ -82,16 +82,10 @@ def results_size(log_d: int) -> int:
 
 
 def merges_of(hoods: list[Any], merged: list[Any], results: NDArray[np.uint32], log_d: int) -> list[HoodMerge]:
-    """The merges of a stage.
+    """The merges of a stage from blocks of ``2**log_d`` points.
 
-    Parameters
-    ----------
-    hoods, merged : list of ndarray of int64
-        The hoods of all blocks before and after the stage.
-    results : ndarray of uint32
-        What the kernel wrote: ``brackets d1 | touches d1 | candidates d2 | first, p, q`` for each pair.
-    log_d : int
-        Blocks before the stage have ``2**log_d`` points.
+    `hoods` and `merged` are the hoods of all blocks before and after. `results` are ``brackets d1 | touches d1 |
+    candidates d2 | first, p, q`` for each pair, as the kernel wrote them.
     """
     d1, d2 = 1 << (log_d + 1) // 2, 1 << log_d // 2
     found = []
