@@ -9,6 +9,7 @@ from effort import LONG
 import clgeom
 from clgeom import dp, radio
 from clgeom.errors import ClgeomError, InvalidInput
+from clgeom.intake import array_memory
 from clgeom.intake.device_arrays import fetched
 from clgeom.primitives.compact import compact
 
@@ -263,3 +264,24 @@ def test_offsets_of_arrow_that_descend_are_refused(session, offsets):
     ):
         with pytest.raises(InvalidInput, match="offsets of an Arrow array of text must never descend"):
             function()
+
+
+def test_arrays_on_a_device_are_checked_once_a_call(session, monkeypatch):
+    points = np.random.default_rng(0).normal(size=(50, 2)).astype(np.float32)
+    array, offsets = cl_array.to_device(session.queue, points), np.array([0, 20, 50])
+    calls = {
+        "hull": (lambda: clgeom.convex_hull(array), 1),
+        "hulls": (lambda: clgeom.convex_hulls(array, offsets), 1),
+        "filter": (lambda: clgeom.heaphull_filter(array), 1),
+        "signs": (lambda: clgeom.orient2d(array, array, array), 3),
+    }
+    for call, _ in calls.values():
+        call()
+    seen, problem = [], array_memory._problem
+    monkeypatch.setattr(
+        array_memory, "_problem", lambda session, one: seen.append(one is array) or problem(session, one)
+    )
+    for name, (call, count) in calls.items():
+        seen.clear()
+        call()
+        assert sum(seen) == count, name

@@ -87,6 +87,18 @@ def test_without_memory_on_the_first_device_all_work(two):
         choose_faster(two, "k", 1, 100, alone=alone, together=together)
 
 
+def test_gains_are_those_of_the_sessions_that_were_timed(two):
+    """A session that is gone may have left its address to another."""
+
+    class Other:
+        profile = two[0].profile
+
+    for _ in range(9):
+        other = Other()
+        assert choose_faster((two[0], other), "k", 1000, 0, alone=lambda: "one", together=lambda: "all") == "all"
+        del other
+
+
 def test_errors_are_not_measured():
     known = Gains(100)
     assert known.shares(1000) and not known.shares(10)
