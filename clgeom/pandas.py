@@ -27,7 +27,7 @@ from clgeom.geo.geodesy import as_crs
 from clgeom.geo.longitudes import turn_of_crs
 from clgeom.hull.antimeridian import batch_over_antimeridian, checked_turn, members_of, over_antimeridian, warn_across
 from clgeom.hull.result import Hull
-from clgeom.intake.arrays import as_given
+from clgeom.intake.arrays import as_point_array
 from clgeom.intake.interop.columns import choose_pair
 from clgeom.intake.interop.crs import crs_of, is_geopandas
 from clgeom.intake.interop.parameter import Parameter
@@ -199,7 +199,7 @@ class Geometries:
             if crs is not None:
                 as_crs(crs, caller=caller)
             coordinates = rows.iloc[:, _places(rows, x, y, by, caller)]
-            return as_given(coordinates, caller=caller, name="frame"), np.arange(len(rows)), crs
+            return as_point_array(coordinates, caller=caller, name="frame"), np.arange(len(rows)), crs
         own = crs_of(rows)
         for name, column in (("x", x), ("y", y)):
             absent(column, name, "for geometries", caller=caller)

@@ -101,7 +101,7 @@ def threads_for(nbytes: int, link: Link, most: int, *, ahead: bool = False) -> i
 
 
 @dataclass(frozen=True)
-class Way:
+class HostCopy:
     """One copy between an array and a buffer.
 
     Parameters
@@ -184,27 +184,27 @@ class Stage:
         finally:
             self.slots.put(slot)
 
-    def threads(self, way: Way) -> int:
+    def threads(self, copy: HostCopy) -> int:
         """How many threads are to copy; 0 for a plain copy."""
-        nbytes = way.host.nbytes
+        nbytes = copy.host.nbytes
         if nbytes < LEAST_BYTES:
             return 0
         with self.lock:
             self.copied += nbytes
             if self.copied < FIRST_BYTES:
                 return 0
-            if way.name not in self.links:
+            if copy.name not in self.links:
                 with as_loading():
-                    work = self.workers.submit(self._measured, way)
+                    work = self.workers.submit(self._measured, copy)
                     try:
-                        self.links[way.name] = work.result()
+                        self.links[copy.name] = work.result()
                     finally:
                         futures.wait([work])
-        return threads_for(nbytes, self.links[way.name], self.most_threads, ahead=way.ahead)
+        return threads_for(nbytes, self.links[copy.name], self.most_threads, ahead=copy.ahead)
 
-    def _measured(self, way: Way) -> Link:
+    def _measured(self, copy: HostCopy) -> Link:
         """The speeds of a link, from parts of an array. The later copy of the whole array makes up for all."""
-        nbytes = way.host.nbytes
+        nbytes = copy.host.nbytes
         size = min(SLOT_BYTES, nbytes // 4)
 
         def rate(work: Callable[[int], object], at: int) -> float:
@@ -215,23 +215,23 @@ class Stage:
         # each part of the array once, for a second copy finds it in the cache
         with failures(self.session.device, "measure its link"), self.slot() as slot:
             memory = slot.memory[:size]
-            way.start(memory, 0).wait()  # the driver's own preparations
-            locked = max(rate(lambda at: way.start(memory, at).wait(), 0) for _ in range(3))
-            plain = max(rate(lambda at: way.start(way.host[at : at + size], at).wait(), at) for at in (0, size))
+            copy.start(memory, 0).wait()  # the driver's own preparations
+            locked = max(rate(lambda at: copy.start(memory, at).wait(), 0) for _ in range(3))
+            plain = max(rate(lambda at: copy.start(copy.host[at : at + size], at).wait(), at) for at in (0, size))
             ends = nbytes - 2 * size, nbytes - size
-            fill = max(rate(lambda at: way.fill(memory, at, at + size), at) for at in ends)
+            fill = max(rate(lambda at: copy.fill(memory, at, at + size), at) for at in ends)
         return Link(plain, locked, fill)
 
 
 class Transfer:
     """A staged copy that has begun. It ends by `wait` or `stop`."""
 
-    def __init__(self, stage: Stage, way: Way, threads: int) -> None:
-        nbytes = way.host.nbytes
-        self.stage, self.way = stage, way
+    def __init__(self, stage: Stage, copy: HostCopy, threads: int) -> None:
+        nbytes = copy.host.nbytes
+        self.stage, self.copy = stage, copy
         self.events: list[cl.Event] = []
         self.starting = threading.Lock()  # see "first_use" in clgeom.quirks
-        self.part = SLOT_BYTES if way.ahead else part_bytes(nbytes, threads)
+        self.part = SLOT_BYTES if copy.ahead else part_bytes(nbytes, threads)
         self.left = collections.deque(range(0, nbytes, self.part))
         self.work: list[futures.Future[None]] = []
         try:
@@ -249,26 +249,26 @@ class Transfer:
                     begin = self.left.popleft()
                 except IndexError:
                     return
-                end = min(begin + self.part, self.way.host.nbytes)
+                end = min(begin + self.part, self.copy.host.nbytes)
                 with self.stage.slot() as slot:
-                    (self._copy_in if self.way.name == "in" else self._copy_out)(slot, begin, end)
+                    (self._copy_in if self.copy.name == "in" else self._copy_out)(slot, begin, end)
         except BaseException:
             self.left.clear()
             raise
 
     def _copy_in(self, slot: _Slot, begin: int, end: int) -> None:
-        self.way.fill(slot.memory, begin, end)
+        self.copy.fill(slot.memory, begin, end)
         self._start(slot, begin, end)
 
     def _copy_out(self, slot: _Slot, begin: int, end: int) -> None:
         copied = self._start(slot, begin, end)
         with failures(self.stage.session.device, "end a copy"):
             copied.wait()
-        self.way.fill(slot.memory, begin, end)
+        self.copy.fill(slot.memory, begin, end)
 
     def _start(self, slot: _Slot, begin: int, end: int) -> cl.Event:
         with self.starting:
-            slot.used = copied = self.way.start(slot.memory[: end - begin], begin)
+            slot.used = copied = self.copy.start(slot.memory[: end - begin], begin)
         self.events.append(copied)
         return copied
 
@@ -311,20 +311,20 @@ def copy_in(
     """Begin a staged copy of a contiguous array to a buffer; None where the caller is to copy it plainly.
 
     `start` starts a copy as ``pyopencl.enqueue_copy`` does but for the queue, and returns its event. `read` and `ahead`
-    are those of `Way`.
+    are those of `HostCopy`.
     """
     options = {"read": read, "ahead": ahead}
-    return _begun(session, buffer, values, "in", lambda memory, at: start(buffer, memory, dst_offset=at), **options)
+    return _begin(session, buffer, values, "in", lambda memory, at: start(buffer, memory, dst_offset=at), **options)
 
 
 def copy_out(
     session: Session, start: Callable[..., cl.Event], buffer: cl.Buffer, origin: int, out: np.ndarray
 ) -> Transfer | None:
     """Begin a staged copy of a buffer, from byte `origin` on, to a contiguous array; None as for `copy_in`."""
-    return _begun(session, buffer, out, "out", lambda memory, at: start(memory, buffer, src_offset=origin + at))
+    return _begin(session, buffer, out, "out", lambda memory, at: start(memory, buffer, src_offset=origin + at))
 
 
-def _begun(
+def _begin(
     session: Session,
     buffer: cl.Buffer,
     array: np.ndarray,
@@ -339,10 +339,10 @@ def _begun(
     if not isinstance(buffer, cl.MemoryObjectHolder):  # shared virtual memory
         return None
     stage = session.cached(("stage",), functools.partial(Stage, session))
-    way = Way(name, array.reshape(-1).view(np.uint8), start, **options)
+    copy = HostCopy(name, array.reshape(-1).view(np.uint8), start, **options)
     try:
-        threads = stage.threads(way)
-        return Transfer(stage, way, threads) if threads else None
+        threads = stage.threads(copy)
+        return Transfer(stage, copy, threads) if threads else None
     except (ClgeomError, RuntimeError):  # no memory to lock, or no threads as the interpreter ends: copied plainly
         return None
 

@@ -149,12 +149,12 @@ def _try(session: Session, trial: Check, dtype: np.dtype | None) -> bool:
         except (ClgeomError, MemoryError):
             raise
         except FROM_WRONG_RESULTS as error:
-            if not _of_ours(error):
+            if not _is_ours(error):
                 raise
     return False
 
 
-def _of_ours(error: BaseException) -> bool:
+def _is_ours(error: BaseException) -> bool:
     """Whether an exception was raised by clgeom or by a package that it calls, not by code that interrupted it."""
     last = error.__traceback__
     while last is not None and last.tb_next is not None:

@@ -11,7 +11,7 @@ import numpy as np
 from clgeom.arguments import has_shape, wrong
 from clgeom.dask.graphs import is_array, is_bag, is_frame, is_series
 from clgeom.geo.longitudes import Sample, numbered_parts, turn_of_crs
-from clgeom.intake.arrays import as_given, as_given_with_sizes, canonical_points
+from clgeom.intake.arrays import as_point_array, as_point_array_with_sizes, canonical_points
 from clgeom.intake.interop.columns import choose_pair
 from clgeom.intake.interop.crs import crs_of, is_geopandas
 from clgeom.intake.interop.parameter import Parameter
@@ -52,7 +52,7 @@ class Points:
         found = crs_of(chunk)
         if is_geopandas(chunk) and found != self.crs:
             raise wrong("points", self.caller, f"one coordinate reference system, {self.crs}", found, verb="have")
-        points, sizes = as_given_with_sizes(chunk, caller=self.caller)
+        points, sizes = as_point_array_with_sizes(chunk, caller=self.caller)
         types = [self.dtype, np.float64] if self.nullable else [self.dtype]
         if self.dtype is not None and len(points) and points.dtype.newbyteorder("=") not in types:
             expected = f"chunks of one type, {self.dtype} as the collection says"
@@ -101,7 +101,7 @@ def point_blocks(points: Any, *, caller: str, label: Any = None) -> tuple[Any, P
         if is_frame(points):
             chosen = points[_columns_of(meta, label, caller)]
         meta = meta if label is None or is_geopandas(meta) else meta.drop(columns=[label])
-        given = as_given(meta, caller=caller)
+        given = as_point_array(meta, caller=caller)
         dtype = None if given.dtype == object else _type_of(given.dtype, caller)
         own = meta.dtypes if is_frame(points) else [meta.dtype]
         nullable = given.dtype.kind in "iu" and any(hasattr(one, "na_value") for one in own)

@@ -34,7 +34,7 @@ from clgeom.hull.wagener.merge import emit_plan, hoods_plan
 from clgeom.intake.arrays import (
     MOST_ITEMS,
     as_device_points,
-    as_given,
+    as_point_array,
     canonical_points,
     refuse_nonfinite,
     rows_at,
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from clgeom.core.call import Watch
     from clgeom.core.plan import Plan
     from clgeom.hull.pieces import Piece
-    from clgeom.hull.sieve.sieve import Sieved
+    from clgeom.hull.sieve.sieve import SieveResult
     from clgeom.intake.arrays import DeviceArray
     from clgeom.intake.chunks import Chunks, Meter
     from clgeom.intake.points import PointCloud
@@ -328,7 +328,7 @@ def start_hull(points: DeviceArray, options: HullOptions) -> Callable[[], Soluti
     return functools.partial(_finish_hull, points, finish_sieve, options)
 
 
-def _finish_hull(points: DeviceArray, finish_sieve: Callable[[], Sieved] | None, options: HullOptions) -> Solution:
+def _finish_hull(points: DeviceArray, finish_sieve: Callable[[], SieveResult] | None, options: HullOptions) -> Solution:
     if finish_sieve is None:
         survivors = filter_points(points, caller="convex_hull")
         ids, n = None, points.n
@@ -470,8 +470,8 @@ def _hull_of_chunks(call: Call, chunks: Chunks[Any], nonfinite: str, antimeridia
     ):
         for piece, vertices, corners in parts:
             union.add(piece.numbers(vertices), corners)
-            if not is_checked and (antimeridian or stream.crs_found is not None):
-                turn, is_checked = checked_turn(stream.crs_found, antimeridian, caller=call.caller), True
+            if not is_checked and (antimeridian or stream.known_crs is not None):
+                turn, is_checked = checked_turn(stream.known_crs, antimeridian, caller=call.caller), True
                 longitudes = None if turn is None else Longitudes(turn)
             if longitudes is not None:
                 longitudes.add(piece.rows[:, 0])
@@ -488,13 +488,13 @@ def _hull_of_chunks(call: Call, chunks: Chunks[Any], nonfinite: str, antimeridia
         n=stream.n,
         phases=tuple(call.phases),
         session=session,
-        crs=stream.crs_found,
+        crs=stream.known_crs,
         peak=meter.peak(),
     )
     if longitudes is None:
         return hull
 
     def again() -> Iterator[np.ndarray]:
-        return (canonical_points(as_given(chunk, caller=call.caller), caller=call.caller) for chunk in chunks)
+        return (canonical_points(as_point_array(chunk, caller=call.caller), caller=call.caller) for chunk in chunks)
 
     return _over_antimeridian(call, hull, again, longitudes.turn, antimeridian, longitudes)

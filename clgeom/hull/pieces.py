@@ -17,7 +17,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.geo.geodesy import same_crs
-from clgeom.intake.arrays import as_given_with_sizes, canonical_points, leave_out, require_finite_rows
+from clgeom.intake.arrays import as_point_array_with_sizes, canonical_points, leave_out, require_finite_rows
 from clgeom.intake.chunks import Chunks, Meter, in_chunk, read_ahead
 from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.interop.crs import crs_of
@@ -84,30 +84,30 @@ class PointStream:
     n: int = 0
     crs: Any = None
     types: set[np.dtype] = field(default_factory=set)
-    types_of_none: set[np.dtype] = field(default_factory=set)
+    empty_types: set[np.dtype] = field(default_factory=set)
 
     @property
     def dtype(self) -> np.dtype:
         """The type of all points together, also of those left out; that of empty chunks where all are empty."""
-        return np.result_type(*(self.types or self.types_of_none or {np.dtype(np.float64)}))
+        return np.result_type(*(self.types or self.empty_types or {np.dtype(np.float64)}))
 
     @property
-    def crs_found(self) -> Any:
+    def known_crs(self) -> Any:
         """The coordinate reference system of the chunks read, or of their source."""
         return self.chunks.crs if self.crs is None else self.crs
 
     def pieces(self) -> Generator[Piece, None, None]:
         """Read the chunks; `n`, `crs` and `dtype` are right when all pieces are out."""
-        self.n, self.crs, self.types, self.types_of_none = 0, None, set(), set()
+        self.n, self.crs, self.types, self.empty_types = 0, None, set(), set()
         return read_ahead(
-            self._made(),
+            self._even_pieces(),
             max_bytes=self.chunks.max_bytes // 2,
             size=lambda piece: piece.nbytes,
             meter=self.meter,
             thread=self.chunks.read_ahead,
         )
 
-    def _made(self) -> Iterator[Piece]:
+    def _even_pieces(self) -> Iterator[Piece]:
         """Pieces of nearly equal size, in memory of their own unless the source allows otherwise."""
         waiting: list[Piece] = []
         most, held = piece_bytes(self.chunks), 0
@@ -140,7 +140,7 @@ class PointStream:
                 if len(part):
                     self.types.add(rows.dtype)
                 elif not isinstance(chunk, (list, tuple)):  # an empty list has no type
-                    self.types_of_none.add(rows.dtype)
+                    self.empty_types.add(rows.dtype)
                 if self.chunks.copy and rows.base is not None:  # the source may use its memory again
                     rows = rows.copy()
                 if self.finite:
@@ -153,10 +153,10 @@ class PointStream:
         """The points of a chunk as an array, of the same reference system as those before."""
         crs = crs_of(chunk)
         if crs is not None:
-            require_same_crs(crs, self.crs_found, number, caller=self.caller)
+            require_same_crs(crs, self.known_crs, number, caller=self.caller)
             self.crs = crs
         try:
-            given = as_given_with_sizes(chunk, caller=self.caller)[0]
+            given = as_point_array_with_sizes(chunk, caller=self.caller)[0]
             if given.ndim == 1 and given.size == 0:
                 return np.empty((0, 2), given.dtype if given.dtype.kind in "iuf" else np.float64)
             if given.ndim != 2:

@@ -16,10 +16,11 @@ from clgeom.core.tuning import select
 from clgeom.errors import InvalidInput
 from clgeom.intake.arrays import (
     as_device_points,
+    as_one_or_more_points,
     c_name,
     canonical_one_or_more,
-    one_or_more_as_given,
     session_of,
+    to_device,
 )
 from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.typing import AnyArray, DeviceLike
@@ -74,7 +75,7 @@ def orient2d(a: AnyArray, b: AnyArray, c: AnyArray, *, device: DeviceLike = None
     >>> clgeom.orient2d((0, 0), (1, 0), [(0, 1), (0, -1), (5, 0)]).tolist()
     [1, -1, 0]
     """
-    points = {name: one_or_more_as_given(value, caller="orient2d", name=name) for name, value in zip("abc", (a, b, c))}
+    points = {name: as_one_or_more_points(value, caller="orient2d", name=name) for name, value in zip("abc", (a, b, c))}
     on_device = [value for value in points.values() if is_device_array(value)]
     session = session_of(on_device[0] if on_device else None, device)
     single = all(len(value.shape) == 1 for value in points.values())
@@ -179,8 +180,6 @@ def _tried_parameters(session: Session, dtype: np.dtype) -> dict[str, Any]:
 
 
 def _passes_witnesses(session: Session, dtype: np.dtype, params: dict[str, Any]) -> bool:
-    from clgeom.intake.arrays import to_device
-
     a, b, c = witnesses(dtype)
     points: dict[str, Any] = {name: to_device(session, p, caller="orient2d") for name, p in zip("abc", (a, b, c))}
     signs = Scratch("signs0", np.int8, len(a))

@@ -15,7 +15,7 @@ from clgeom.core.messages import listed
 from clgeom.errors import InvalidInput, short
 from clgeom.hull.convex import convex_hull
 from clgeom.hull.predicates import orient2d
-from clgeom.intake.arrays import as_given, canonical_points
+from clgeom.intake.arrays import as_point_array, canonical_points
 from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.typing import AnyArray, DeviceLike, NDArray
 
@@ -399,7 +399,7 @@ def _checked(points: Any, *, caller: str) -> HostOrDevice:
         )
     if is_device_array(points) and points.ndim:  # any other shape is refused when they are read
         return points
-    array = fetched(points) if is_device_array(points) else as_given(points, caller=caller, in_order=True)
+    array = fetched(points) if is_device_array(points) else as_point_array(points, caller=caller, in_order=True)
     return canonical_points(array, caller=caller)
 
 

@@ -180,7 +180,7 @@ def canonical_points(points: Any, *, caller: str, name: str = "points") -> np.nd
         flags = points.flags
         if flags.c_contiguous and flags.aligned:
             return points
-    array = on_host(as_given(points, caller=caller, name=name))
+    array = on_host(as_point_array(points, caller=caller, name=name))
     unmasked(array, name, caller=caller)
     array = np.ma.getdata(array) if is_masked_array(array) else array
     if array.size == 0 and array.ndim == 1:
@@ -196,13 +196,13 @@ def canonical_points(points: Any, *, caller: str, name: str = "points") -> np.nd
 
 
 def canonical_one_or_more(points: Any, *, caller: str, name: str = "points") -> np.ndarray:
-    """`canonical_points` of `one_or_more_as_given`."""
+    """`canonical_points` of `as_one_or_more_points`."""
     return canonical_points(points.reshape(1, 2) if points.shape == (2,) else points, caller=caller, name=name)
 
 
 def canonical_queries(points: Any, *, caller: str) -> tuple[np.ndarray, bool]:
     """Finite query points, as `canonical_points` returns them, and whether they came as one point."""
-    array = one_or_more_as_given(points, caller=caller)
+    array = as_one_or_more_points(points, caller=caller)
     queries = canonical_one_or_more(array, caller=caller)
     finite(queries, "points", caller=caller)
     return queries, array.shape == (2,)
@@ -257,18 +257,18 @@ def _in_rows(points: np.ndarray) -> np.ndarray:
     return rows
 
 
-def as_given(points: Any, *, caller: str, name: str = "points", in_order: bool = False) -> Any:
-    """The points as an array, see `as_given_with_sizes`."""
-    return as_given_with_sizes(points, caller=caller, name=name, in_order=in_order)[0]
+def as_point_array(points: Any, *, caller: str, name: str = "points", in_order: bool = False) -> Any:
+    """The points as an array, see `as_point_array_with_sizes`."""
+    return as_point_array_with_sizes(points, caller=caller, name=name, in_order=in_order)[0]
 
 
-def one_or_more_as_given(points: Any, *, caller: str, name: str = "points") -> Any:
-    """`as_given`, with shape (2,) for one point: a pair of numbers, or a geometry."""
-    array = as_given(points, caller=caller, name=name)
+def as_one_or_more_points(points: Any, *, caller: str, name: str = "points") -> Any:
+    """`as_point_array`, with shape (2,) for one point: a pair of numbers, or a geometry."""
+    array = as_point_array(points, caller=caller, name=name)
     return array.reshape(2) if is_point(points) else array
 
 
-def as_given_with_sizes(
+def as_point_array_with_sizes(
     points: Any, *, caller: str, name: str = "points", in_order: bool = False
 ) -> tuple[Any, np.ndarray | None]:
     """The points as an array: arrays of numbers as they are, other objects by what they hold; and their counts.

@@ -129,8 +129,8 @@ def dispatch(call: Call, work: Work) -> Any:
         results = in_turn(work.parts, work.begin, sizes=work.part_sizes, tell=work.progress, waits=work.waits)
         return _join(call, work, results)
     if len(sessions) == 1:
-        return _by_one(work, sessions[0])
-    alone = functools.partial(by_first_able, sessions, functools.partial(_by_one, work))
+        return _on_one_device(work, sessions[0])
+    alone = functools.partial(by_first_able, sessions, functools.partial(_on_one_device, work))
     if work.n < 2 * work.least:
         return alone()
 
@@ -145,7 +145,7 @@ def _join(call: Call, work: Work, results: list[Any]) -> Any:
     return by_first_able(call.sessions, lambda session: work.join(session, results))
 
 
-def _by_one(work: Work, session: Session) -> Any:
+def _on_one_device(work: Work, session: Session) -> Any:
     found = None if work.fits(session) else work.in_pieces(session)
     return work.at_once(session) if found is None else found
 

@@ -24,7 +24,7 @@ from clgeom.intake.arrays import (
     POINT_TYPES,
     DeviceArray,
     as_device_points,
-    as_given_with_sizes,
+    as_point_array_with_sizes,
     canonical_points,
     leave_out,
     session_of,
@@ -138,7 +138,7 @@ def take_points(
             return _take_parts(call, points, device, nonfinite)
     crs = crs_of(points)
     choose_sessions(call, points, device, shared=shared)
-    source, sizes = as_given_with_sizes(points, caller=caller)
+    source, sizes = as_point_array_with_sizes(points, caller=caller)
     if source.ndim == 0:
         raise InvalidInput(f"The 'points' parameter of {caller} must have shape (n, 2). Got () instead.")
     require_whole(source)

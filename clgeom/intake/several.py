@@ -144,7 +144,7 @@ def by_first_able(sessions: Sequence[Session], work: Callable[[Session], T]) -> 
     return work(sessions[-1])
 
 
-def on_own(
+def side_by_side(
     tasks: Sequence[tuple[Session, Item]],
     work: Callable[[Session, Item], T],
     *,
@@ -178,14 +178,14 @@ def in_turn(
     tell: Watch | None = None,
     waits: bool = False,
 ) -> list[T]:
-    """`on_own` for work of which the host only enqueues launches and waits: results of ``begin(session, item)()``.
+    """`side_by_side` for work that the host only enqueues and waits for: results of ``begin(session, item)()``.
 
     The caller's thread begins an item on each device before it waits for the first: threads would take turns in the
     interpreter. Each device has its thread where `begin` itself waits: if `waits`, or for a CPU, since its calls may do
     all of the work.
     """
     if waits or any(session.profile.is_cpu for session, _ in tasks):
-        return on_own(tasks, lambda session, item: begin(session, item)(), sizes=sizes, tell=tell)
+        return side_by_side(tasks, lambda session, item: begin(session, item)(), sizes=sizes, tell=tell)
     queues: dict[Session, list[int]] = {}
     for k, (session, _) in enumerate(tasks):
         queues.setdefault(session, []).append(k)

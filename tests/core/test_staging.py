@@ -298,7 +298,7 @@ def test_without_memory_to_lock_arrays_are_copied_plainly(session, gpu, transfer
 
 def interrupting(monkeypatch, at):
     """Interrupt the main thread when part number `at` is filled; returns the list of parts."""
-    fill, parts = staging.Way.fill, []
+    fill, parts = staging.HostCopy.fill, []
 
     def filling(self, *part):
         parts.append(part)
@@ -308,7 +308,7 @@ def interrupting(monkeypatch, at):
             time.sleep(0.001)  # the main thread is told within some parts, not at once
         fill(self, *part)
 
-    monkeypatch.setattr(staging.Way, "fill", filling)
+    monkeypatch.setattr(staging.HostCopy, "fill", filling)
     return parts
 
 

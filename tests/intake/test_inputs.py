@@ -30,7 +30,7 @@ from inputs import (
 
 import clgeom
 from clgeom.errors import InputWarning, InvalidInput
-from clgeom.intake.arrays import as_given, canonical_points, host_values
+from clgeom.intake.arrays import as_point_array, canonical_points, host_values
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 #: Calls whose other arguments are of the type of POINTS, float32.
@@ -119,7 +119,7 @@ def test_memory_is_not_copied():
         "pandas of Arrow": pd.Series(lists, dtype=pd.ArrowDtype(lists.type)),
     }
     for kind, given in objects.items():
-        assert np.shares_memory(canonical_points(as_given(given, caller="f"), caller="f"), rows), kind
+        assert np.shares_memory(canonical_points(as_point_array(given, caller="f"), caller="f"), rows), kind
 
 
 @pytest.mark.parametrize("dtype", (np.float64, np.int32))
@@ -169,7 +169,7 @@ def test_all_vertices_of_geoarrow(interleaved):
     for geometries in ([SQUARE, SQUARE], [LINE, LINE], [shapely.MultiPolygon([SQUARE])] * 3, [MIXED[4]] * 2):
         frame = gpd.GeoDataFrame(geometry=geometries)
         given = pa.table(frame.to_arrow(geometry_encoding="geoarrow", interleaved=interleaved))
-        assert plain(as_given(given, caller="f")) == plain(shapely.get_coordinates(geometries))
+        assert plain(as_point_array(given, caller="f")) == plain(shapely.get_coordinates(geometries))
 
 
 def test_points_of_laspy_are_scaled():
@@ -244,7 +244,7 @@ def test_further_dimensions_of_arrow_are_noted():
     structs = pa.StructArray.from_arrays(list(map(pa.array, solid.T)), ["x", "y", "z"])
     for given in (lists, structs):
         with pytest.warns(InputWarning, match="has Z coordinates"):
-            assert plain(as_given(given, caller="f")) == plain(CLOUD)
+            assert plain(as_point_array(given, caller="f")) == plain(CLOUD)
 
 
 def test_one_point_may_be_a_geometry():
@@ -460,9 +460,9 @@ def test_dlpack_that_cannot_be_read():
 def test_frames_know_their_active_geometry():
     frame = geo_frame(CLOUD)
     frame["other"] = gpd.GeoSeries(shapely.points(CLOUD[::-1]))
-    assert plain(as_given(frame, caller="f")) == plain(CLOUD)
-    assert plain(as_given(frame.set_geometry("other"), caller="f")) == plain(CLOUD[::-1])
-    assert plain(as_given(pd.DataFrame(geo_frame(CLOUD)), caller="f")) == plain(CLOUD)
+    assert plain(as_point_array(frame, caller="f")) == plain(CLOUD)
+    assert plain(as_point_array(frame.set_geometry("other"), caller="f")) == plain(CLOUD[::-1])
+    assert plain(as_point_array(pd.DataFrame(geo_frame(CLOUD)), caller="f")) == plain(CLOUD)
 
 
 def test_geoparquet_knows_its_geometry(tmp_path):
@@ -470,13 +470,13 @@ def test_geoparquet_knows_its_geometry(tmp_path):
 
     frame = geo_frame(CLOUD).rename_geometry("place")
     frame.to_parquet(tmp_path / "points.parquet")
-    assert plain(as_given(parquet.read_table(tmp_path / "points.parquet"), caller="f")) == plain(CLOUD)
+    assert plain(as_point_array(parquet.read_table(tmp_path / "points.parquet"), caller="f")) == plain(CLOUD)
 
 
 @pytest.mark.parametrize("metadata", ("{", "[]", "null", "{}", '{"primary_column": 5}', '{"primary_column": ["x"]}'))
 def test_other_metadata_than_those_of_geoparquet(metadata):
     table = pa.table({"x": CLOUD[:, 0], "y": CLOUD[:, 1]}).replace_schema_metadata({"geo": metadata})
-    assert plain(as_given(table, caller="f")) == plain(CLOUD)
+    assert plain(as_point_array(table, caller="f")) == plain(CLOUD)
 
 
 @pytest.mark.parametrize(
@@ -492,4 +492,4 @@ def test_two_columns_are_taken_by_known_names_else_in_their_order(names, place):
         pl.DataFrame(columns),
         pa.table(columns),
     ):
-        assert plain(as_given(given, caller="f")) == plain(CLOUD)
+        assert plain(as_point_array(given, caller="f")) == plain(CLOUD)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from clgeom.core.device import Session, as_session
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.intake import several
-from clgeom.intake.several import as_sessions, in_turn, on_own, spread
+from clgeom.intake.several import as_sessions, in_turn, side_by_side, spread
 
 
 @pytest.fixture(scope="module")
@@ -139,17 +139,19 @@ def test_progress_grows_to_the_end(three, n):
     spread(three, n, lambda session, *piece: time.sleep(1e-3), tell=tell)
     assert sorted(set(told)) == told and [one[0] for one in told][-1:] == [n] * (n > 0)
     del told[:]
-    on_own([(session, 0) for session in three] * 2, lambda *_: time.sleep(0.01), sizes=[1, 2, 3, 4, 0, n], tell=tell)
+    side_by_side(
+        [(session, 0) for session in three] * 2, lambda *_: time.sleep(0.01), sizes=[1, 2, 3, 4, 0, n], tell=tell
+    )
     assert sorted(set(told)) == told and told[-1] == (10 + n, 10 + n)
 
 
 def test_tasks_run_where_they_belong(three):
     tasks = [(session, k) for k, session in enumerate(three * 3)]
-    names = on_own(tasks, lambda session, k: (k, three.index(session), threading.current_thread().name))
+    names = side_by_side(tasks, lambda session, k: (k, three.index(session), threading.current_thread().name))
     assert [one[:2] for one in names] == [(k, k % 3) for k in range(9)]
     assert len({name for _, _, name in names}) == 1 or len({name for _, _, name in names}) == 3
     with pytest.raises(ZeroDivisionError):
-        on_own(tasks, lambda session, k: 1 // (k - 4))
+        side_by_side(tasks, lambda session, k: 1 // (k - 4))
 
 
 def test_items_begin_on_each_device_before_the_first_is_waited_for():

@@ -50,9 +50,9 @@ MOST_OF_TILE = 1 << 16
 MOST_POINTS = (1 << 32) - (1 << 20)
 
 #: The result of a large group that was solved by itself: its number, vertices, their coordinates, and the dimension.
-Alone: TypeAlias = tuple[int, np.ndarray, np.ndarray, int]
+LargeHull: TypeAlias = tuple[int, np.ndarray, np.ndarray, int]
 #: Indices of vertices, their coordinates, offsets, areas, perimeters: of all groups.
-Solved: TypeAlias = "tuple[HostOrDevice, ...]"
+GroupArrays: TypeAlias = "tuple[HostOrDevice, ...]"
 
 
 def worth_an_item(sizes: np.ndarray, unit: int) -> int:
@@ -127,7 +127,7 @@ class GroupHulls:
             self.measures = _Results(self, np.float64, self.groups), _Results(self, np.float64, self.groups)
         self.held: list[DeviceArray] = []  # arrays whose memory kernels may read
 
-    def run(self) -> Solved:
+    def run(self) -> GroupArrays:
         """(indices of vertices, their coordinates, offsets, areas, perimeters) of all groups."""
         try:
             return self._solved()
@@ -135,7 +135,7 @@ class GroupHulls:
             settle(self.session.queue)  # kernels may still write to arrays that are freed next
             raise
 
-    def _solved(self) -> Solved:
+    def _solved(self) -> GroupArrays:
         listed, large, count = self._sized()
         pieces = self._most_pieces(self.array.n, count) + 1 if count else 1  # one more for the end of a scan
         self.counts = allocate(self.session, 4 * (self.groups + pieces))
@@ -259,7 +259,7 @@ class GroupHulls:
         """An upper bound of the pieces of `groups` groups with `points` points in all."""
         return points // self.piece + min(groups, points)
 
-    def _cut(self, large: cl.Buffer, groups: int) -> list[Alone]:
+    def _cut(self, large: cl.Buffer, groups: int) -> list[LargeHull]:
         """Solve the groups that are too large for one job; returns the results of `_crowded`.
 
         Each round is one run. It gathers the vertices of the last round's pieces, cuts them into new pieces and solves
@@ -298,7 +298,7 @@ class GroupHulls:
             memory.pop("rows", None)
             memory |= {"before": made[left], "slots_before": made[slot_of], "offsets_out": self.status}
 
-    def _crowded(self, made: dict[str, Any], groups: int, stalled: int) -> list[Alone]:
+    def _crowded(self, made: dict[str, Any], groups: int, stalled: int) -> list[LargeHull]:
         """Solve each stalled group with a serial merge sort; returns the results of `_alone` for the larger ones."""
         fill(self.session, self.status, np.uint32(0), 2)  # each round counts its stalled groups from 0
         which = np.sort(read(self.session, made["stalled"], np.uint32, stalled))
@@ -313,7 +313,7 @@ class GroupHulls:
         run(self.session, Plan(step), **{name: buffer for name, buffer in made.items() if name != "points"})
         return [self._alone(made, int(which[i]), int(begins[i]), int(sizes[i])) for i in np.flatnonzero(sizes > most)]
 
-    def _alone(self, made: dict[str, Any], k: int, begin: int, size: int) -> Alone:
+    def _alone(self, made: dict[str, Any], k: int, begin: int, size: int) -> LargeHull:
         """(group, vertices, their coordinates, dimension) of large group k, solved by `convex_hull`."""
         group = int(read(self.session, made["large"], np.uint32, 1, k)[0])
         points = read(self.session, made["rows"], self.array.dtype, 2 * size, 2 * begin).reshape(-1, 2)
@@ -348,7 +348,7 @@ class GroupHulls:
             bytes_moved=total * (4 + np.dtype(dtype).itemsize),
         )
 
-    def _emitted(self, alone: list[Alone]) -> Solved:
+    def _emitted(self, alone: list[LargeHull]) -> GroupArrays:
         """(vertices, their coordinates, offsets, areas, perimeters), on the host or on the device as the points."""
         if alone:
             self._put_back(alone)
@@ -380,7 +380,7 @@ class GroupHulls:
         self,
         of_areas: _Results,
         of_perimeters: _Results,
-        alone: list[Alone],
+        alone: list[LargeHull],
         corners: HostOrDevice,
         offsets: HostOrDevice,
     ) -> Sequence[HostOrDevice]:
@@ -395,7 +395,7 @@ class GroupHulls:
         measure_doubtful(corners, counted, *measures)
         return self.work.uploaded(*measures) if self.work.on_device else measures
 
-    def _put_back(self, alone: list[Alone]) -> None:
+    def _put_back(self, alone: list[LargeHull]) -> None:
         """Write the vertices of the groups that `_alone` solved to `slots` and `counts`."""
         counts = read(self.session, self.counts, np.uint32, self.groups)
         zero = self._numbers(np.zeros(1))

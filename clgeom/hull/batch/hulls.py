@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 
     from clgeom.core.device import Session
     from clgeom.core.profile import DeviceProfile
-    from clgeom.hull.batch.group_hulls import Solved
+    from clgeom.hull.batch.group_hulls import GroupArrays
     from clgeom.intake.arrays import DeviceArray
     from clgeom.intake.points import PointCloud
     from clgeom.intake.typing import HostOrDevice
@@ -364,14 +364,14 @@ class HullsWork(Work):
         most_points, most_groups = _limits(session.profile, self.rows.dtype)
         return self.on_device or (len(self.rows) <= most_points and self.n < most_groups)
 
-    def at_once(self, session: Session) -> Solved:
+    def at_once(self, session: Session) -> GroupArrays:
         return self._solve(as_device_points(session, self.rows, caller=self.caller, checked=True), self.offsets)
 
-    def in_pieces(self, session: Session) -> Solved:
+    def in_pieces(self, session: Session) -> GroupArrays:
         self._host_offsets()
         return self.piece(session, 0, self.n)
 
-    def piece(self, session: Session, start: int, stop: int) -> Solved:
+    def piece(self, session: Session, start: int, stop: int) -> GroupArrays:
         """The hulls of some groups, in ranges that fit in one run. A group that is too large has its own range."""
         most_points, most_groups = _limits(session.profile, self.rows.dtype)
         results, offsets = [], on_host(self.offsets)
@@ -382,7 +382,7 @@ class HullsWork(Work):
             start = last
         return self.join(session, results)
 
-    def join(self, session: Session, results: list[Solved]) -> Solved:
+    def join(self, session: Session, results: list[GroupArrays]) -> GroupArrays:
         """(indices of vertices, their coordinates, offsets, areas, perimeters) of all groups."""
         if len(results) == 1:
             return results[0]
@@ -408,7 +408,7 @@ class HullsWork(Work):
         self.offsets = checked_offsets(on_host(self.offsets), len(self.rows), caller=self.caller)
         return self.offsets
 
-    def _solve(self, array: DeviceArray, offsets: HostOrDevice) -> Solved:
+    def _solve(self, array: DeviceArray, offsets: HostOrDevice) -> GroupArrays:
         """The result of `join` for groups in one chunk of points."""
         groups = len(offsets) - 1
         if array.n > MOST_POINTS:
@@ -420,7 +420,7 @@ class HullsWork(Work):
         results = none, np.empty((0, 2), array.dtype), np.zeros(groups + 1, np.int64), zeros, zeros.copy()
         return self.uploaded(*results) if self.on_device else results
 
-    def _solve_range(self, session: Session, first: int, last: int, most_points: int) -> Solved:
+    def _solve_range(self, session: Session, first: int, last: int, most_points: int) -> GroupArrays:
         """`_solve` for the groups first <= i < last; `convex_hull` for one group that is too large."""
         begin, end = int(self.offsets[first]), int(self.offsets[last])
         if end - begin <= most_points:

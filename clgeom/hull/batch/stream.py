@@ -25,7 +25,7 @@ from clgeom.hull.batch.result import HullBatch
 from clgeom.hull.batch.within import Within
 from clgeom.hull.pieces import piece_bytes, require_same_crs
 from clgeom.hull.stream import LEAST_POINTS
-from clgeom.intake.arrays import as_given_with_sizes, canonical_points, error_from
+from clgeom.intake.arrays import as_point_array_with_sizes, canonical_points, error_from
 from clgeom.intake.chunks import Chunks, Meter, in_chunk, read_ahead
 from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.interop.crs import crs_of
@@ -90,14 +90,14 @@ class LabelledStream:
 
     def pieces(self) -> Generator[Piece, None, None]:
         return read_ahead(
-            self._made(),
+            self._even_pieces(),
             max_bytes=self.chunks.max_bytes // 2,
             size=lambda piece: piece.nbytes,
             meter=self.meter,
             thread=self.chunks.read_ahead,
         )
 
-    def _made(self) -> Iterator[Piece]:
+    def _even_pieces(self) -> Iterator[Piece]:
         """Pieces of nearly one size."""
         most, waiting = piece_bytes(self.chunks), list[Piece]()
         for piece in self._cut(most):
@@ -112,7 +112,7 @@ class LabelledStream:
         first = 0
         for number, chunk in enumerate(self.chunks):
             points, labels = self._given(chunk, number)
-            given, sizes = as_given_with_sizes(points, caller=CALLER)
+            given, sizes = as_point_array_with_sizes(points, caller=CALLER)
             given = fetched(given) if is_device_array(given) else given
             labels = fetched(labels) if is_device_array(labels) else labels
             if given.ndim != 2 and given.size:
@@ -157,14 +157,14 @@ class LabelledStream:
                 f"{number}."
             ) from None
         crs = crs_of(points)
-        require_same_crs(crs, self.crs_found, number, caller=CALLER)
+        require_same_crs(crs, self.known_crs, number, caller=CALLER)
         self.crs = self.crs if crs is None else crs
         title = getattr(labels, "name", None)
         self.name = self.name or (title if isinstance(title, str) else None)
         return points, labels
 
     @property
-    def crs_found(self) -> Any:
+    def known_crs(self) -> Any:
         return self.chunks.crs if self.crs is None else self.crs
 
 
@@ -183,7 +183,7 @@ def _joined_arrays(arrays: Sequence[np.ndarray]) -> np.ndarray:
 
 
 @dataclass(eq=False)
-class Sampled:
+class LongitudeSample:
     """A sample of the longitudes of each label in pieces; none unless points are longitudes and latitudes."""
 
     noise: Any
@@ -197,7 +197,7 @@ class Sampled:
             self.turn = turn_of_crs(crs)
         if self.turn is None:
             return
-        points, sizes = as_given_with_sizes(piece.points, caller=CALLER)
+        points, sizes = as_point_array_with_sizes(piece.points, caller=CALLER)
         labels = as_labels(piece.labels, self.noise, caller=CALLER)
         distinct, owners = labels.groups()
         owners = owners if sizes is None else np.repeat(owners, sizes)
@@ -260,7 +260,7 @@ def hulls_of_chunks(
         phases.extend(batch.phases)
         return part, batch
 
-    inner, sampled = Within(session), Sampled(noise)
+    inner, sampled = Within(session), LongitudeSample(noise)
 
     def note(part: Part) -> None:
         nonlocal held
@@ -303,7 +303,7 @@ def hulls_of_chunks(
                 left_out += batch.left_out
                 phases.extend(batch.phases)
                 note(part)
-                sampled.add(piece, stream.crs_found)
+                sampled.add(piece, stream.known_crs)
                 if held > most:
                     parts = [united()[0]]
                     meter.add(parts[0].nbytes - held)
@@ -312,7 +312,7 @@ def hulls_of_chunks(
             del read, piece, batch
     if not parts:
         empty = by_label(*stream.nothing, **options)
-        return replace(empty, crs=stream.crs_found, peak=meter.peak())
+        return replace(empty, crs=stream.known_crs, peak=meter.peak())
     part, batch = united()
     meter.see(session)
     batch = replace(
@@ -324,7 +324,7 @@ def hulls_of_chunks(
         left_out=left_out,
         group_offsets=np.append(0, np.cumsum(part.sizes)),
         phases=tuple(phases),
-        crs=stream.crs_found,
+        crs=stream.known_crs,
         peak=meter.peak(),
     )
     warn_of_samples(batch, sampled.joined()[0], sampled.turn, caller=CALLER)

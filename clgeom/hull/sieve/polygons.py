@@ -59,8 +59,8 @@ class Polygons:
 
     device: DeviceProfile
     dtype: np.dtype
-    shapes: tuple[tuple[str, Policy], ...]
-    params: tuple[tuple[str, Any], ...]
+    shapes: dict[str, Policy]
+    params: dict[str, Any]
     keep_collinear: bool
     few: int  # of so many points or fewer, the sieve's list is short enough for one launch
     zeroes = True  # the first launch sets sizes to 0
@@ -68,18 +68,17 @@ class Polygons:
     @classmethod
     def of(cls, points: DeviceArray, keep_collinear: bool) -> Polygons:
         session, dtype = points.session, points.dtype
-        params = tuple(predicate_parameters(session, dtype).items())
-        names = ("sample_extremes", "extreme_polygon", "cap_extremes", "polygon_cut")
-        shapes = [(name, select(session.profile, f"hull/sieve/{name}", dtype)) for name in names]
+        params = predicate_parameters(session, dtype)
+        names = "sample_extremes", "extreme_polygon", "cap_extremes", "polygon_cut"
+        shapes = {name: select(session.profile, f"hull/sieve/{name}", dtype) for name in names}
         hoods = select_fitting(session.profile, "hull/sieve/tile_hoods", dtype, lambda p: hoods_memory(p, dtype))
-        return cls(
-            session.profile, dtype, (*shapes, ("tile_hoods", hoods)), params, keep_collinear, few=FEW_TILES * hoods.tile
-        )
+        shapes["tile_hoods"] = hoods
+        return cls(session.profile, dtype, shapes, params, keep_collinear, few=FEW_TILES * hoods.tile)
 
     @property
     def size(self) -> int:
         """Most points whose hoods one launch computes."""
-        return dict(self.shapes)["tile_hoods"].tile
+        return self.shapes["tile_hoods"].tile
 
     def hull(self, n: int) -> Step:
         """The step that computes the hoods of `n` points, at most one tile."""
@@ -87,11 +86,11 @@ class Polygons:
 
     def sample(self, n: int) -> tuple[tuple[Step, ...], tuple[Scratch, Scratch]]:
         """Steps that compute bounds of what is certainly inside the hull of `n` points, and the memory they write."""
-        chunk = dict(self.shapes)["sample_extremes"].tile
+        chunk = self.shapes["sample_extremes"].tile
         count = max(min(n // (8 * chunk), 128), 1)
         stride = max(n // (count * chunk), 1)
         samples = min(count * chunk, ceil_div(n, stride))
-        inside, candidates = sieve_memory(), self._candidates("sampled", count, DIRECTIONS)
+        inside, candidates = sieve_memory(), Scratch("sampled", np.uint32, 2 * count * DIRECTIONS)
         extremes = self._step(
             "sample_extremes",
             ("points[0]", np.uint64(stride), np.uint32(samples), "sizes", _MAP, candidates),
@@ -115,9 +114,9 @@ class Polygons:
         """Steps from a list to its hoods, after those of `sample`, and the intermediate lists."""
         room, units = max(kept.room // 4, MOST * self.size), self.device.compute_units
         lower, upper = List("lower", room, LOWER), List("upper", room, UPPER)
-        caps, cut = dict(self.shapes)["cap_extremes"], dict(self.shapes)["polygon_cut"]
+        caps, cut = self.shapes["cap_extremes"], self.shapes["polygon_cut"]
         groups, slots = min(ceil_div(kept.room, caps.wg_size), units), DIRECTIONS * FINE
-        candidates = self._candidates("candidates", groups, slots)
+        candidates = Scratch("candidates", np.uint32, 2 * groups * slots)
         polygon, corners = Scratch("polygon", np.uint32, slots), Scratch("corners", np.uint32, 1)
         extremes = self._step(
             "cap_extremes",
@@ -164,10 +163,6 @@ class Polygons:
             nonfinite=NONFINITE,
         )
 
-    @staticmethod
-    def _candidates(name: str, groups: int, directions: int) -> Scratch:
-        return Scratch(name, np.uint32, 2 * groups * directions)
-
     def _step(
         self,
         kernel: str,
@@ -177,8 +172,8 @@ class Polygons:
         bytes_moved: int = 0,
         **params: Any,
     ) -> Step:
-        shape = dict(self.shapes)[kernel]
-        return Step(f"hull/sieve/{kernel}", shape, args, groups, {**dict(self.params), **params}, bytes_moved)
+        shape = self.shapes[kernel]
+        return Step(f"hull/sieve/{kernel}", shape, args, groups, {**self.params, **params}, bytes_moved)
 
 
 #: The affine map of the sample; corners and edges of its polygon, at most 32 bytes each, and how many.

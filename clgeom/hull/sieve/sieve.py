@@ -39,7 +39,7 @@ GLANCE = 2048
 
 
 @dataclass(frozen=True)
-class Sieved:
+class SieveResult:
     """Result of the launches: the hull, or a list of ids that contains all its vertices.
 
     `vertices` is None when there is no hull yet. `ids` is None when the list has all points; `n` is its length.
@@ -53,7 +53,7 @@ class Sieved:
     nonfinite: bool = False
 
 
-def sieved_hull(points: DeviceArray, *, keep_collinear: bool, sieve: bool = True, short: bool = True) -> Sieved:
+def sieved_hull(points: DeviceArray, *, keep_collinear: bool, sieve: bool = True, short: bool = True) -> SieveResult:
     """The hull of a DeviceArray of one chunk and a point at least, or a list of points that contains all its vertices.
 
     Without `sieve`, more points than one tile are returned as they are. With `short`, few points take fewer launches.
@@ -63,12 +63,12 @@ def sieved_hull(points: DeviceArray, *, keep_collinear: bool, sieve: bool = True
 
 def start_sieve(
     points: DeviceArray, *, keep_collinear: bool, sieve: bool = True, short: bool = True
-) -> Callable[[], Sieved]:
+) -> Callable[[], SieveResult]:
     """Enqueue the launches of `sieved_hull`; return a function that waits for them and returns its result."""
     session, n = points.session, points.n
     shape, launches = _launches(points, keep_collinear)
     if n > launches.size and not sieve:
-        return lambda: Sieved(n=n)
+        return lambda: SieveResult(n=n)
     key = "hull of points", points.dtype, keep_collinear, n, short
     plan, lists = session.cached(key, lambda: hull_plan(launches, shape, n, short), policies=True)
     sizes = allocate(session, 4 * SIZES)
@@ -76,7 +76,7 @@ def start_sieve(
         fill(session, sizes, np.uint32(0), SIZES)
     result = run(session, plan, points=points, sizes=sizes)
 
-    def finish() -> Sieved:
+    def finish() -> SieveResult:
         found, kept = _read_hoods(result, plan)
         return found or _finish_list(points, launches, plan, lists, result, kept)
 
@@ -127,7 +127,7 @@ def _sieve(launches: Polygons | Tiles, shape: Policy, n: int, inside: tuple[Scra
 # At the end -------------------------------------------------------------------------------------------------------
 
 
-def _read_hoods(result: Result, plan: Plan) -> tuple[Sieved | None, int]:
+def _read_hoods(result: Result, plan: Plan) -> tuple[SieveResult | None, int]:
     """The hull, None when the launches computed no hoods; and the number of points that the sieve kept."""
     records = plan.scratch["hull"]
     record: Any = records.dtype  # of `vertex_type`
@@ -135,7 +135,7 @@ def _read_hoods(result: Result, plan: Plan) -> tuple[Sieved | None, int]:
     words = _words(result.read(records, min(GLANCE, records.count)))
     lower, upper, nonfinite, kept = words[:HEADER, id_at].tolist()
     if nonfinite:
-        return Sieved(nonfinite=True), kept
+        return SieveResult(nonfinite=True), kept
     if lower == 0 or upper == 0:
         return None, kept
     needed = HEADER + 2 * max(lower, upper)
@@ -146,7 +146,7 @@ def _read_hoods(result: Result, plan: Plan) -> tuple[Sieved | None, int]:
     line = lower == upper and np.array_equal(below[:, id_at], above[:, id_at])
     hull = below if line else np.concatenate([below, above[-2:0:-1]])
     corners = np.ascontiguousarray(hull[:, :id_at]).view(record["x"])
-    return Sieved(hull[:, id_at].astype(np.int64), corners, min(lower, 2) - 1 if line else 2), kept
+    return SieveResult(hull[:, id_at].astype(np.int64), corners, min(lower, 2) - 1 if line else 2), kept
 
 
 def _words(records: np.ndarray) -> np.ndarray:
@@ -160,11 +160,11 @@ def _finish_list(
     lists: tuple[tuple[List, ...], ...],
     result: Result,
     kept: int,
-) -> Sieved:
+) -> SieveResult:
     """Retry with a larger list, or with the launches for many points; otherwise return the shortest complete list."""
     session, n = points.session, points.n
     if kept > n // 2:
-        return Sieved(n=n)
+        return SieveResult(n=n)
     whole = kept <= lists[0][0].room
     if not whole or len(lists) == 1:
         source = lists[0][0] if whole else List("kept", kept, KEPT)
@@ -187,4 +187,4 @@ def _finish_list(
     complete = [at for at, parts in enumerate(lists) if all(0 < c <= part.room for c, part in zip(counts[at], parts))]
     shortest = min(complete, key=lambda at: sum(counts[at]))
     pieces = [(result[part.ids], 4 * count) for part, count in zip(lists[shortest], counts[shortest])]
-    return Sieved(ids=joined(session, pieces), n=sum(counts[shortest]))
+    return SieveResult(ids=joined(session, pieces), n=sum(counts[shortest]))

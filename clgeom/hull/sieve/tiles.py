@@ -45,21 +45,15 @@ class Tiles:
     device: DeviceProfile
     dtype: np.dtype
     shape: Policy
-    params: tuple[tuple[str, Any], ...]
+    params: dict[str, Any]
     size: int  # most points of a tile
     zeroes = False
 
     @classmethod
     def of(cls, points: DeviceArray, keep_collinear: bool) -> Tiles:
         session, dtype = points.session, points.dtype
-        params = (
-            *predicate_parameters(session, dtype).items(),
-            ("keep_collinear", keep_collinear),
-            ("bins", BINS),
-            ("header", HEADER),
-            ("kept", KEPT),
-            ("nonfinite", NONFINITE),
-        )
+        layout = {"bins": BINS, "header": HEADER, "kept": KEPT, "nonfinite": NONFINITE}
+        params = {**predicate_parameters(session, dtype), "keep_collinear": keep_collinear, **layout}
         memory = 2 * dtype.itemsize + 6
         shape = select_fitting(session.profile, "hull/sieve/tile_hull", dtype, lambda p: p.tile * memory)
         return cls(session.profile, dtype, shape, params, shape.tile)
@@ -101,7 +95,7 @@ class Tiles:
         self,
         result: str,
         source: List | tuple[int, int],
-        found: Scratch,
+        result_memory: Scratch,
         bounds: str | Scratch = "sizes",
         *,
         out: List | None = None,
@@ -120,9 +114,9 @@ class Tiles:
             self.shape,
             args=(
                 *("points[0]", ids, np.uint32(stride), *inputs, "sizes"),
-                *(np.uint32(RESULTS.index(result)), np.uint32(slot), np.uint32(room), bounds, found),
+                *(np.uint32(RESULTS.index(result)), np.uint32(slot), np.uint32(room), bounds, result_memory),
             ),
             groups=groups,
-            params=dict(self.params),
+            params=self.params,
             bytes_moved=samples * 2 * self.dtype.itemsize,
         )

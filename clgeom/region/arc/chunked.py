@@ -83,7 +83,7 @@ class Passes:
                 f"{stream.n:,}{'' if seen[0] != self.seen[0] else ' with other coordinates'}. The source must give the "
                 "same points each time."
             )
-        self.seen, self.n, self.crs = seen, stream.n, stream.crs_found
+        self.seen, self.n, self.crs = seen, stream.n, stream.known_crs
         if self.dtype is None:  # known from the first point otherwise, where bounds are given
             self.dtype = stream.dtype
 
