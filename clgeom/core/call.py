@@ -191,7 +191,7 @@ def watched(watch: Watch | None) -> Iterator[None]:
 
 
 def watching() -> Watch | None:
-    """What is called as parts of long work are done; None outside of `watched`."""
+    """The function to call as parts of long work are done; None outside of `watched`."""
     return _watch.get()
 
 

@@ -419,7 +419,7 @@ def fitting(wanted: str) -> cl.Device | None:
 
 
 def unfit_setting() -> str | None:
-    """What is wrong with CLGEOM_DEVICE, where it fits no device; else None."""
+    """The fault of CLGEOM_DEVICE in words, where it fits no device; else None."""
     wanted = os.environ.get("CLGEOM_DEVICE")
     if not wanted or fitting(wanted) is not None:
         return None

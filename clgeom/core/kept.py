@@ -232,7 +232,7 @@ class KeptPlan:
 
 
 def kept_plan(session: Session, plan: Plan) -> KeptPlan | None:
-    """What this thread keeps of a plan; None when it runs for the first time, and perhaps never again."""
+    """The kept plan of this thread; None when the plan runs for the first time, and perhaps never again."""
     key = "plans", id(plan)
     found: KeptPlan | None = session.thread_cache.known(key)
     if found is None:

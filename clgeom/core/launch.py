@@ -462,7 +462,7 @@ def fill(session: Session, buffer: cl.Buffer, value: np.generic, count: int) -> 
 
 
 def joined(session: Session, pieces: Sequence[tuple[cl.Buffer, int]]) -> cl.Buffer:
-    """One buffer with the given number of bytes of each buffer; the buffer itself if it is the only one."""
+    """A buffer with the bytes of several, as (buffer, bytes); a single one as it is."""
     if len(pieces) == 1:
         return pieces[0][0]
     whole, at = allocate(session, sum(nbytes for _, nbytes in pieces)), 0

@@ -190,7 +190,7 @@ def _architecture(device: cl.Device, extensions: list[str]) -> str | None:
 
 
 def _number(device: cl.Device, parameter: int) -> int | None:
-    """What clGetDeviceInfo says for a parameter that is a cl_uint; None where it has none such."""
+    """The cl_uint of clGetDeviceInfo for a parameter; None where the device has no such parameter."""
     import ctypes
     import importlib
 

@@ -91,7 +91,7 @@ def _class_text(made: type[Policy]) -> str:
 
 
 class _Store:
-    """What this process has read of the store."""
+    """The entries of the store, as this process has read them."""
 
     generations = itertools.count()
 

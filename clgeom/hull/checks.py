@@ -67,7 +67,7 @@ def hoods(session: Session, dtype: np.dtype) -> None:
 
 @check(before="hull/heaphull_label", by_type=True)
 def octagon(session: Session, dtype: np.dtype) -> None:
-    """What the filter leaves: the quadrants of vertices, and points inside."""
+    """The labels of the filter: the quadrants of vertices, and points inside."""
     from clgeom.hull.heaphull import heaphull_filter
 
     points, vertices = two_parabolas(300, 5_000, dtype)

@@ -189,7 +189,7 @@ def filter_points(points: DeviceArray, *, caller: str) -> Survivors:
 
 
 def label_plan(session: Session, points: DeviceArray) -> tuple[Scratch, Plan]:
-    """One launch per chunk: labels as Scratch "labels[0]" ..., counts per class and tile."""
+    """A launch per chunk: labels as Scratch "labels[0]" ..., counts per class and tile."""
     tiles = compact.tiles_of(points)
     counts = Scratch("counts", np.uint32, QUEUES * tiles)
     params = {**predicate_parameters(session, points.dtype), "tile": compact.TILE}

@@ -180,7 +180,7 @@ def _words(crs: object) -> str:
 
 
 def _joined(pieces: list[Piece]) -> Piece:
-    """One piece of several that follow each other."""
+    """Pieces that follow each other as a single piece."""
     if len(pieces) == 1:
         return pieces[0]
     numbers = None

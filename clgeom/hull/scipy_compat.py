@@ -354,7 +354,7 @@ def edge_equations(corners: np.ndarray) -> np.ndarray:
 
 
 class Options(NamedTuple):
-    """What options of Qhull ask for: `coplanar`; what point `seen_from` sees, or does not see if `seen` is false."""
+    """The requests of Qhull options: `coplanar`; what point `seen_from` sees, or does not see if `seen` is false."""
 
     coplanar: bool = False
     seen_from: int | None = None

@@ -31,7 +31,7 @@ def require_memory(session: Session, array: CLArray, *, caller: str, name: str) 
 
 
 def _problem(session: Session, array: CLArray) -> tuple[str, str] | None:
-    """What the array must do, and what it does instead; None for a sound array."""
+    """The requirement that an array breaks, and how, in words; None for a sound array."""
     import pyopencl as cl
 
     shape, strides, item, first, end, size = array.shape, array.strides, array.dtype.itemsize, 0, 0, 1

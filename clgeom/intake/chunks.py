@@ -32,6 +32,8 @@ END_SECONDS = 0.5
 #: Bytes of a Python object besides its letters, in a list.
 OBJECT_BYTES = 48
 
+#: What to pass instead of an iterator.
+REMEDY = "Pass clgeom.scale.Chunks of a function that makes a new iterator, or of a list."
 #: Iterators that tell whether they are new.
 PLAIN: tuple[type, ...] = (type(iter([])), type(iter(())))
 
@@ -159,10 +161,7 @@ class Chunks(Generic[T]):
 
     def __iter__(self) -> Iterator[T]:
         if self._is_read and not self.is_reiterable:
-            raise InvalidInput(
-                "The chunks of an iterator have been read already, and it gives them once. Pass "
-                "clgeom.scale.Chunks of a function that makes a new iterator, or of a list."
-            )
+            raise InvalidInput(f"The chunks of an iterator have been read already, and it gives them once. {REMEDY}")
         self._is_read = True
         chunks = iter(self.source if isinstance(self.source, Iterable) else self.source())
         return chunks if self._may_be_empty else _one_or_more(chunks)
@@ -188,8 +187,7 @@ class Chunks(Generic[T]):
         """
         if not self.is_reiterable:
             raise InvalidInput(
-                f"{caller} reads the chunks several times {why}, and an iterator gives them once. Pass "
-                "clgeom.scale.Chunks of a function that makes a new iterator, or of a list."
+                f"{caller} reads the chunks several times {why}, and an iterator gives them once. {REMEDY}"
             )
 
 
@@ -207,8 +205,7 @@ def _one_or_more(iterator: Iterator[T]) -> Iterator[T]:
             chunk = next(chunks)
         except StopIteration:
             raise InvalidInput(
-                "The iterator of chunks has no chunk: it may have been read already, and it gives them once. Pass "
-                "clgeom.scale.Chunks of a function that makes a new iterator, or of a list."
+                f"The iterator of chunks has no chunk: it may have been read already, and it gives them once. {REMEDY}"
             ) from None
         yield chunk
         del chunk

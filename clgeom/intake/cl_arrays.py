@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def precede(session: Session, queue: cl.CommandQueue | None) -> list[cl.Event]:
-    """Let what another queue runs next come after the session's commands; without a queue, wait for them.
+    """Make another queue wait for the session's commands; without a queue, wait here.
 
     Returns events for `pyopencl.array.Array.events`, that further queues may wait for.
     """
@@ -41,13 +41,13 @@ def precede(session: Session, queue: cl.CommandQueue | None) -> list[cl.Event]:
 
 
 def changed(session: Session, array: CLArray) -> None:
-    """Let what an array's queue runs next, and what waits for its events, come after the session's commands."""
+    """Make an array's queue, and what waits for its events, wait for the session's commands."""
     for event in precede(session, array.queue):
         array.add_event(event)
 
 
 def follow(session: Session, queue: cl.CommandQueue | None, events: Sequence[cl.Event] = ()) -> None:
-    """Let what the session's queue runs next come after another queue's commands, if one is given, and after events."""
+    """Make the session's queue wait for another queue's commands, if there is one, and for events."""
     import pyopencl as cl
 
     states = [event.command_execution_status for event in events]

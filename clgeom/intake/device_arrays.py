@@ -12,9 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clgeom.core import device as devices
 from clgeom.core.failures import failures
+from clgeom.core.launch import allocate, copy, finish, read, run, write
 from clgeom.core.memory import part_of
+from clgeom.core.plan import Plan, Step
 from clgeom.intake.array_memory import require_memory
+from clgeom.intake.cl_arrays import as_array, follow, precede
 
 if TYPE_CHECKING:
     import pyopencl as cl
@@ -53,8 +57,6 @@ def native_array(session: Session, array: CLArray, *, caller: str, name: str, ch
 
 def fetched(array: CLArray, *, caller: str = "clgeom", name: str = "array") -> np.ndarray:
     """The items of a device array as a new host array of the same shape, in native byte order."""
-    from clgeom.core.launch import read
-
     session = _own_session(array)
     plain = native_array(session, array, caller=caller, name=name)
     memory: Any = plain.base_data
@@ -87,24 +89,17 @@ def within_memory(array: CLArray, *, caller: str, name: str) -> CLArray:
 
 
 def _own_session(array: CLArray) -> Session:
-    from clgeom.core.device import session_of_context
-
-    return session_of_context(array.context, None if array.queue is None else array.queue.device)
+    return devices.session_of_context(array.context, None if array.queue is None else array.queue.device)
 
 
 def complete(session: Session, array: CLArray) -> None:
-    """Let what the session's queue runs next come after all that fills the array: its own queue, and its events."""
-    from clgeom.intake.cl_arrays import follow
-
+    """Make the session's queue wait for the array's pending writes: its queue, and its events."""
     with failures(session.device, "fill the array that was given"):
         follow(session, array.queue, array.events)
 
 
 def let_change(session: Session, sources: Sequence[CLArray]) -> None:
-    """Let arrays change, or go, only after the session's commands, which read them."""
-    from clgeom.core.launch import finish
-    from clgeom.intake.cl_arrays import precede
-
+    """Make the queues of arrays wait for the session's commands, which read them; wait here if memory may go before."""
     if not all(map(is_kept, sources)):
         finish(session)
     for queue in dict.fromkeys(source.queue for source in sources):
@@ -181,9 +176,6 @@ def _begins_a_buffer(session: Session, array: CLArray) -> bool:
 
 def _copied(session: Session, array: CLArray, swapped: bool) -> CLArray:
     """A copy of an array, contiguous and in native byte order, in pooled memory."""
-    from clgeom.core.launch import allocate, copy
-    from clgeom.intake.cl_arrays import as_array
-
     buffer = allocate(session, array.nbytes)
     if array.flags.c_contiguous and not swapped and in_buffer(array):
         memory: Any = array.base_data
@@ -197,9 +189,6 @@ def _copied(session: Session, array: CLArray, swapped: bool) -> CLArray:
 
 def _gather(session: Session, array: CLArray, swapped: bool, buffer: cl.Buffer) -> None:
     """Enqueue a copy to a buffer of items that are strided or in the other byte order."""
-    from clgeom.core.launch import allocate, run, write
-    from clgeom.core.plan import Plan, Step
-
     item = array.dtype.itemsize
     axes = np.array([array.shape or (1,), array.strides or (0,)], np.int64).T
     layout = allocate(session, axes.nbytes)

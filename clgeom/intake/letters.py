@@ -25,6 +25,9 @@ from clgeom.core.call import Call
 from clgeom.errors import InvalidInput
 from clgeom.intake.device_arrays import fetched, flattened, is_device_array, on_host
 from clgeom.intake.dispatch import choose_sessions
+from clgeom.intake.interop import arrow, frames
+from clgeom.intake.interop.objects import values_of
+from clgeom.intake.interop.parameter import Parameter
 from clgeom.intake.typing import AnyArray, NDArray
 
 #: One sequence of codes, and many sequences: types of parameters.
@@ -115,8 +118,6 @@ def codes_of(value: Any, name: str, *, caller: str) -> np.ndarray:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return np.frombuffer(value, np.uint8)
     unmasked(value, name, caller=caller)
-    from clgeom.intake.interop.objects import values_of
-
     value = values_of(value, caller=caller, name=name)
     try:
         array = np.asarray(value)
@@ -153,8 +154,6 @@ def symbols_at(a: Any, indices: np.ndarray, *, caller: str) -> Any:
         return "".join(a[k] for k in indices)
     if isinstance(a, (bytes, bytearray, memoryview)):
         return bytes(np.frombuffer(a, np.uint8)[indices])
-    from clgeom.intake.interop.objects import values_of
-
     return np.asarray(values_of(a, caller=caller, name="a"))[indices]
 
 
@@ -305,9 +304,6 @@ def _column(value: Any) -> Any:
     """A column of pandas or of any library with Arrow's interface as an array of NumPy or Arrow; others as they are."""
     if isinstance(value, (list, tuple, str, bytes, bytearray, memoryview, np.ndarray)) or np.isscalar(value):
         return value
-    from clgeom.intake.interop import arrow, frames
-    from clgeom.intake.interop.parameter import Parameter
-
     if frames.is_pandas(value):
         return np.asarray(value)
     if not arrow.is_column(value) and arrow.is_capsule(value):
@@ -316,11 +312,7 @@ def _column(value: Any) -> Any:
 
 
 def _is_arrow_text(value: Any) -> bool:
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return False
-    from clgeom.intake.interop import arrow
-
-    return arrow.is_text(value)
+    return not isinstance(value, (list, tuple, np.ndarray)) and arrow.is_text(value)
 
 
 def _of_list(values: Sequence[Any]) -> Sequences | None:
@@ -385,8 +377,6 @@ def _of_fixed(array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _of_arrow(column: Any, name: str, *, caller: str) -> Sequences | None:
     """Sequences of an Arrow array of text or bytes; letters of ASCII as they lie in memory."""
-    from clgeom.intake.interop import arrow
-
     column = arrow.text_of(column)
     if column.null_count:
         raise wrong(name, caller, "free of missing sequences", f"{column.null_count:,}")

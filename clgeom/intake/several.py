@@ -128,7 +128,7 @@ def spread(
     """
     key = "speeds", kind, tuple(map(weakref.ref, sessions))
     rates = {} if kind is None else sessions[0].cached(key, weakref.WeakKeyDictionary, most=256)
-    queue = _Queue(sessions, n, least, None if costs is None else np.asarray(costs, np.float64), rates)
+    queue = _WorkQueue(sessions, n, least, None if costs is None else np.asarray(costs, np.float64), rates)
     jobs = {session: [lambda session=session: queue.serve(session, work)] for session in sessions}
     _run(jobs, queue.stop, lambda: queue.done, n, tell)
     return queue.finished()
@@ -249,8 +249,8 @@ def _run(
         one.result()
 
 
-class _Queue:
-    """What is left of the items, and how quickly devices work."""
+class _WorkQueue:
+    """Work queue with per-device throughput."""
 
     def __init__(
         self,
