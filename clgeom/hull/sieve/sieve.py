@@ -66,11 +66,15 @@ def start_sieve(
 ) -> Callable[[], SieveResult]:
     """Enqueue the launches of `sieved_hull`; return a function that waits for them and returns its result."""
     session, n = points.session, points.n
-    shape, launches = _launches(points, keep_collinear)
-    if n > launches.size and not sieve:
+    if not sieve and n > _launches(points, keep_collinear)[1].size:
         return lambda: SieveResult(n=n)
+
+    def make() -> tuple[Polygons | Tiles, Plan, tuple[tuple[List, ...], ...]]:
+        shape, launches = _launches(points, keep_collinear)
+        return launches, *hull_plan(launches, shape, n, short)
+
     key = "hull of points", points.dtype, keep_collinear, n, short
-    plan, lists = session.cached(key, lambda: hull_plan(launches, shape, n, short), policies=True)
+    launches, plan, lists = session.cached(key, make, policies=True)
     sizes = allocate(session, 4 * SIZES)
     if not launches.zeroes:
         fill(session, sizes, np.uint32(0), SIZES)
