@@ -176,6 +176,7 @@ def _leave_out(
 ) -> tuple[Any, np.ndarray | None]:
     """`leave_out`; finite points on a device stay there."""
     if isinstance(nonfinite, str) and nonfinite == "drop" and is_finite is not None and is_device_array(points):
-        if points.dtype in POINT_TYPES and is_finite(as_device_points(call.session, points, caller=call.caller)):
+        is_read = points.dtype in POINT_TYPES
+        if is_read and is_finite(as_device_points(call.session, points, caller=call.caller, checked=True)):
             return points, None
     return leave_out(points, nonfinite=nonfinite, caller=call.caller)

@@ -271,6 +271,7 @@ def test_arrays_on_a_device_are_checked_once_a_call(session, monkeypatch):
     array, offsets = cl_array.to_device(session.queue, points), np.array([0, 20, 50])
     calls = {
         "hull": (lambda: clgeom.convex_hull(array), 1),
+        "hull of finite points": (lambda: clgeom.convex_hull(array, nonfinite="drop"), 1),
         "hulls": (lambda: clgeom.convex_hulls(array, offsets), 1),
         "filter": (lambda: clgeom.heaphull_filter(array), 1),
         "signs": (lambda: clgeom.orient2d(array, array, array), 3),
