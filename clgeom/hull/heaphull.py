@@ -194,29 +194,15 @@ def label_plan(session: Session, points: DeviceArray) -> tuple[Scratch, Plan]:
     counts = Scratch("counts", np.uint32, QUEUES * tiles)
     params = {**predicate_parameters(session, points.dtype), "tile": compact.TILE}
     params["approx"] = "double" if points.dtype == np.float64 else "float"
-    steps = (
-        Step.over(
-            session.profile,
-            KERNEL,
-            (
-                f"points[{i}]",
-                np.uint64(chunk.count),
-                np.uint64(chunk.start // compact.TILE),
-                np.uint64(tiles),
-                "edges",
-                _labels(i, chunk),
-                counts,
-            ),
-            chunk.count,
-            dtype=points.dtype,
-            tile=compact.TILE,
-            most=points.n,
-            params=params,
-            bytes_moved=chunk.count * (points.item_bytes + 1),
-        )
-        for i, chunk in enumerate(points.chunks)
-    )
-    return counts, Plan(*steps)
+    options: dict[str, Any] = {"dtype": points.dtype, "tile": compact.TILE, "most": points.n, "params": params}
+
+    def step(i: int, chunk: Chunk) -> Step:
+        numbers = np.uint64(chunk.count), np.uint64(chunk.start // compact.TILE), np.uint64(tiles)
+        args = f"points[{i}]", *numbers, "edges", _labels(i, chunk), counts
+        moved = chunk.count * (points.item_bytes + 1)
+        return Step.over(session.profile, KERNEL, args, chunk.count, bytes_moved=moved, **options)
+
+    return counts, Plan(*(step(i, chunk) for i, chunk in enumerate(points.chunks)))
 
 
 def _labels(i: int, chunk: Chunk) -> Scratch:

@@ -16,7 +16,7 @@ from clgeom.errors import InvalidInput, short
 from clgeom.hull.convex import convex_hull
 from clgeom.hull.predicates import orient2d
 from clgeom.intake.arrays import as_point_array, canonical_points
-from clgeom.intake.device_arrays import fetched, is_device_array
+from clgeom.intake.device_arrays import is_device_array, on_host
 from clgeom.intake.typing import AnyArray, DeviceLike, NDArray
 
 #: Options of Qhull that change nothing here: triangulated facets, no warnings, and joggled input, which Qhull needs
@@ -194,7 +194,7 @@ class ConvexHull:
     # State ------------------------------------------------------------------------------------------------------
 
     def _start(self, parts: list[HostOrDevice], caller: str = "ConvexHull") -> None:
-        whole = parts[0] if len(parts) == 1 else np.concatenate([_on_host(part) for part in parts])
+        whole = parts[0] if len(parts) == 1 else np.concatenate([on_host(part) for part in parts])
         used, out = whole, self._options.seen_from
         if out is not None:
             if out >= len(whole):
@@ -202,9 +202,9 @@ class ConvexHull:
                     f"The 'qhull_options' parameter of ConvexHull names point {out} in 'QG', and there are "
                     f"{len(whole)}."
                 )
-            whole = _on_host(whole)
+            whole = on_host(whole)
             used = np.delete(whole, out, axis=0)
-            finite(_on_host(parts[-1]), "points", caller=caller)
+            finite(on_host(parts[-1]), "points", caller=caller)
         hull = _hull(used, self._device, caller=caller, given=parts[-1])
         if hull.dimension < 2:
             what = "points" if len(used) < 3 else ("equal points", "points on one line")[hull.dimension]
@@ -221,17 +221,7 @@ class ConvexHull:
         self._parts, self._hull, self._corners = parts, hull, hull.points
         self.npoints: int = sum(map(len, parts))
         self.vertices: NDArray[Any] = vertices.astype(np.int32 if self.npoints < 1 << 31 else np.int64)
-        for derived in (
-            "points",
-            "simplices",
-            "neighbors",
-            "equations",
-            "coplanar",
-            "good",
-            "_edges",
-            "min_bound",
-            "max_bound",
-        ):
+        for derived in "points simplices neighbors equations coplanar good _edges min_bound max_bound".split():
             self.__dict__.pop(derived, None)
 
     # Attributes, computed at the first access ----------------------------------------------------------------------
@@ -243,8 +233,8 @@ class ConvexHull:
     def _collected(self) -> np.ndarray:
         """All points on the host, in their original type, in which the device computes."""
         if len(self._parts) > 1:
-            self._parts = [np.concatenate([_on_host(part) for part in self._parts])]
-        return _on_host(self._parts[0])
+            self._parts = [np.concatenate([on_host(part) for part in self._parts])]
+        return on_host(self._parts[0])
 
     @property
     def nsimplex(self) -> int:
@@ -399,8 +389,7 @@ def _checked(points: Any, *, caller: str) -> HostOrDevice:
         )
     if is_device_array(points) and points.ndim:  # any other shape is refused when they are read
         return points
-    array = fetched(points) if is_device_array(points) else as_point_array(points, caller=caller, in_order=True)
-    return canonical_points(array, caller=caller)
+    return canonical_points(as_point_array(points, caller=caller, in_order=True), caller=caller)
 
 
 def _column_names(points: Any) -> Sequence[str]:
@@ -413,13 +402,9 @@ def _column_names(points: Any) -> Sequence[str]:
     return [*map(str, getattr(points, "columns", ()) if names is None else names)]
 
 
-def _on_host(points: HostOrDevice) -> np.ndarray:
-    return fetched(points) if is_device_array(points) else points
-
-
 def _copied(points: HostOrDevice) -> np.ndarray:
     """Points copied to the host, so that the caller may change the original before the next `add_points`."""
-    return np.array(_on_host(points))
+    return np.array(on_host(points))
 
 
 def _hull(points: HostOrDevice, device: DeviceLike, *, caller: str, given: HostOrDevice) -> Hull:
@@ -427,5 +412,5 @@ def _hull(points: HostOrDevice, device: DeviceLike, *, caller: str, given: HostO
     try:
         return convex_hull(points, device=device)
     except InvalidInput:
-        finite(canonical_points(_on_host(given), caller=caller), "points", caller=caller)
+        finite(canonical_points(on_host(given), caller=caller), "points", caller=caller)
         raise

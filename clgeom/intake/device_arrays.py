@@ -193,16 +193,8 @@ def _gather(session: Session, array: CLArray, swapped: bool, buffer: cl.Buffer) 
     axes = np.array([array.shape or (1,), array.strides or (0,)], np.int64).T
     layout = allocate(session, axes.nbytes)
     write(session, layout, axes)
-    args = (
-        "from",
-        np.uint64(array.offset),
-        np.uint64(array.size),
-        "layout",
-        np.uint32(len(axes)),
-        np.uint32(item),
-        np.uint32(item - 1 if swapped else 0),
-        "to",
-    )
+    numbers = np.uint32(len(axes)), np.uint32(item), np.uint32(item - 1 if swapped else 0)
+    args = "from", np.uint64(array.offset), np.uint64(array.size), "layout", *numbers, "to"
     step = Step.over(session.profile, KERNEL, args, array.size, dtype=array.dtype, bytes_moved=2 * array.nbytes)
     buffers: dict[str, Any] = {"from": array.base_data, "layout": layout, "to": buffer}
     run(session, Plan(step), **buffers)

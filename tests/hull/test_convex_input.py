@@ -305,7 +305,7 @@ def test_convex_hull_device_array_views_types_and_contexts(subtests, session):
 def test_finite_points_stay_on_the_device(session, monkeypatch):
     import pyopencl.array as cl_array
 
-    from clgeom.intake import arrays
+    from clgeom.intake import device_arrays
 
     points, offsets = cloud("disc", 20_000, np.float32), np.array([0, 5000, 20_000])
     there = cl_array.to_device(session.queue, points)
@@ -320,7 +320,13 @@ def test_finite_points_stay_on_the_device(session, monkeypatch):
     bad[[3, 19_999]] = np.nan, np.inf
     dropped = [call(bad, "drop") for call in calls]
     read = [call(cl_array.to_device(session.queue, bad), "drop") for call in calls]
-    monkeypatch.setattr(arrays, "fetched", None)
+    fetched = device_arrays.fetched
+
+    def few_fetched(array, **options):
+        assert array.shape != there.shape
+        return fetched(array, **options)
+
+    monkeypatch.setattr(device_arrays, "fetched", few_fetched)
     for call, expected in zip(calls, known):
         np.testing.assert_array_equal(call(there, "drop"), expected)
     for ours, expected in zip(read, dropped):

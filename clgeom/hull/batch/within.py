@@ -92,21 +92,9 @@ class Within:
         n, count = len(points), len(self.rectangles) - 1
         step = Step.over(self.session.profile, WITHIN, (), n, dtype=points.dtype)
         tables = step.groups if step.policy.variant == "serial" else min(step.groups, MOST_TABLES)
-        outside, within = (
-            Scratch("outside", np.dtype(np.uint8), n),
-            Scratch("within", np.dtype(np.uint32), tables * (count + 1)),
-        )
-        args = (
-            "points[0]",
-            "labels[0]",
-            np.uint32(n),
-            "rectangles[0]",
-            np.uint64(self.first % (1 << 64)),
-            np.uint32(count),
-            np.uint32(tables),
-            outside,
-            within,
-        )
+        outside, within = Scratch("outside", np.uint8, n), Scratch("within", np.uint32, tables * (count + 1))
+        numbers = np.uint64(self.first % (1 << 64)), np.uint32(count), np.uint32(tables)
+        args = "points[0]", "labels[0]", np.uint32(n), "rectangles[0]", *numbers, outside, within
         params = {"real": c_name(points.dtype), "value": c_name(labels.dtype)}
         step = Step(WITHIN, step.policy, args, step.groups, params, bytes_moved=points.nbytes + labels.nbytes + n)
         given = {"points": points, "labels": labels, "rectangles": self.rectangles.reshape(-1)}

@@ -88,29 +88,16 @@ def merges_of(hoods: list[Any], merged: list[Any], results: NDArray[np.uint32], 
     candidates d2 | first, p, q`` for each pair, as the kernel wrote them.
     """
     d1, d2 = 1 << (log_d + 1) // 2, 1 << log_d // 2
-    found = []
+    merges = []
     for k, row in enumerate(results.reshape(-1, results_size(log_d)).astype(np.int64)):
         left, right = hoods[2 * k], hoods[2 * k + 1] if 2 * k + 1 < len(hoods) else hoods[2 * k][:0]
         brackets, touches, candidates, (first, p, q) = np.split(row, (d1, 2 * d1, 2 * d1 + d2))
         if p == NOT_WRITTEN:  # Q has no point that P has not
             nothing = row[:0]
-            found.append(HoodMerge(left, right[:0], d2, d1, nothing, nothing, -1, nothing, -1, -1, merged[k]))
+            merges.append(HoodMerge(left, right[:0], d2, d1, nothing, nothing, -1, nothing, -1, -1, merged[k]))
             continue
         skipped = p + 1 + len(right) - q - len(merged[k])  # a first point of Q that is the last of P again
         samples, tried = -(-len(left) // d2), min(d2, len(left) - first)
-        found.append(
-            HoodMerge(
-                left,
-                right[skipped:],
-                d2,
-                d1,
-                brackets[:samples],
-                touches[:samples],
-                int(first),
-                candidates[:tried],
-                int(p),
-                int(q),
-                merged[k],
-            )
-        )
-    return found
+        phases = brackets[:samples], touches[:samples], int(first), candidates[:tried], int(p), int(q)
+        merges.append(HoodMerge(left, right[skipped:], d2, d1, *phases, merged[k]))
+    return merges
