@@ -7,7 +7,7 @@ import os
 import sys
 
 
-def main():
+def main() -> None:
     """Run the command; Ctrl-C ends it with one line and exit code 130, also while its modules are imported."""
     try:
         from clgeom.commands.main import main as command

@@ -5,11 +5,24 @@ table from which `lazy_names` makes the package's ``__getattr__``. A test holds 
 the ``__getattr__``: with it, every misspelt name would be an object of type Any.
 """
 
+from __future__ import annotations
+
 import sys
 from importlib import import_module
 
+TYPE_CHECKING = False  # as in typing, whose import would take longer than all of this
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
-def lazy_names(package, namespace, homes, *others, renamed=None):
+
+def lazy_names(
+    package: str,
+    namespace: dict[str, Any],
+    homes: dict[str, str],
+    *others: str,
+    renamed: dict[str, tuple[str, str, str]] | None = None,
+) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
     """The ``__all__``, ``__getattr__`` and ``__dir__`` of a package.
 
     Parameters
@@ -29,7 +42,7 @@ def lazy_names(package, namespace, homes, *others, renamed=None):
     modules = {name: module for module, names in homes.items() for name in names.split()}
     public = [*others, *sorted(modules)]
 
-    def __getattr__(name):
+    def __getattr__(name: str) -> Any:
         if name in renamed:
             from clgeom.errors import warn_deprecated
 
@@ -44,7 +57,7 @@ def lazy_names(package, namespace, homes, *others, renamed=None):
         value = namespace[name] = module if name == home else getattr(module, name)
         return value
 
-    def __dir__():
+    def __dir__() -> list[str]:
         return sorted(public)
 
     return public, __getattr__, __dir__

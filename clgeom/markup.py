@@ -11,6 +11,7 @@ from html import escape
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 #: The palette of figures and pages: text and points, the first line and its corners, the second line and its corners,
 #: and two more.
@@ -94,7 +95,7 @@ def rings_svg(rings: Iterable[Any], *, filled: bool = True, label: str = "") -> 
     )
 
 
-def thinned(places: np.ndarray, most: int) -> np.ndarray:
+def thinned(places: NDArray[np.float64], most: int) -> NDArray[np.float64]:
     """Corners of a picture without those in the same half pixel as the one before; above `most`, evenly spaced ones."""
     cells = np.round(2 * places)
     kept = np.r_[True, (cells[1:] != cells[:-1]).any(axis=1)] if len(places) else np.ones(0, bool)
@@ -104,8 +105,7 @@ def thinned(places: np.ndarray, most: int) -> np.ndarray:
 
 def path_points(places: Any) -> str:
     """Corners as the numbers of an SVG path."""
-    return " ".join(f"{_short(x)},{_short(y)}" for x, y in np.asarray(places, np.float64).tolist())
-
-
-def _short(value):
-    return f"{value:.1f}".removesuffix(".0")
+    rounded = (
+        [f"{value:.1f}".removesuffix(".0") for value in place] for place in np.asarray(places, np.float64).tolist()
+    )
+    return " ".join(f"{x},{y}" for x, y in rounded)

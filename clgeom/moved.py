@@ -1,8 +1,15 @@
 """Old paths of modules, which work until 1.0 and warn."""
 
+from __future__ import annotations
+
 import sys
 from importlib import import_module
 from importlib.machinery import ModuleSpec
+
+TYPE_CHECKING = False  # as in typing, whose import would take longer than all of this
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
 
 #: Old and new names below clgeom. Other modules of an old package are in the package that has its place.
 MOVED = {
@@ -71,11 +78,11 @@ class Finder:
     """Finds modules by their old paths; it is asked before the folders, in which a copy of the module would be made."""
 
     @staticmethod
-    def find_spec(name, path=None, target=None):
+    def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         new = new_name(name)
         if new is None or not exists(new):
             return None
-        return ModuleSpec(name, Alias(new), is_package=False)
+        return ModuleSpec(name, Alias(new), is_package=False)  # type: ignore[arg-type]
 
 
 class Alias:
@@ -84,7 +91,7 @@ class Alias:
     def __init__(self, new: str):
         self.new = new
 
-    def create_module(self, spec):
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
         from clgeom.errors import warn_deprecated
 
         warn_deprecated(spec.name, self.new, since="0.9", removal="1.0")
@@ -92,12 +99,12 @@ class Alias:
         self.spec = module.__spec__
         return module
 
-    def exec_module(self, module):
+    def exec_module(self, module: ModuleType) -> None:
         module.__spec__ = self.spec  # the import system has put the one of the old path there
 
-    def get_code(self, name):
+    def get_code(self, name: str) -> Any:
         """The code of the module, for ``python -m``."""
-        return import_module(self.new).__spec__.loader.get_code(self.new)
+        return import_module(self.new).__spec__.loader.get_code(self.new)  # type: ignore[union-attr]
 
 
 def new_name(name: str) -> str | None:
@@ -110,7 +117,7 @@ def new_name(name: str) -> str | None:
         moved = MOVED.get(f"{before}.{old.removeprefix(f'{now}.')}") if old.startswith(f"{now}.") else None
         if moved is not None and moved != old:
             return f"clgeom.{moved}"
-    tail = []
+    tail: list[str] = []
     while old and old not in MOVED:
         old, _, last = old.rpartition(".")
         tail.insert(0, last)

@@ -4,7 +4,7 @@ import zlib
 
 import numpy as np
 
-from clgeom.conformance import (
+from clgeom.conformance.families import (
     extremes_of_type,
     far_from_origin,
     huge,

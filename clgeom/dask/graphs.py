@@ -70,22 +70,23 @@ def is_collection(value: Any) -> bool:
 
 def blocks_of(collection: Any) -> Blocks:
     """The chunks of a collection, whose graph is optimised first."""
-    made = np.ravel(collection.to_delayed()).tolist() if is_array(collection) else list(collection.to_delayed())
-    graph = _with_futures(made[0].dask, collection)
+    chunks = np.ravel(collection.to_delayed()).tolist() if is_array(collection) else list(collection.to_delayed())
+    graph = _with_futures(chunks[0].dask, collection)
     rows = None
     if is_array(collection):
-        sizes = [size for size in collection.chunks[0] for _ in range(len(made) // max(len(collection.chunks[0]), 1))]
+        heights = collection.chunks[0]
+        sizes = np.repeat(heights, len(chunks) // max(len(heights), 1)).tolist()
         rows = None if any(map(math.isnan, sizes)) else tuple(sizes)
-    return Blocks(tuple(one.key for one in made), graph, rows)
+    return Blocks(tuple(chunk.key for chunk in chunks), graph, rows)
 
 
-def _with_futures(graph, collection):
+def _with_futures(graph: HighLevelGraph, collection: Any) -> HighLevelGraph:
     """The optimised graph of a collection with the futures of what is persisted, which Dask's optimisation drops."""
     distributed = sys.modules.get("distributed")
     if distributed is None:
         return graph
-    own = collection.__dask_graph__()
-    futures = {key: value for key, value in own.items() if isinstance(value, distributed.Future) and key not in graph}
+    nodes = collection.__dask_graph__()
+    futures = {key: value for key, value in nodes.items() if isinstance(value, distributed.Future) and key not in graph}
     if not futures:
         return graph
     name = f"futures-{tokenize(sorted(futures, key=str))}"
@@ -134,11 +135,11 @@ def graph_over(name: str, tasks: dict[Any, Any], sources: Sequence[Blocks], reso
     of their own. What is persisted, or used by other tasks too, stays.
     """
     base = HighLevelGraph.merge(*(blocks.graph for blocks in sources))
-    own = dict(base)
-    used = Counter(needed for key in own for needed in get_dependencies(own, key))
-    chunks = {key for blocks in sources for key in blocks.keys if not used[key] and is_task(own.get(key))}
-    tasks = {key: _with_chunks(task, chunks, own) for key, task in tasks.items()}
-    kept = {key: task for key, task in own.items() if key not in chunks}
+    nodes = dict(base)
+    used = Counter(needed for key in nodes for needed in get_dependencies(nodes, key))
+    chunks = {key: nodes[key] for blocks in sources for key in blocks.keys if not used[key] and is_task(nodes.get(key))}
+    tasks = {key: _with_chunks(task, chunks) for key, task in tasks.items()}
+    kept = {key: task for key, task in nodes.items() if key not in chunks}
     read = f"{name}-read"
     layer = MaterializedLayer(tasks, annotations=_annotations(resources))
     return HighLevelGraph({read: MaterializedLayer(kept), name: layer}, {read: set(), name: {read}})
@@ -149,19 +150,19 @@ def is_task(node: Any) -> bool:
     return hasattr(node, "func") or (isinstance(node, tuple) and len(node) > 0 and callable(node[0]))
 
 
-def _with_chunks(task, chunks, own):
+def _with_chunks(task: tuple[Any, ...], chunks: Mapping[Any, Any]) -> tuple[Any, ...]:
     """A task with the calls that make its chunks in the place of their keys."""
     function, *arguments = task
-    return (function, *(own[key] if isinstance(key, (str, tuple)) and key in chunks else key for key in arguments))
+    return (function, *(chunks.get(key, key) if isinstance(key, (str, tuple)) else key for key in arguments))
 
 
-def _annotations(resources):
-    """Those in force where the caller is, with the resources."""
+def _annotations(resources: Any) -> dict[str, Any] | None:
+    """The annotations in force where the caller is, with the resources."""
     current = dict(get_annotations())
     return current | ({"resources": resources} if resources else {}) or None
 
 
-def leaf_tasks(name: str, leaf: Callable, options: Any, sources: Sequence[Blocks]) -> dict[Any, Any]:
+def leaf_tasks(name: str, leaf: Callable[..., Any], options: Any, sources: Sequence[Blocks]) -> dict[Any, Any]:
     """A task ``leaf(options, number, chunk of each source ..)`` for each chunk."""
     return {
         (f"{name}-chunk", number): (partial(_of_lists, leaf, options, number), *keys)
@@ -170,16 +171,16 @@ def leaf_tasks(name: str, leaf: Callable, options: Any, sources: Sequence[Blocks
 
 
 @keeps_subnormals
-def _of_lists(leaf, options, number, *chunks):
+def _of_lists(leaf: Callable[..., Any], options: Any, number: int, *chunks: Any) -> Any:
     """The result of a leaf; partitions of bags may be iterators, which it gets as lists."""
     return leaf(options, number, *(list(chunk) if isinstance(chunk, Iterator) else chunk for chunk in chunks))
 
 
 def tree(
     name: str,
-    leaf: Callable,
-    join: Callable,
-    finish: Callable,
+    leaf: Callable[..., Any],
+    join: Callable[..., Any],
+    finish: Callable[..., Any],
     options: Any,
     sources: Sequence[Blocks],
     *,
@@ -210,19 +211,19 @@ def tree(
 
 
 @keeps_subnormals
-def _joined(join, options, results):
+def _joined(join: Callable[..., Any], options: Any, results: list[Any]) -> Any:
     """The result of a join of neighbours. Threads of Dask may flush subnormal numbers."""
     return join(options, results)
 
 
 @keeps_subnormals
-def _last(join, finish, options, results):
+def _last(join: Callable[..., Any], finish: Callable[..., Any], options: Any, results: list[Any]) -> Any:
     """The result of the last join."""
     return finish(options, join(options, results))
 
 
 @contextlib.contextmanager
-def in_chunk(number: int):
+def in_chunk(number: int) -> Iterator[None]:
     """Name the chunk in errors of its data."""
     try:
         yield

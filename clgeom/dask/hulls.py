@@ -78,7 +78,7 @@ def convex_hull(
     chosen, facts = point_blocks(points, caller=CALLER)
     options = _Options(facts, collinear, nonfinite, filter, device)
     name = name_of("convex-hull", [chosen], options, split_every)
-    shape = {"split_every": split_every, "resources": resources, "caller": CALLER}
+    shape: dict[str, Any] = {"split_every": split_every, "resources": resources, "caller": CALLER}
     return tree(name, _of_chunk, _joined, _finished, options, [blocks_of(chosen)], **shape)
 
 
@@ -87,7 +87,7 @@ class _Options:
     points: Points
     collinear: Collinear
     nonfinite: Nonfinite
-    filter: str
+    filter: Any
     device: str | None
 
 
@@ -129,6 +129,6 @@ def _finished(options: _Options, part: Part) -> Hull:
     return hull
 
 
-def _hull(options, points, **more):
+def _hull(options: _Options, points: Any, **more: Any) -> Any:
     session = session_of_worker(options.device)
     return convex.convex_hull(points, collinear=options.collinear, filter=options.filter, device=session, **more)

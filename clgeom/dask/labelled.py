@@ -92,11 +92,11 @@ def convex_hulls_by_label(
     for other in sources[1:]:
         require_alike(sources[0], other, "labels", caller=CALLER)
     name = name_of("hulls-by-label", [chosen, *apart], options, split_every)
-    shape = {"split_every": split_every, "resources": resources, "caller": CALLER}
+    shape: dict[str, Any] = {"split_every": split_every, "resources": resources, "caller": CALLER}
     return tree(name, _of_chunk, _joined, _finished, options, sources, **shape)
 
 
-def _collections(points, labels):
+def _collections(points: Any, labels: Any) -> tuple[Any, Points, tuple[Any, ...]]:
     """(collection of the points, what tasks know of it, the collection of the labels unless they are in the first)."""
     if not is_collection(labels):
         if not is_frame(points):

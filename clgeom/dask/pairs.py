@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ from dask.delayed import Delayed
 from clgeom.arguments import boolean, instance, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dask.graphs import (
+    Blocks,
     blocks_of,
     checked_resources,
     graph_over,
@@ -194,7 +195,7 @@ class PairsTask:
         return f"dask.{self.function}"
 
 
-def _values(function, a, b, options, device, resources):
+def _values(function: str, a: Any, b: Any, options: dict[str, Any], device: str | None, resources: Any) -> da.Array:
     cutoff_of(options["score_cutoff"], caller=f"dask.{function}")
     task = PairsTask(function, options, device)
     name, tasks, sources, _ = _tasks(task, a, b)
@@ -203,14 +204,13 @@ def _values(function, a, b, options, device, resources):
     return da.Array(graph, name, (tuple(rows),), np.int32)
 
 
-def _tasks(task, a, b):
+def _tasks(task: PairsTask, a: Any, b: Any) -> tuple[str, dict[Any, Any], list[Blocks], Any]:
     """(name, tasks, chunks, first collection) of a task."""
     checked_device(task.device, caller=task.caller)
-    given = {"a": a, "b": b}
     if b is None and not is_bag(a):
         raise wrong("b", task.caller, f"{EXPECTED}, or left out for a bag of pairs", "none")
-    collections = {name: one for name, one in given.items() if is_collection(one)}
-    constants = {name: one for name, one in given.items() if name not in collections and one is not None}
+    collections = {name: one for name, one in (("a", a), ("b", b)) if is_collection(one)}
+    constants = {name: one for name, one in (("a", a), ("b", b)) if name not in collections and one is not None}
     if not collections:
         raise wrong("a", task.caller, EXPECTED, f"{type(a).__name__}; without Dask: clgeom's {task.function}")
     for name, one in constants.items():
@@ -226,7 +226,7 @@ def _tasks(task, a, b):
     return name, tasks, sources, chosen[0]
 
 
-def _whole_rows(collection, name, caller):
+def _whole_rows(collection: Any, name: str, caller: str) -> Any:
     """The collection of one sequence; sequences in the rows of an array are not cut."""
     if is_array(collection):
         rows = collection.dtype.kind in "iu"
@@ -239,7 +239,7 @@ def _whole_rows(collection, name, caller):
     return collection
 
 
-def _sequences(task, chunks):
+def _sequences(task: PairsTask, chunks: Sequence[Any]) -> tuple[Any, Any, int, Any]:
     """The sequences a and b of a chunk, and its index if it has one."""
     index = getattr(chunks[0], "index", None) if not isinstance(chunks[0], list) else None
     if len(chunks) == 1 and not task.constants:
@@ -247,20 +247,18 @@ def _sequences(task, chunks):
         for k, pair in enumerate(pairs):
             if not isinstance(pair, (tuple, list)) or len(pair) != 2:
                 raise wrong("a", task.caller, "a bag of pairs of sequences", f"{short(pair)} at index {k}")
-        given = [[pair[0] for pair in pairs], [pair[1] for pair in pairs]]
-        names = ["a", "b"]
+        columns = {"a": [pair[0] for pair in pairs], "b": [pair[1] for pair in pairs]}
     else:
-        names = [name for name in ("a", "b") if name not in task.constants]
-        given = list(chunks)
-    found = {name: _listed(one, name, task.caller) for name, one in zip(names, given)}
-    n = len(found[names[0]])
-    if any(len(one) != n for one in found.values()):
-        raise wrong("b", task.caller, f"as many sequences as 'a', {n:,}", f"{len(found['b']):,}", verb="have")
-    found |= {name: [one] * n for name, one in task.constants.items()}
-    return found["a"], found["b"], n, index
+        columns = dict(zip([name for name in ("a", "b") if name not in task.constants], chunks))
+    sequences = {name: _listed(column, name, task.caller) for name, column in columns.items()}
+    n = len(next(iter(sequences.values())))
+    if any(len(column) != n for column in sequences.values()):
+        raise wrong("b", task.caller, f"as many sequences as 'a', {n:,}", f"{len(sequences['b']):,}", verb="have")
+    sequences |= {name: [one] * n for name, one in task.constants.items()}
+    return sequences["a"], sequences["b"], n, index
 
 
-def _listed(chunk, name, caller):
+def _listed(chunk: Any, name: str, caller: str) -> Any:
     """Sequences of a chunk: rows of integers and text of Arrow as they are, others as a list of str or bytes."""
     if isinstance(chunk, np.ndarray) and chunk.ndim == 2:
         return chunk
@@ -277,7 +275,7 @@ def _listed(chunk, name, caller):
     return values
 
 
-def _of_chunk(task: PairsTask, number: int, *chunks: Any) -> np.ndarray:
+def _of_chunk(task: PairsTask, number: int, *chunks: Any) -> Any:
     """The values of the pairs of a chunk."""
     with in_chunk(number):
         a, b, n, _ = _sequences(task, chunks)
@@ -296,7 +294,7 @@ def _aligned(task: PairsTask, number: int, *chunks: Any) -> Any:
         return _table(task, alignments.align(a, b, **task.options, device=device), index)
 
 
-def _table(task, batch, index):
+def _table(task: PairsTask, batch: Any, index: Any) -> Any:
     import pandas
 
     if not len(batch):

@@ -71,8 +71,8 @@ class Points:
             return None
         ((rows, numbers),) = numbered_parts([points])
         owners = owners[numbers]
-        own = owners >= 0
-        return Sample.of(owners[own], rows[own, 0], groups, turn)
+        grouped = owners >= 0
+        return Sample.of(owners[grouped], rows[grouped, 0], groups, turn)
 
     def joined_samples(self, parts: Sequence[Any], numbers: np.ndarray, groups: int) -> Sample | None:
         """Those of parts; `numbers` has the new group of each of their groups."""
@@ -82,8 +82,8 @@ class Points:
     def joined(self, parts: Sequence[Any]) -> np.ndarray:
         """The `points` of parts, one after another, in the type of the `n` points of each."""
         types = {part.points.dtype for part in parts if part.n} or {self.empty.dtype}
-        held = [part.points for part in parts if len(part.points)] or [self.empty]
-        return np.concatenate(held).astype(np.result_type(*types), copy=False)
+        points = [part.points for part in parts if len(part.points)] or [self.empty]
+        return np.concatenate(points).astype(np.result_type(*types), copy=False)
 
 
 def point_blocks(points: Any, *, caller: str, label: Any = None) -> tuple[Any, Points]:
@@ -101,10 +101,10 @@ def point_blocks(points: Any, *, caller: str, label: Any = None) -> tuple[Any, P
         if is_frame(points):
             chosen = points[_columns_of(meta, label, caller)]
         meta = meta if label is None or is_geopandas(meta) else meta.drop(columns=[label])
-        given = as_point_array(meta, caller=caller)
-        dtype = None if given.dtype == object else _type_of(given.dtype, caller)
-        own = meta.dtypes if is_frame(points) else [meta.dtype]
-        nullable = given.dtype.kind in "iu" and any(hasattr(one, "na_value") for one in own)
+        sample = as_point_array(meta, caller=caller)
+        dtype = None if sample.dtype == object else _type_of(sample.dtype, caller)
+        types = meta.dtypes if is_frame(points) else [meta.dtype]
+        nullable = sample.dtype.kind in "iu" and any(hasattr(one, "na_value") for one in types)
         return chosen, Points(caller, dtype, crs_of(meta), label, nullable)
     if is_bag(points):
         return points, Points(caller)
@@ -112,19 +112,20 @@ def point_blocks(points: Any, *, caller: str, label: Any = None) -> tuple[Any, P
     raise wrong("points", caller, f"{EXPECTED}; clgeom.{caller.rsplit('.', 1)[-1]} takes other points", name)
 
 
-def _rows_of(points, caller):
+def _rows_of(points: Any, caller: str) -> Any:
     """An array of points in chunks of whole rows."""
     has_shape(points, ("n", 2), "points", caller=caller)
     return points if points.numblocks[1] == 1 else points.rechunk({1: 2})
 
 
-def _type_of(dtype, caller):
+def _type_of(dtype: Any, caller: str) -> str:
     """The name of a type that points may have."""
     canonical_points(np.empty((0, 2), dtype), caller=caller)
-    return np.dtype(dtype).newbyteorder("=").name
+    name: str = np.dtype(dtype).newbyteorder("=").name
+    return name
 
 
-def _columns_of(meta, label, caller):
+def _columns_of(meta: Any, label: Any, caller: str) -> list[Any]:
     """The columns of the points of a frame, and that of the labels."""
     if is_geopandas(meta):
         if meta.active_geometry_name is None:

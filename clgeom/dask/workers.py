@@ -21,7 +21,7 @@ _sessions: dict[str | None, Session] = {}
 _lock = threading.Lock()
 
 
-def checked_device(device, *, caller: str) -> str | None:
+def checked_device(device: Any, *, caller: str) -> str | None:
     """The `device` parameter: a name that each worker looks up for itself."""
     if device is not None and not isinstance(device, str):
         raise wrong("device", caller, "part of a device's name, since workers have their own sessions", short(device))
@@ -45,7 +45,7 @@ def session_of_worker(device: str | None = None) -> Session:
         return _sessions[device]
 
 
-def _session(device):
+def _session(device: str | None) -> Session:
     first = as_session(device)
     if device is not None or os.environ.get("CLGEOM_DEVICE"):
         return first
@@ -86,7 +86,7 @@ def worker_name() -> str:
     return f"The process {os.getpid()} of Dask"
 
 
-def _worker():
+def _worker() -> Any:
     """The worker of `distributed` that runs this task; None outside of one."""
     distributed = sys.modules.get("distributed")
     if distributed is None:

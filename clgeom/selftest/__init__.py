@@ -6,15 +6,19 @@ The checks are in ``checks.py`` of each family (`clgeom.core.checks`), the quest
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
 
 from clgeom.core import families
 from clgeom.core.checks import Check
-from clgeom.core.device import all_devices, as_session
-from clgeom.core.profile import describe
+from clgeom.core.device import Session, all_devices, as_session
+from clgeom.core.profile import DeviceProfile, describe
 from clgeom.core.trust import is_refused
 from clgeom.errors import ClgeomError, DeviceError
-from clgeom.selftest.answers import QUESTIONS, Answer, answers_of, known
+from clgeom.intake.typing import DeviceLike
+from clgeom.selftest.answers import QUESTIONS, Question, answers_of, known
 
 
 @dataclass(frozen=True)
@@ -37,18 +41,22 @@ class Outcome:
     seconds: float
 
 
+#: Called with each outcome as it is known.
+Watch = Callable[[Outcome], object]
+
+
 def checks() -> list[Check]:
     """The checks that name kernels, of all families."""
     return [one for one in families.all_checks() if one.kernels]
 
 
-def number_of_checks(profile) -> int:
+def number_of_checks(profile: DeviceProfile) -> int:
     """How many outcomes `run` yields on a device."""
     questions = [question for question in QUESTIONS if profile.fp64 or not question.fp64]
     return sum(len(one.kernels) for one in checks()) + len(questions)
 
 
-def run(device=None):
+def run(device: DeviceLike = None) -> Iterator[Outcome]:
     """Check every kernel and ask every question on a device; yields an `Outcome` for each as it is known.
 
     Parameters
@@ -63,7 +71,7 @@ def run(device=None):
     session = as_session(device)
     for check in checks():
         begin = time.perf_counter()
-        ok, detail = _attempt(session, lambda check=check: check.run_all(session))
+        ok, detail = _attempt(session, partial(check.run_all, session))
         seconds = time.perf_counter() - begin
         for kernel in check.kernels:
             yield Outcome(kernel, ok, detail, seconds)
@@ -71,11 +79,11 @@ def run(device=None):
         if question.fp64 and not session.profile.fp64:
             continue
         begin = time.perf_counter()
-        ok, detail = _attempt(session, lambda question=question: _compared(next(answers_of(session, [question]))))
+        ok, detail = _attempt(session, partial(_compared, session, question))
         yield Outcome(question.name, ok, detail, time.perf_counter() - begin)
 
 
-def _attempt(session, check):
+def _attempt(session: Session, check: Callable[[], str]) -> tuple[bool, str]:
     """(whether a check passed, its detail or what went wrong in one line)"""
     try:
         return True, check()
@@ -85,7 +93,8 @@ def _attempt(session, check):
         return False, " ".join(f"{type(error).__name__}: {error}".split())[:300]
 
 
-def _compared(answer: Answer) -> str:
+def _compared(session: Session, question: Question) -> str:
+    (answer,) = answers_of(session, [question])
     if not answer.agrees(known()[answer.name]):
         raise AssertionError(f"the answer differs from that of other devices ({answer.digest or answer.numbers})")
     return f"digest {answer.digest}" if answer.bound is None else f"within {answer.bound:g}"
@@ -114,11 +123,11 @@ class DeviceOutcome:
         """Whether nothing failed. A device that is refused gives no answers, so no wrong ones."""
         return not self.failed and bool(self.outcomes or self.refused)
 
-    def asdict(self) -> dict:
+    def asdict(self) -> dict[str, Any]:
         return {**asdict(self), "failed": len(self.failed)}
 
 
-def check_device(session, watch=None) -> DeviceOutcome:
+def check_device(session: Session, watch: Watch | None = None) -> DeviceOutcome:
     """All checks on the device of a session.
 
     Parameters
@@ -138,7 +147,7 @@ def check_device(session, watch=None) -> DeviceOutcome:
     return _of_device(session.profile, tuple(outcomes), refused, time.perf_counter() - begin)
 
 
-def check_all(watch=None):
+def check_all(watch: Callable[[DeviceProfile], Watch | None] | None = None) -> Iterator[DeviceOutcome]:
     """Check every device of this machine; yields a `DeviceOutcome` for each.
 
     Parameters
@@ -155,19 +164,12 @@ def check_all(watch=None):
             yield _of_device(profile, refused=_in_one_line(error))
 
 
-def _in_one_line(error):
+def _in_one_line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def _of_device(profile, outcomes=(), refused=None, seconds=0.0):
-    return DeviceOutcome(
-        profile.name,
-        profile.platform,
-        profile.version,
-        profile.driver,
-        profile.kind,
-        profile.fp64,
-        outcomes,
-        refused,
-        seconds,
-    )
+def _of_device(
+    profile: DeviceProfile, outcomes: tuple[Outcome, ...] = (), refused: str | None = None, seconds: float = 0.0
+) -> DeviceOutcome:
+    facts = profile.name, profile.platform, profile.version, profile.driver, profile.kind, profile.fp64
+    return DeviceOutcome(*facts, outcomes, refused, seconds)

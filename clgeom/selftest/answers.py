@@ -13,10 +13,18 @@ import hashlib
 import importlib.resources
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+
+import clgeom
+from clgeom import radio
+from clgeom.core.call import recording
+from clgeom.core.device import Session
+from clgeom.dp import Equation, equation, fill, maximum, min_over, problems, sqrt, where
+from clgeom.intake.typing import Collinear, NDArray
 
 QUESTIONS: list[Question] = []
 
@@ -37,7 +45,7 @@ class Question:
     """
 
     name: str
-    ask: Callable
+    ask: Callable[[Session], Any]
     fp64: bool = False
     bound: float | None = None
 
@@ -60,22 +68,22 @@ class Answer:
         return mine.shape == theirs.shape and bool(np.allclose(mine, theirs, rtol=self.bound, atol=0, equal_nan=True))
 
 
-def answers_of(session, questions=None):
+def answers_of(session: Session, questions: Iterable[Question] | None = None) -> Iterator[Answer]:
     """Yield the device's answer to each question that it can be asked."""
     for question in questions or QUESTIONS:
         if question.fp64 and not session.profile.fp64:
             continue
         begin = time.perf_counter()
-        found = question.ask(session)
+        result = question.ask(session)
         seconds = time.perf_counter() - begin
         if question.bound is None:
-            yield Answer(question.name, digest(found), seconds=seconds)
+            yield Answer(question.name, digest(result), seconds=seconds)
         else:
-            numbers = tuple(float(v) for v in np.ravel(found))
+            numbers = tuple(float(v) for v in np.ravel(result))
             yield Answer(question.name, None, numbers, question.bound, seconds)
 
 
-def digest(arrays) -> str:
+def digest(arrays: Any) -> str:
     """Sixteen hexadecimal digits of the SHA-256 of arrays: types, shapes and bytes, little-endian."""
     whole = hashlib.sha256()
     for array in arrays if isinstance(arrays, (tuple, list)) else (arrays,):
@@ -96,20 +104,15 @@ def known() -> dict[str, Answer]:
     }
 
 
-def question(name, *, fp64=False, bound=None):
-    """Enter a function into QUESTIONS."""
-
-    def enter(ask):
-        QUESTIONS.append(Question(name, ask, fp64, bound))
-        return ask
-
-    return enter
+def question(name: str, ask: Callable[[Session], Any], *, fp64: bool = False, bound: float | None = None) -> None:
+    """Enter a question into QUESTIONS."""
+    QUESTIONS.append(Question(name, ask, fp64, bound))
 
 
 # Inputs ---------------------------------------------------------------------------------------------------------
 
 
-def bits(n, seed=0) -> np.ndarray:
+def bits(n: int, seed: int = 0) -> NDArray[np.uint64]:
     """`n` uint64 of even distribution: SplitMix64."""
     with np.errstate(over="ignore"):
         z = (np.arange(n, dtype=np.uint64) + np.uint64(seed << 32)) * np.uint64(0x9E3779B97F4A7C15)
@@ -118,12 +121,12 @@ def bits(n, seed=0) -> np.ndarray:
         return z ^ (z >> np.uint64(31))
 
 
-def uniform(n, seed=0) -> np.ndarray:
+def uniform(n: int, seed: int = 0) -> NDArray[np.float64]:
     """`n` float64 in [0, 1)."""
     return (bits(n, seed) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-def points(kind, n, dtype) -> np.ndarray:
+def points(kind: str, n: int, dtype: Any) -> NDArray[Any]:
     """Named clouds: "square", "bell", "circle", "lattice", "crowded" (half of the points near the least x), "line"."""
     dtype = np.dtype(dtype)
     u, v = uniform(n, 1), uniform(n, 2)
@@ -144,15 +147,15 @@ def points(kind, n, dtype) -> np.ndarray:
     return np.stack([u, v], axis=1).astype(dtype)
 
 
-def keys(dtype, n) -> np.ndarray:
+def keys(dtype: Any, n: int) -> NDArray[Any]:
     """Any bits as numbers of this type; NaN and signed zeros among the floats."""
     dtype = np.dtype(dtype)
-    made = bits(n, 11).astype(np.uint64).view(np.uint8).reshape(n, 8)[:, : dtype.itemsize]
-    made = np.ascontiguousarray(made).view(dtype)[:, 0].copy()
-    made[::7] = made[:1]
+    some = bits(n, 11).view(np.uint8).reshape(n, 8)[:, : dtype.itemsize]
+    numbers: NDArray[Any] = np.ascontiguousarray(some).view(dtype)[:, 0].copy()
+    numbers[::7] = numbers[:1]
     if dtype.kind == "f":
-        made[5::97], made[6::97], made[7::97] = 0.0, -0.0, np.nan
-    return made
+        numbers[5::97], numbers[6::97], numbers[7::97] = 0.0, -0.0, np.nan
+    return numbers
 
 
 # Hulls ----------------------------------------------------------------------------------------------------------
@@ -161,64 +164,58 @@ KINDS = ("square", "bell", "circle", "lattice", "crowded", "line")
 POINT_TYPES = ("float32", "float64", "int32")
 
 
-def _hull_questions():
+def _hull_questions() -> None:
     for dtype in POINT_TYPES:
         for kind in KINDS:
             for filter in ("auto", "octagon", "none"):
                 name = f"convex_hull {filter} of {kind} {dtype}"
-                question(name, fp64=dtype == "float64")(functools.partial(_hulls, kind, dtype, filter))
-        question(f"convex_hulls {dtype}", fp64=dtype == "float64")(functools.partial(_batches, dtype))
-        question(f"heaphull_filter {dtype}", fp64=dtype == "float64")(functools.partial(_labels, dtype))
-        question(f"upper_hood, lower_hood {dtype}", fp64=dtype == "float64")(functools.partial(_hoods, dtype))
-        question(f"orient2d {dtype}", fp64=dtype == "float64")(functools.partial(_signs, dtype))
+                question(name, functools.partial(_hulls, kind, dtype, filter), fp64=dtype == "float64")
+        question(f"convex_hulls {dtype}", functools.partial(_batches, dtype), fp64=dtype == "float64")
+        question(f"heaphull_filter {dtype}", functools.partial(_labels, dtype), fp64=dtype == "float64")
+        question(f"upper_hood, lower_hood {dtype}", functools.partial(_hoods, dtype), fp64=dtype == "float64")
+        question(f"orient2d {dtype}", functools.partial(_signs, dtype), fp64=dtype == "float64")
 
 
-def _hulls(kind, dtype, filter, session):
-    from clgeom.hull.convex import convex_hull
-
+def _hulls(kind: str, dtype: str, filter: Any, session: Session) -> Any:
     found = []
-    for n, collinear in ((1, "drop"), (1000, "keep"), (5003, "drop"), (40_009, "drop"), (40_009, "keep")):
-        hull = convex_hull(points(kind, n, dtype), collinear=collinear, filter=filter, device=session)
+    sizes: tuple[tuple[int, Collinear], ...]
+    sizes = ((1, "drop"), (1000, "keep"), (5003, "drop"), (40_009, "drop"), (40_009, "keep"))
+    for n, collinear in sizes:
+        hull = clgeom.convex_hull(points(kind, n, dtype), collinear=collinear, filter=filter, device=session)
         found += [hull.vertices, hull.points, np.array([hull.area, hull.perimeter])]
     return found
 
 
-def _batches(dtype, session):
-    from clgeom.hull.batch.hulls import convex_hulls
-
+def _batches(dtype: str, session: Session) -> Any:
     sizes = np.tile([0, 1, 2, 3, 17, 64, 100, 129, 1000, 5003], 2)
     offsets = np.append(0, np.cumsum(sizes))
     found = []
     for kind in KINDS:
-        batch = convex_hulls(points(kind, offsets[-1], dtype), offsets, device=session)
+        batch = clgeom.convex_hulls(points(kind, offsets[-1], dtype), offsets, device=session)
         found += [batch.vertices, batch.offsets, batch.areas, batch.perimeters]
     return found
 
 
-def _labels(dtype, session):
-    from clgeom.hull.heaphull import heaphull_filter
-
-    found = [heaphull_filter(points(kind, 20_011, dtype), device=session) for kind in KINDS]
+def _labels(dtype: str, session: Session) -> Any:
+    found = [clgeom.heaphull_filter(points(kind, 20_011, dtype), device=session) for kind in KINDS]
     return [array for one in found for array in (one.labels, one.octagon, *one.queues)]
 
 
-def _hoods(dtype, session):
-    from clgeom.hull.wagener.hoods import lower_hood, upper_hood
-
+def _hoods(dtype: str, session: Session) -> Any:
     found = []
     for kind in KINDS:
         cloud = points(kind, 5003, dtype)
         cloud = cloud[np.lexsort((cloud[:, 1], cloud[:, 0]))]
         for method in ("published", "runs"):
-            found += [hood(cloud, method=method, device=session).vertices for hood in (upper_hood, lower_hood)]
+            found += [
+                hood(cloud, method=method, device=session).vertices for hood in (clgeom.upper_hood, clgeom.lower_hood)
+            ]
     return found
 
 
-def _signs(dtype, session):
-    from clgeom.hull.predicates import orient2d
-
+def _signs(dtype: str, session: Session) -> Any:
     clouds = [points(kind, 30_000, dtype) for kind in KINDS]
-    return [orient2d(cloud[:10_000], cloud[10_000:20_000], cloud[20_000:], device=session) for cloud in clouds]
+    return [clgeom.orient2d(cloud[:10_000], cloud[10_000:20_000], cloud[20_000:], device=session) for cloud in clouds]
 
 
 _hull_questions()
@@ -227,32 +224,27 @@ _hull_questions()
 # Sorting --------------------------------------------------------------------------------------------------------
 
 
-def _sort_questions():
+def _sort_questions() -> None:
     for dtype in ("uint8", "int16", "uint32", "int64", "uint64", "float16", "float32", "float64"):
-        question(f"sort, argsort, sort_by_key {dtype}", fp64=dtype == "float64")(functools.partial(_sorts, dtype))
+        question(f"sort, argsort, sort_by_key {dtype}", functools.partial(_sorts, dtype), fp64=dtype == "float64")
     for variant in ("0", "A", "D", "E", "F", "auto"):
-        question(f"shellsort {variant}")(functools.partial(_shellsort, variant))
+        question(f"shellsort {variant}", functools.partial(_shellsort, variant))
 
 
-def _sorts(dtype, session):
-    from clgeom.core.call import recording
-    from clgeom.sorting.radix.sort import argsort, sort, sort_by_key
-
+def _sorts(dtype: str, session: Session) -> Any:
     found = []
     with recording():  # so that the host leaves few keys to the device
         for n in (1, 1000, 40_009):
             given = keys(dtype, n)
-            ordered, values = sort_by_key(given, values=np.arange(n, dtype=np.int32), device=session)
-            found += [sort(given, device=session), ordered, values]
-            found += [argsort(given, device=session), argsort(given, descending=True, device=session)]
+            ordered, values = clgeom.sort_by_key(given, values=np.arange(n, dtype=np.int32), device=session)
+            found += [clgeom.sort(given, device=session), ordered, values]
+            found += [clgeom.argsort(given, device=session), clgeom.argsort(given, descending=True, device=session)]
     return found
 
 
-def _shellsort(variant, session):
-    from clgeom.sorting.shellsort.sort import shellsort
-
+def _shellsort(variant: Any, session: Session) -> Any:
     n = 100_003 if variant == "auto" else 3001
-    return [shellsort(keys(dtype, n), variant=variant, device=session).keys for dtype in ("int32", "uint32")]
+    return [clgeom.shellsort(keys(dtype, n), variant=variant, device=session).keys for dtype in ("int32", "uint32")]
 
 
 _sort_questions()
@@ -261,48 +253,42 @@ _sort_questions()
 # Regions and coverage -------------------------------------------------------------------------------------------
 
 
-def _region_questions():
+def _region_questions() -> None:
     for dtype in POINT_TYPES:
-        question(f"adaptive_region {dtype}", fp64=dtype == "float64")(functools.partial(_regions, dtype))
-    question("coverage_regions")(_coverage)
-    question("coverage_regions cells")(_polygons)
+        question(f"adaptive_region {dtype}", functools.partial(_regions, dtype), fp64=dtype == "float64")
+    question("coverage_regions", _coverage)
+    question("coverage_regions cells", _polygons)
 
 
-def _regions(dtype, session):
-    from clgeom.region.arc.adaptive import adaptive_region
-
+def _regions(dtype: str, session: Session) -> Any:
     found = []
     for kind in KINDS[:5]:
         for segments in (1, 8, 300):
-            region = adaptive_region(points(kind, 5003, dtype), segments, device=session)
+            region = clgeom.adaptive_region(points(kind, 5003, dtype), segments, device=session)
             found += [region.lower, region.upper]
     return found
 
 
-def _coverage(session):
-    from clgeom.region.coverage.regions import coverage_regions
-
+def _hills() -> NDArray[np.int64]:
     rows, columns = np.ogrid[:150, :210]
-    hills = [((rows - a) * (rows - a) + (columns - b) * (columns - b)) % 997 for a, b in ((40, 30), (90, 170))]
-    maps = np.stack(hills).astype(np.float32)
+    return np.stack([((rows - a) ** 2 + (columns - b) ** 2) % 997 for a, b in ((40, 30), (90, 170))])
+
+
+def _coverage(session: Session) -> Any:
+    maps = _hills().astype(np.float32)
     found = []
+    options: dict[str, Any]
     for options in ({"parts": False}, {"holes": 0}, {"parts": False, "segments": 8}):
-        for region in coverage_regions(maps, (300, 700), device=session, **options):
-            found += [
-                np.array([region.map, region.level, region.cells], np.float64),
-                np.asarray(region.exterior),
-            ]
+        for region in clgeom.coverage_regions(maps, (300, 700), device=session, **options):
+            found += [np.array([region.map, region.level, region.cells], np.float64), np.asarray(region.exterior)]
     return found
 
 
-def _polygons(session):
-    from clgeom.region.coverage.regions import coverage_regions
-
-    rows, columns = np.ogrid[:150, :210]
-    hills = [((rows - a) * (rows - a) + (columns - b) * (columns - b)) % 997 for a, b in ((40, 30), (90, 170))]
+def _polygons(session: Session) -> Any:
     found = []
+    budget: dict[str, Any]
     for budget in ({}, {"iou": 0.875}, {"tolerance": 2.5}, {"vertices": 5_200}):
-        polygons = coverage_regions(np.stack(hills), (300, 700), outline="cells", device=session, **budget)
+        polygons: Any = clgeom.coverage_regions(_hills(), (300, 700), outline="cells", device=session, **budget)
         found += [polygons.corners, polygons.ring_offsets, polygons.polygon_offsets, polygons.cells]
     return found
 
@@ -313,32 +299,29 @@ _region_questions()
 # Dynamic programming --------------------------------------------------------------------------------------------
 
 
-def equations():
+def equations() -> tuple[Equation, Equation, Equation]:
     """A table by tiles (NOSE, parameters a, b), one by rows (RUD, w), one by splits (SONE, p)."""
-    from clgeom.dp import equation, maximum, min_over, where
 
     @equation(parameters={"a": "uint8[]", "b": "uint8[]"}, pattern="NOSE")
-    def common(M, i, j, a, b):
+    def common(M: Any, i: Any, j: Any, a: Any, b: Any) -> Any:
         apart = maximum(M[i - 1, j], M[i, j - 1])
         return where((i == 0) | (j == 0), 0, where(a[i - 1] == b[j - 1], M[i - 1, j - 1] + 1, apart))
 
     @equation(parameters={"w": "int32[]"}, pattern="RUD")
-    def sack(M, i, j, w):
+    def sack(M: Any, i: Any, j: Any, w: Any) -> Any:
         without, weight = M[i - 1, j], w[i - 1]
         packed = maximum(without, M[i - 1, j - weight] + 3 * weight % 7)
         return where(i == 0, 0, where(j < weight, without, packed))
 
     @equation(parameters={"p": "int32[]"}, pattern="SONE")
-    def chain(M, i, j, p):
+    def chain(M: Any, i: Any, j: Any, p: Any) -> Any:
         cost = min_over("k", i, j, lambda k: M[i, k] + M[k + 1, j] + p[i] * p[k + 1] * p[j + 1])
         return where(i >= j, 0, cost)
 
     return common, sack, chain
 
 
-def _tables(session):
-    from clgeom.dp import fill
-
+def _tables(session: Session) -> Any:
     common, sack, chain = equations()
     a, b = (bits(700, s) % np.uint64(4) for s in (1, 2))
     weights = 1 + (bits(50, 3) % np.uint64(60)).astype(np.int32)
@@ -351,9 +334,7 @@ def _tables(session):
     return [table.numpy() for table in tables]
 
 
-def _problems(session):
-    from clgeom.dp import problems
-
+def _problems(session: Session) -> Any:
     letters = ["".join("ACGT"[k] for k in (bits(n, 5 + n) % np.uint64(4)).tolist()) for n in (900, 1100)]
     lcs, edit = problems.lcs(*letters, device=session), problems.edit_distance(*letters, device=session)
     sack = problems.knapsack(
@@ -368,35 +349,33 @@ def _problems(session):
     ]
 
 
-question("dp.fill")(_tables)
-question("dp.problems")(_problems)
+question("dp.fill", _tables)
+question("dp.problems", _problems)
 
 
 # Within a bound -------------------------------------------------------------------------------------------------
 
 
-def _loss(dtype, session):
-    from clgeom.radio import free_space, walfisch_ikegami
-
+def _loss(dtype: str, session: Session) -> Any:
     distances = (0.02 + np.arange(40) * 0.1).astype(dtype)
     return np.concatenate(
         [
-            free_space(distances, frequency=900, device=session),
-            walfisch_ikegami(distances, frequency=1900, base_height=12.5, orientation=30, device=session),
+            radio.free_space(distances, frequency=900, device=session),
+            radio.walfisch_ikegami(distances, frequency=1900, base_height=12.5, orientation=30, device=session),
         ]
     )
 
 
-question("radio float32", bound=4e-6)(functools.partial(_loss, "float32"))
-question("radio float64", fp64=True, bound=1e-13)(functools.partial(_loss, "float64"))
+question("radio float32", functools.partial(_loss, "float32"), bound=4e-6)
+question("radio float64", functools.partial(_loss, "float64"), fp64=True, bound=1e-13)
 
 
-@question("dp.fill with division, float32", bound=1e-6)
-def _division(session):
-    from clgeom.dp import equation, fill, sqrt, where
-
+def _division(session: Session) -> Any:
     @equation(pattern="RUD", dtype="float32")
-    def smooth(M, i, j):
+    def smooth(M: Any, i: Any, j: Any) -> Any:
         return where(i == 0, 1 + j * 0.25, where(j == 0, 1.0, sqrt(M[i - 1, j] * M[i - 1, j - 1]) / (1 + j % 3)))
 
     return fill(smooth, (8, 40), device=session).numpy()[-1]
+
+
+question("dp.fill with division, float32", _division, bound=1e-6)
