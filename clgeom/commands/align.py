@@ -5,8 +5,7 @@ from __future__ import annotations
 import click
 
 from clgeom.commands import terminal
-from clgeom.commands.help import Command
-from clgeom.commands.options import Rule, refusing
+from clgeom.commands.options import Rule, command, output_option, with_default
 from clgeom.errors import InputWarning, InvalidInput, short, warn
 
 COLUMNS = ("a", "b", "score", "a_start", "a_end", "b_start", "b_end", "strand", "identities", "columns", "cigar")
@@ -42,10 +41,10 @@ EXAMPLES = (
 )
 
 
-@click.command(cls=Command, sections=SECTIONS, examples=EXAMPLES)
+@command(sections=SECTIONS, examples=EXAMPLES, rules=RULES, named={"a": "first file", "b": "second file"})
 @click.argument("first")
 @click.argument("second")
-@terminal.with_default(
+@with_default(
     "--mode",
     "global",
     "Align whole sequences (global), their best parts (local), or with free ends (semiglobal).",
@@ -74,7 +73,7 @@ EXAMPLES = (
     type=click.Choice(("a_begin", "a_end", "b_begin", "b_end")),
     help="Free end in mode semiglobal; may be repeated.  [default: all four]",
 )
-@terminal.with_default(
+@with_default(
     "--strand", "forward", "Strand of the second sequence to align.", type=click.Choice(("forward", "reverse", "both"))
 )
 @click.option(
@@ -84,11 +83,7 @@ EXAMPLES = (
     help="Most letters that one sequence may be ahead of the other; auto finds a sufficient number.",
 )
 @click.option("--score", "only", is_flag=True, help="Compute scores and ends only, which is faster.")
-@click.option("-o", "--output", metavar="OUT", type=click.Path(), help=OUTPUT_HELP)
-@terminal.device_option
-@terminal.json_option
-@terminal.named_options(a="first file", b="second file")
-@refusing(*RULES)
+@output_option(OUTPUT_HELP)
 def align(first, second, only, output, free_ends, device, as_json, **options):
     """Align the sequences of two FASTA or FASTQ files in pairs.
 

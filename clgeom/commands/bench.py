@@ -11,16 +11,16 @@ import click
 from clgeom.commands import bench_facts as facts
 from clgeom.commands import terminal
 from clgeom.commands.bench_parts import FAMILIES, parts_of
-from clgeom.commands.help import Command
+from clgeom.commands.options import command, device_option
 
 
-@click.command(cls=Command)
+@command(device=False, json=False)
 @click.argument("families", type=click.Choice((*FAMILIES, "all")), nargs=-1, metavar="[FAMILY ...]")
 @click.option("--quick", is_flag=True, help="Small sizes: about a minute on two idle cores.")
 @click.option(
     "--tuned", is_flag=True, help="Use the policies that clgeom tune stored; by default those that clgeom ships."
 )
-@terminal.device_option
+@device_option
 @click.option(
     "--report", metavar="HTML", type=click.Path(), help="Write a page with tables, diagrams and records: .html or .htm."
 )

@@ -5,12 +5,12 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from clgeom.commands.help import Command
+from clgeom.commands.options import command
 
 SHELLS = ("bash", "zsh", "fish")
 
 
-@click.command(cls=Command)
+@command(device=False, json=False)
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def completion(ctx, shell):

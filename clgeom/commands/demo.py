@@ -5,18 +5,11 @@ from __future__ import annotations
 import click
 
 from clgeom.commands import terminal
-from clgeom.commands.help import Command
+from clgeom.commands.options import command, path_option
 
 
-@click.command(cls=Command)
-@click.option(
-    "-o",
-    "--output",
-    metavar="PNG",
-    type=click.Path(),
-    help="Write the picture: .png, .svg or .pdf.  [default: clgeom-demo.png]",
-)
-@terminal.device_option
+@command(json=False)
+@path_option("-o", "--output", metavar="PNG", help="Write the picture: .png, .svg or .pdf.  [default: clgeom-demo.png]")
 def demo(output, device):
     """Compute and draw the convex hull of the cities of the world."""
     from clgeom import convex_hull

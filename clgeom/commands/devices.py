@@ -5,12 +5,11 @@ from __future__ import annotations
 import click
 
 from clgeom.commands import terminal
-from clgeom.commands.help import Command
+from clgeom.commands.options import command
 
 
-@click.command(cls=Command)
+@command(device=False)
 @click.option("--report", "as_report", is_flag=True, help="Print versions, drivers and settings for a bug report.")
-@terminal.json_option
 def devices(as_report, as_json):
     """List the OpenCL devices of this machine.
 

@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from clgeom.commands import terminal
-from clgeom.commands.help import Command
+from clgeom.commands.options import command, output_option
 from clgeom.errors import DeviceLimit, EquationWarning, InvalidInput
 from clgeom.io.specs import KEPT, OUTPUTS, read_spec, write_table
 
@@ -20,7 +20,7 @@ EXAMPLES = (
 )
 
 
-@click.command("fill", cls=Command, examples=EXAMPLES, short_help="Fill a table by a recurrence.")
+@command("fill", examples=EXAMPLES, short_help="Fill a table by a recurrence.")
 @click.argument("spec")
 @click.option(
     "--keep",
@@ -33,11 +33,7 @@ EXAMPLES = (
     help="Stop at a read of an unfilled cell, an index out of range, a division by zero, or an integer overflow; or "
     "check nothing.  [default: that of SPEC, else check a small table first]",
 )
-@click.option(
-    "-o", "--output", metavar="OUT", type=click.Path(), help="Write the kept part of the table: .npy or .csv."
-)
-@terminal.device_option
-@terminal.json_option
+@output_option("Write the kept part of the table: .npy or .csv.")
 def fill_command(spec, keep, check, output, device, as_json):
     """Fill the table that SPEC (.toml) describes.
 

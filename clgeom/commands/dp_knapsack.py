@@ -5,8 +5,7 @@ from __future__ import annotations
 import click
 
 from clgeom.commands import terminal
-from clgeom.commands.help import Command
-from clgeom.commands.options import Rule, refusing
+from clgeom.commands.options import Rule, columns_option, command, output_option
 
 EXAMPLES = (
     ("The best items of total weight 50", "clgeom dp knapsack items.csv --capacity 50"),
@@ -18,17 +17,18 @@ EXAMPLES = (
 )
 
 
-@click.command(cls=Command, examples=EXAMPLES, short_help="Choose the items of the largest value within a capacity.")
+@command(
+    examples=EXAMPLES,
+    short_help="Choose the items of the largest value within a capacity.",
+    rules=(Rule("only", "computes nothing to write: remove it, or -o.", lambda given: given.output is None),),
+    named={"values": "column of values", "weights": "column of weights"},
+)
 @click.argument("file", type=click.Path())
 @click.option("--capacity", type=int, required=True, help="Largest sum of weights.")
-@terminal.columns_option("Columns of value and weight, by name or by number from 1.", metavar="VALUE,WEIGHT")
+@columns_option("Columns of value and weight, by name or by number from 1.", metavar="VALUE,WEIGHT")
 @click.option("--repeat", is_flag=True, help="Take each item any number of times.")
 @click.option("--value", "only", is_flag=True, help="Compute the total value only, which needs less memory.")
-@click.option("-o", "--output", metavar="OUT", type=click.Path(), help="Write the rows of the chosen items: .csv.")
-@terminal.device_option
-@terminal.json_option
-@terminal.named_options(values="column of values", weights="column of weights")
-@refusing(Rule("only", "computes nothing to write: remove it, or -o.", lambda given: given.output is None))
+@output_option("Write the rows of the chosen items: .csv.")
 def knapsack(file, capacity, columns, repeat, only, output, device, as_json):
     """Choose items of the largest total value whose total weight is at most the capacity.
 

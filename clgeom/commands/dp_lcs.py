@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 
 from clgeom.commands import dp_pairs, terminal
-from clgeom.commands.help import Command
-from clgeom.commands.options import Rule, refusing
+from clgeom.commands.options import Rule, command, output_option
 
 OUTPUT_HELP = (
     "Write the result: .fasta or .fa with the subsequence or the aligned sequences, .txt with a line for each step; "
@@ -37,9 +36,7 @@ def _are_many(given) -> bool:
 def _options(function):
     """The arguments and options of both commands."""
     for option in (
-        terminal.json_option,
-        terminal.device_option,
-        click.option("-o", "--output", metavar="OUT", type=click.Path(), help=OUTPUT_HELP),
+        output_option(OUTPUT_HELP),
         click.option(
             "--nearest", metavar="K", type=int, help="With --matrix: the K nearest sequences of each, nearest first."
         ),
@@ -64,8 +61,7 @@ def _options(function):
 SECTIONS = {"Sequences": "names pairs matrix cutoff nearest", "Output": "only output"}
 
 
-@click.command(
-    cls=Command,
+@command(
     short_help="Longest common subsequence of sequences.",
     sections={**SECTIONS, "Output": "only edit output"},
     examples=(
@@ -73,9 +69,9 @@ SECTIONS = {"Sequences": "names pairs matrix cutoff nearest", "Output": "only ou
         ("The length for each pair of sequences of two files", "clgeom dp lcs a.fa b.fa --matrix -o lengths.tsv"),
         ("The three most similar sequences of each", "clgeom dp lcs a.fa b.fa --matrix --nearest 3"),
     ),
+    rules=RULES,
 )
 @_options
-@refusing(*RULES)
 @click.option("--edit", is_flag=True, help="Compute the edit distance instead, as 'clgeom dp edit' does.")
 def lcs(edit, **options):
     """Longest common subsequence of the sequences in two FASTA or FASTQ files.
@@ -87,8 +83,7 @@ def lcs(edit, **options):
     _compare(edit, **options)
 
 
-@click.command(
-    cls=Command,
+@command(
     short_help="Edit distance of sequences.",
     sections=SECTIONS,
     examples=(
@@ -96,9 +91,9 @@ def lcs(edit, **options):
         ("The distances of all pairs up to 3", "clgeom dp edit a.fa b.fa --matrix --cutoff 3"),
         ("The nearest sequence of each", "clgeom dp edit reads.fa genes.fa --matrix --nearest 1 -o nearest.tsv"),
     ),
+    rules=RULES,
 )
 @_options
-@refusing(*RULES)
 def edit(**options):
     """Edit distance of the sequences in two FASTA or FASTQ files.
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from clgeom.arguments import wrong_file
 from clgeom.commands import terminal
-from clgeom.commands.help import Command
-from clgeom.commands.options import Rule, refusing
+from clgeom.commands.options import Rule, command
 from clgeom.errors import InvalidInput
 
 RULES = (
@@ -25,8 +24,7 @@ RULES = (
 MOST_TEXT, MOST_DEPTH = 200, 100
 
 
-@click.command("list", cls=Command, short_help="List the problems that 'solve' solves.")
-@terminal.json_option
+@command("list", short_help="List the problems that 'solve' solves.", device=False)
 def list_command(as_json):
     """List the problems that 'clgeom dp solve' solves, with the keys of their specifications."""
     from clgeom.dp.problems.catalogue import SOLVED
@@ -52,13 +50,10 @@ EXAMPLES = (
 )
 
 
-@click.command("solve", cls=Command, examples=EXAMPLES, short_help="Solve a problem of the list.")
+@command("solve", examples=EXAMPLES, short_help="Solve a problem of the list.", rules=RULES)
 @click.argument("name")
 @click.argument("spec", type=click.Path(), required=False)
 @click.option("--example", is_flag=True, help="Print a specification of the problem, and solve nothing.")
-@terminal.device_option
-@terminal.json_option
-@refusing(*RULES)
 def solve_command(name, spec, example, device, as_json):
     """Solve a problem of dynamic programming; NAME is one of 'clgeom dp list'.
 

@@ -7,9 +7,18 @@ from dataclasses import replace
 import click
 
 from clgeom.commands import terminal
-from clgeom.commands.help import Command
-from clgeom.commands.options import Rule, refusing
-from clgeom.commands.terminal import with_default
+from clgeom.commands.options import (
+    Rule,
+    array_option,
+    columns_option,
+    command,
+    crs_option,
+    output_option,
+    path_option,
+    plot_option,
+    profile_option,
+    with_default,
+)
 from clgeom.core.messages import counted
 from clgeom.io.outputs import ARRAYS, BY_PACKAGES, GEOMETRIES, IN_LONLAT, either
 
@@ -49,9 +58,9 @@ EXAMPLES = (
 )
 
 
-@click.command(cls=Command, sections=SECTIONS, examples=EXAMPLES)
+@command(sections=SECTIONS, examples=EXAMPLES, rules=RULES, named={"points": "points"})
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
-@terminal.columns_option("Columns of x and y, by name or by number from 1.")
+@columns_option("Columns of x and y, by name or by number from 1.")
 @click.option("--by", metavar="COLUMN", help="Compute a hull for each value of this column.")
 @click.option("--by-file", is_flag=True, help="Compute a hull for each file. The command can be interrupted.")
 @click.option("--skip-bad", is_flag=True, help="With --by-file: name files that cannot be read, and leave them out.")
@@ -59,35 +68,20 @@ EXAMPLES = (
     "--max-bytes", type=click.IntRange(1), metavar="BYTES", help="With --by-file: most bytes of points in memory."
 )
 @click.option("--noise", metavar="VALUE", help="With --by: leave out the points of this value, such as -1.")
-@click.option("--array", metavar="NAME", help="Array of a .npz file.")
+@array_option
 @click.option("--layer", metavar="NAME", help="Layer of a vector file.")
-@click.option("--crs", help="Coordinate reference system, such as EPSG:32632; replaces that of the file.")
+@crs_option
 @click.option(
     "--antimeridian",
     is_flag=True,
     help="Compute the hull across 180 degrees of longitude where the points are closest together there.",
 )
-@click.option(
-    "-o",
-    "--output",
-    metavar="OUT",
-    type=click.Path(),
-    help=f"Write the hulls: {either(GEOMETRIES)}; a single hull also as {either(ARRAYS)}.",
-)
-@click.option("--plot", "picture", metavar="PNG", type=click.Path(), help="Draw points and hulls: .png, .svg or .pdf.")
-@click.option(
-    "--trace",
-    metavar="GIF",
-    type=click.Path(),
-    help="Draw how blocks of sorted points merge into the hull: .gif or .png.",
-)
+@output_option(f"Write the hulls: {either(GEOMETRIES)}; a single hull also as {either(ARRAYS)}.")
+@plot_option("Draw points and hulls")
+@path_option("--trace", metavar="GIF", help="Draw how blocks of sorted points merge into the hull: .gif or .png.")
 @with_default("--collinear", "drop", "Keep points on edges as vertices, or drop them.", click.Choice(COLLINEAR))
 @with_default("--nonfinite", "raise", "Refuse points with NaN or infinity, or drop them.", click.Choice(NONFINITE))
-@click.option("--profile", is_flag=True, help="Print time, bytes and work-groups of each phase.")
-@terminal.device_option
-@terminal.json_option
-@terminal.named_options(points="points")
-@refusing(*RULES)
+@profile_option
 def hull(
     files,
     columns,

@@ -1,28 +1,135 @@
-"""Rules beside each command: where an option has an effect. An option that is typed elsewhere is refused.
+"""Declaration of commands: options that several commands have, and rules where an option has an effect.
 
 ::
 
-    @click.command()
+    @command(
+        sections={"Input": "columns layer", "Output": "output"},
+        examples=(("Sort the numbers of a file", "clgeom sort keys.npy -o sorted.npy"),),
+        rules=(Rule("gaps", "is for a Shellsort; choose one with --method.", lambda given: given.method != "radix"),),
+    )
     @click.option("--method", ...)
     @click.option("--gaps", ...)
-    @refusing(Rule("gaps", "is for a Shellsort; choose one with --method.", lambda given: given.method != "radix"))
+    @output_option("Write the sorted numbers: .npy, .csv or .txt.")
     def sort(...)
 
-An option is refused with its default value, too: it was typed, and changes nothing.
+An option that is typed where it has no effect is refused, with its default value, too.
 ``tests/commands/test_command_options.py`` tries every option of every command, and finds those without a rule.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import SimpleNamespace
+from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
+from clgeom.commands.help import Command
 from clgeom.errors import InvalidInput
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+#: Beginning of a message that names a parameter of a function.
+PARAMETER = re.compile(r"The '(\w+)' parameter of \w+ (?=must|is)")
+
+device_option = click.option(
+    "--device",
+    metavar="NAME",
+    help="Part of the name, platform or kind of a device.  [default: $CLGEOM_DEVICE, else the fastest]",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON; NaN and infinity become null.")
+profile_option = click.option("--profile", is_flag=True, help="Print time, bytes and work-groups of each phase.")
+array_option = click.option("--array", metavar="NAME", help="Array of a .npz file.")
+crs_option = click.option("--crs", help="Coordinate reference system, such as EPSG:32632; replaces that of the file.")
+
+
+def command(
+    name: str | None = None,
+    *,
+    group: click.Group | None = None,
+    rules: Iterable[Rule] = (),
+    named: dict[str, str] | None = None,
+    device: bool = True,
+    json: bool = True,
+    **attributes: Any,
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """Return a decorator that makes a function a command with the options --device and --json.
+
+    Parameters
+    ----------
+    name : str, optional
+        That of the function by default.
+    group : click.Group, optional
+        Gets the command.
+    rules : iterable of Rule
+    named : dict, optional
+        Words for parameters of functions in errors; a parameter with the name of an option needs no entry. None: errors
+        stay as they are.
+    device, json : bool
+        Whether the command has these options, as its last ones.
+    **attributes
+        Of `Command`: sections, examples, short_help.
+    """
+
+    def decorate(function: Callable[..., Any]) -> click.Command:
+        @functools.wraps(function)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            try:
+                refuse(click.get_current_context(), rules)
+                return function(*args, **kwargs)
+            except InvalidInput as error:
+                said = error if named is None else _in_options(error, named)
+                if said is error:
+                    raise
+                raise said from error
+
+        params: list[click.Parameter] = vars(run).pop("__click_params__", [])
+        for option, is_there in ((json_option, json), (device_option, device)):
+            if is_there:
+                option(run)
+        vars(run).setdefault("__click_params__", []).extend(params)  # the last option is the first in Click's list
+        finished: click.Command = click.command(name, cls=Command, **attributes)(run)
+        if group is not None:
+            group.add_command(finished)
+        return finished
+
+    return decorate
+
+
+def with_default(name: str, default: Any, help: str, type: Any = None) -> Callable[[Function], Function]:
+    """Return an option whose default is shown."""
+    return click.option(name, default=default, show_default=True, help=help, type=type)
+
+
+def path_option(*names: str, metavar: str, help: str, default: str | None = None) -> Callable[[Function], Function]:
+    """Return an option for the name of a file; a default is shown."""
+    shown = default is not None
+    return click.option(*names, metavar=metavar, type=click.Path(), default=default, show_default=shown, help=help)
+
+
+def output_option(help: str, default: str | None = None) -> Callable[[Function], Function]:
+    return path_option("-o", "--output", metavar="OUT", help=help, default=default)
+
+
+def plot_option(help: str) -> Callable[[Function], Function]:
+    return path_option("--plot", "picture", metavar="PNG", help=f"{help}: .png, .svg or .pdf.")
+
+
+def columns_option(help: str, metavar: str = "X,Y") -> Callable[[Function], Function]:
+    """Return the option ``--columns X,Y``; the command gets a list of two names, or None."""
+    return click.option("--columns", metavar=metavar, callback=_two_columns, help=help)
+
+
+def _two_columns(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str] | None:
+    if value is None:
+        return None
+    columns = value.split(",")
+    if len(columns) != 2 or not all(column.strip() for column in columns):
+        raise click.BadParameter(f"'{value}' must be two columns, as {param.metavar}.")
+    return columns
 
 
 @dataclass(frozen=True)
@@ -48,24 +155,22 @@ class Rule:
     got: Callable[[SimpleNamespace], str] | None = None
 
 
-def refusing(*rules: Rule):
-    """Return a decorator for a command that raises `InvalidInput` for the first option that a rule excludes."""
+def _in_options(error: InvalidInput, others: dict[str, str]) -> InvalidInput:
+    """Return an error about a parameter of a function with the name of its option; any other error as it is."""
+    options = click.get_current_context().command.params
+    named = {o.name: f"option {max(o.opts, key=len)}" for o in options if isinstance(o, click.Option)} | others
 
-    def decorate(command):
-        @functools.wraps(command)
-        def wrapper(*args, **kwargs):
-            refuse(click.get_current_context(), rules)
-            return command(*args, **kwargs)
+    def words(found: re.Match[str]) -> str:
+        return f"The {named[found[1]]} " if found[1] in named else found[0]
 
-        return wrapper
-
-    return decorate
+    said = PARAMETER.sub(words, str(error), count=1)
+    return error if said == str(error) else type(error)(said)
 
 
-def refuse(context: click.Context, rules) -> None:
+def refuse(context: click.Context, rules: Iterable[Rule]) -> None:
     """Raise `InvalidInput` for the first typed parameter that has no effect by one of the rules."""
     given = SimpleNamespace(**context.params)
-    typed = {p.name: p for p in context.command.params if is_typed(context, p.name)}
+    typed = {str(p.name): p for p in context.command.params if is_typed(context, p)}
     for rule in rules:
         found = [typed[name] for name in rule.names.split() if name in typed]
         if found and not rule.applies(given):
@@ -75,13 +180,14 @@ def refuse(context: click.Context, rules) -> None:
             raise InvalidInput(words.replace("{option}", name) + got)
 
 
-def is_typed(context: click.Context, name) -> bool:
+def is_typed(context: click.Context, parameter: click.Parameter) -> bool:
+    name = str(parameter.name)
     return context.get_parameter_source(name) is ParameterSource.COMMANDLINE and context.params[name] not in (None, ())
 
 
-def words_of(parameter: click.Parameter, given) -> tuple[str, str]:
+def words_of(parameter: click.Parameter, given: SimpleNamespace) -> tuple[str, str]:
     """Return ("option", its name as it was typed), or ("argument", its name)."""
     if isinstance(parameter, click.Argument):
-        return "argument", parameter.metavar or parameter.name.upper()
-    spelled = parameter.secondary_opts if getattr(given, parameter.name) is False else parameter.opts
+        return "argument", parameter.metavar or str(parameter.name).upper()
+    spelled = parameter.secondary_opts if getattr(given, str(parameter.name)) is False else parameter.opts
     return "option", (spelled or parameter.opts)[0]

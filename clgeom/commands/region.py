@@ -8,11 +8,18 @@ from types import SimpleNamespace
 
 import click
 
-from clgeom.commands import terminal
-from clgeom.commands.help import Command
-from clgeom.commands.options import Rule, refusing
+from clgeom.commands.options import (
+    Rule,
+    columns_option,
+    command,
+    crs_option,
+    output_option,
+    path_option,
+    plot_option,
+    profile_option,
+    with_default,
+)
 from clgeom.commands.region_options import BUDGETS, POINTS_EACH, SEGMENTS
-from clgeom.commands.terminal import with_default
 from clgeom.errors import InvalidInput
 from clgeom.io.outputs import BY_PACKAGES, GEOMETRIES, IN_LONLAT, either
 
@@ -165,7 +172,12 @@ EXAMPLES = (
 )
 
 
-@click.command(cls=Command, sections=SECTIONS, examples=EXAMPLES)
+@command(
+    sections=SECTIONS,
+    examples=EXAMPLES,
+    rules=RULES,
+    named={"levels": "option --level", "shape": "option --size", **INPUTS},
+)
 @click.argument("file", required=False, type=click.Path())
 @click.option("--level", "levels", type=float, multiple=True, help="Level to cover; may be repeated.")
 @with_default("--direction", ">=", "Cover values at or above a level, or at or below it.", click.Choice([">=", "<="]))
@@ -220,25 +232,16 @@ EXAMPLES = (
     metavar="ROW COLUMN ROWS COLUMNS",
     help="Read only this part: its first row and column, its rows and columns.",
 )
-@click.option(
-    "--weights",
-    type=click.Path(),
-    metavar="RASTER",
-    help="Print the sum of this raster, such as population, over the covered cells.",
+@path_option(
+    "--weights", metavar="RASTER", help="Print the sum of this raster, such as population, over the covered cells."
 )
-@terminal.columns_option("Columns of x and y, by name or by number from 1.")
+@columns_option("Columns of x and y, by name or by number from 1.")
 @click.option("--layer", metavar="NAME", help="Layer of the file.")
 @click.option("--value", metavar="NAME|N", help="Column that --level is compared with.")
-@click.option("--crs", help="Coordinate reference system, such as EPSG:32632; replaces that of the file.")
+@crs_option
 @click.option("--nodata", type=float, help="Value of cells without data; replaces that of the file.")
 @click.option("--unit", help="Unit of the levels.  [default: that of the raster, dBm for --model]")
-@click.option(
-    "-o",
-    "--output",
-    metavar="OUT",
-    type=click.Path(),
-    help=f"Write the regions: {either(GEOMETRIES)}.",
-)
+@output_option(f"Write the regions: {either(GEOMETRIES)}.")
 @click.option(
     "--densify",
     type=float,
@@ -246,19 +249,9 @@ EXAMPLES = (
     help="Largest distance of an edge from its curve in longitude and latitude (.geojson, .json, .kml).  [default: "
     "1/128 of a cell]",
 )
-@click.option(
-    "--plot",
-    "picture",
-    metavar="PNG",
-    type=click.Path(),
-    help="Draw the input and the regions: .png, .svg or .pdf.",
-)
-@click.option(
-    "--html",
-    "page",
-    metavar="HTML",
-    type=click.Path(),
-    help="Write a map to pan and zoom, as one .html file that needs no network.",
+@plot_option("Draw the input and the regions")
+@path_option(
+    "--html", "page", metavar="HTML", help="Write a map to pan and zoom, as one .html file that needs no network."
 )
 @click.option(
     "--transmitter",
@@ -269,21 +262,16 @@ EXAMPLES = (
     metavar="X Y",
     help="Mark a transmitter in pictures, in map coordinates; may be repeated.",
 )
-@click.option(
+@path_option(
     "--compare",
     "comparison",
     metavar="PNG",
-    type=click.Path(),
     help="Draw the first level with more and more segments: .png, .svg or .pdf.",
 )
 @click.option(
     "--metrics", is_flag=True, help="Print superfluous and missed area of the regions and of the convex hull."
 )
-@click.option("--profile", is_flag=True, help="Print time, bytes and work-groups of each phase.")
-@terminal.device_option
-@terminal.json_option
-@terminal.named_options(levels="option --level", shape="option --size", **INPUTS)
-@refusing(*RULES)
+@profile_option
 def region(file, levels, output, picture, page, comparison, device, as_json, profile, **options):
     """Coverage polygons of a raster, of points, or of a computed radio map.
 

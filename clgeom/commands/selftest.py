@@ -9,21 +9,19 @@ import click
 
 from clgeom import __version__
 from clgeom.commands import terminal
-from clgeom.commands.help import Command
-from clgeom.commands.options import Rule, refusing
+from clgeom.commands.options import Rule, command
 
 
-@click.command(cls=Command)
-@click.option("--all", "every", is_flag=True, help="Check every device of this machine.")
-@terminal.device_option
-@terminal.json_option
-@refusing(
-    Rule(
-        "every",
-        "The options {option} and --device exclude each other: it checks every device.",
-        lambda given: given.device is None,
+@command(
+    rules=(
+        Rule(
+            "every",
+            "The options {option} and --device exclude each other: it checks every device.",
+            lambda given: given.device is None,
+        ),
     )
 )
+@click.option("--all", "every", is_flag=True, help="Check every device of this machine.")
 def selftest(every, device, as_json):
     """Check a device: every kernel against its reference, and results that must be equal on all devices.
 

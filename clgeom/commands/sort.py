@@ -7,9 +7,7 @@ import re
 import click
 
 from clgeom.commands import terminal
-from clgeom.commands.help import Command
-from clgeom.commands.options import Rule, refusing
-from clgeom.commands.terminal import with_default
+from clgeom.commands.options import Rule, array_option, command, output_option, plot_option, with_default
 from clgeom.core.messages import counted, listed
 from clgeom.errors import InvalidInput
 from clgeom.io.keys import OUTPUTS, read_numbers, write_numbers
@@ -65,7 +63,16 @@ EXAMPLES = (
 )
 
 
-@click.command(cls=Command, sections=SECTIONS, examples=EXAMPLES)
+@command(
+    sections=SECTIONS,
+    examples=EXAMPLES,
+    rules=RULES,
+    named={
+        "max_items_per_subsequence": "option --items",
+        "min_elements_per_item": "option --elements",
+        "keys": "numbers",
+    },
+)
 @click.argument("file", type=click.Path())
 @with_default("--method", "radix", METHOD_HELP, click.Choice(METHODS, case_sensitive=False))
 @click.option("--descending", is_flag=True, help="Largest first; NaN stays last.")
@@ -73,16 +80,10 @@ EXAMPLES = (
 @click.option("--items", type=int, help="Variants b to f: most work-items for an h-subsequence.  [default: 512]")
 @click.option("--elements", type=int, help="Variants b to f: fewest elements for each work-item.  [default: 1]")
 @click.option("--column", metavar="NAME|N", help="Column of a table, by name or by number from 1.")
-@click.option("--array", metavar="NAME", help="Array of a .npz file.")
+@array_option
 @click.option("--layer", metavar="NAME", help="Layer of a vector file.")
-@click.option("-o", "--output", metavar="OUT", type=click.Path(), help="Write the sorted numbers: .npy, .csv or .txt.")
-@click.option(
-    "--plot",
-    "picture",
-    metavar="PNG",
-    type=click.Path(),
-    help="Draw the passes and the time of each gap: .png, .svg or .pdf.",
-)
+@output_option("Write the sorted numbers: .npy, .csv or .txt.")
+@plot_option("Draw the passes and the time of each gap")
 @click.option(
     "--max-bytes",
     metavar="SIZE",
@@ -91,12 +92,6 @@ EXAMPLES = (
 @click.option(
     "--stats", is_flag=True, help="Print the time of each phase; of a Shellsort also mean reads, writes and passes."
 )
-@terminal.device_option
-@terminal.json_option
-@terminal.named_options(
-    max_items_per_subsequence="option --items", min_elements_per_item="option --elements", keys="numbers"
-)
-@refusing(*RULES)
 def sort(
     file,
     method,

@@ -1,12 +1,10 @@
-"""Parts that commands share: options, facts, tables, JSON, times, progress. Every command imports this module."""
+"""Output that commands share: facts, tables, JSON, times, progress."""
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import math
-import re
 import sys
 import threading
 import time
@@ -14,69 +12,8 @@ from dataclasses import dataclass
 
 import click
 
-from clgeom.errors import InvalidInput
-
-device_option = click.option(
-    "--device",
-    metavar="NAME",
-    help="Part of the name, platform or kind of a device.  [default: $CLGEOM_DEVICE, else the fastest]",
-)
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON; NaN and infinity become null.")
-
-
-def with_default(name, default, help, type=None):
-    """Return an option whose default is shown."""
-    return click.option(name, default=default, show_default=True, help=help, type=type)
-
-
-def columns_option(help, metavar="X,Y"):
-    """Return the option ``--columns X,Y``; the command gets a list of two names, or None."""
-    return click.option("--columns", metavar=metavar, callback=_two_columns, help=help)
-
-
-def _two_columns(ctx, param, value):
-    if value is None:
-        return None
-    columns = value.split(",")
-    if len(columns) != 2 or not all(column.strip() for column in columns):
-        raise click.BadParameter(f"'{value}' must be two columns, as {param.metavar}.")
-    return columns
-
-
 #: Seconds after which a progress bar appears.
 BAR_AFTER_SECONDS = 0.5
-#: Beginning of a message that names a parameter of a function.
-PARAMETER = re.compile(r"The '(\w+)' parameter of \w+ (?=must|is)")
-
-
-def named_options(**others):
-    """Return a decorator for a command that names the option in errors about a parameter of a function.
-
-    Options with the name of the parameter need no entry. `others` names the rest, such as ``levels="option --level"``.
-    """
-
-    def decorate(command):
-        @functools.wraps(command)
-        def wrapper(*args, **kwargs):
-            try:
-                return command(*args, **kwargs)
-            except InvalidInput as error:
-                options = click.get_current_context().command.params
-                named = {o.name: f"option {max(o.opts, key=len)}" for o in options if isinstance(o, click.Option)}
-                named |= others
-
-                def words(found):
-                    name = named.get(found.group(1))
-                    return found.group() if name is None else f"The {name} "
-
-                said = PARAMETER.sub(words, str(error), count=1)
-                if said == str(error):
-                    raise
-                raise type(error)(said) from error
-
-        return wrapper
-
-    return decorate
 
 
 def timed(function, *args, **kwargs):

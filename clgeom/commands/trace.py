@@ -10,9 +10,8 @@ import numpy as np
 
 from clgeom.commands import terminal
 from clgeom.commands.help import Group
-from clgeom.commands.options import Rule, refusing
+from clgeom.commands.options import Rule, array_option, columns_option, command, output_option, with_default
 from clgeom.commands.sort import GAPS_HELP, gap_list
-from clgeom.commands.terminal import with_default
 from clgeom.core.messages import counted
 
 #: Endings for ``-o``: a page, an animation, a picture, data.
@@ -28,17 +27,7 @@ def trace():
     """
 
 
-def output_option(default):
-    """Return the option ``-o`` of a trace."""
-    return click.option(
-        "-o", "--output", metavar="OUT", type=click.Path(), default=default, show_default=True, help=OUTPUT_HELP
-    )
-
-
-def seed_option():
-    return click.option(
-        "--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of the random numbers."
-    )
+seed_option = with_default("--seed", 1, "Seed of the random numbers.", click.IntRange(0))
 
 
 def _numbers_rules(of_random, of_file):
@@ -90,19 +79,23 @@ EXAMPLES = (
 )
 
 
-@trace.command(sections=SECTIONS, examples=EXAMPLES)
+@command(
+    sections=SECTIONS,
+    examples=EXAMPLES,
+    group=trace,
+    rules=(*_numbers_rules("points shape seed", "columns array"),),
+    named={"points": "points"},
+    json=False,
+)
 @click.argument("file", required=False, type=click.Path())
 @with_default("--points", 64, "Number of points, without FILE.", click.IntRange(1))
 @with_default("--shape", "hills", "Distribution of the points, without FILE.", click.Choice(tuple(CLOUDS)))
-@seed_option()
-@terminal.columns_option("Columns of x and y in FILE, by name or by number from 1.")
-@click.option("--array", metavar="NAME", help="Array of a .npz file.")
+@seed_option
+@columns_option("Columns of x and y in FILE, by name or by number from 1.")
+@array_option
 @with_default("--side", "upper", "Upper or lower hood.", click.Choice(("upper", "lower")))
 @with_default("--collinear", "drop", "Keep points on edges as vertices, or drop them.", click.Choice(("drop", "keep")))
-@output_option("wagener.html")
-@terminal.device_option
-@terminal.named_options(points="points")
-@refusing(*_numbers_rules("points shape seed", "columns array"))
+@output_option(OUTPUT_HELP, "wagener.html")
 def hull(file, points, shape, seed, columns, array, side, collinear, output, device):
     """Wagener's match-and-merge: the six phases of every merge of hoods.
 
@@ -197,20 +190,28 @@ SORT_EXAMPLES = (
 )
 
 
-@trace.command("sort", sections=SORT_SECTIONS, examples=SORT_EXAMPLES)
+@command(
+    "sort",
+    sections=SORT_SECTIONS,
+    examples=SORT_EXAMPLES,
+    group=trace,
+    rules=(
+        *_numbers_rules("keys shape seed", "column array"),
+        *SORT_RULES,
+    ),
+    named={"max_items_per_subsequence": "option --items", "keys": "numbers"},
+    json=False,
+)
 @click.argument("file", required=False, type=click.Path())
 @with_default("--keys", 40, "Number of keys, without FILE.", click.IntRange(1))
 @with_default("--shape", "random", "Order of the keys, without FILE.", click.Choice(tuple(KEYS)))
-@seed_option()
+@seed_option
 @click.option("--column", metavar="NAME|N", help="Column of FILE, by name or by number from 1.")
-@click.option("--array", metavar="NAME", help="Array of a .npz file.")
+@array_option
 @with_default("--variant", "a", "Variant of Shellsort; auto has the last gaps in one launch.", click.Choice(VARIANTS))
 @click.option("--gaps", metavar="NAME|LIST", default="sedgewick86", show_default=True, help=GAPS_HELP)
 @click.option("--items", type=int, help="Variants b and c: most work-items for an h-subsequence.  [default: 512]")
-@output_option("shellsort.html")
-@terminal.device_option
-@terminal.named_options(max_items_per_subsequence="option --items", keys="numbers")
-@refusing(*_numbers_rules("keys shape seed", "column array"), *SORT_RULES)
+@output_option(OUTPUT_HELP, "shellsort.html")
 def sort_command(file, keys, shape, seed, column, array, variant, gaps, items, output, device):
     """Shellsort: the keys before and after each pass.
 

@@ -8,8 +8,7 @@ import time
 import click
 
 from clgeom.commands import terminal
-from clgeom.commands.help import Command
-from clgeom.commands.options import Rule, refusing
+from clgeom.commands.options import Rule, command, device_option, json_option
 
 #: Minutes by default, and seconds of --quick.
 MINUTES, QUICK_SECONDS = 10.0, 10.0
@@ -26,9 +25,22 @@ EXAMPLES = (
 )
 
 
-@click.command(cls=Command, examples=EXAMPLES)
+@command(
+    examples=EXAMPLES,
+    rules=(
+        Rule("quick", "chooses the kernels itself: leave out FAMILY.", lambda given: not given.families),
+        Rule(
+            "minutes",
+            f"must be a positive number of at most {MOST_MINUTES:,}.",
+            lambda given: 0 < given.minutes <= MOST_MINUTES,
+            lambda given: f"{given.minutes:g}",
+        ),
+    ),
+    device=False,
+    json=False,
+)
 @click.argument("families", nargs=-1, metavar="[FAMILY ...]")
-@terminal.device_option
+@device_option
 @click.option("--minutes", type=float, help=f"Time limit.  [default: {MINUTES:g}]")
 @click.option(
     "--quick", is_flag=True, help=f"Tune only the five kernels that matter most, in {QUICK_SECONDS:g} seconds."
@@ -37,16 +49,7 @@ EXAMPLES = (
 @click.option("--explain", is_flag=True, help="Show the policy of each phase on this device, and its source.")
 @click.option("--dry-run", is_flag=True, help="Measure, and store nothing.")
 @click.option("--forget", is_flag=True, help="Remove the stored policies of the device, and measure nothing.")
-@terminal.json_option
-@refusing(
-    Rule("quick", "chooses the kernels itself: leave out FAMILY.", lambda given: not given.families),
-    Rule(
-        "minutes",
-        f"must be a positive number of at most {MOST_MINUTES:,}.",
-        lambda given: 0 < given.minutes <= MOST_MINUTES,
-        lambda given: f"{given.minutes:g}",
-    ),
-)
+@json_option
 def tune(families, device, minutes, quick, listing, explain, dry_run, forget, as_json):
     """Find the fastest work-group sizes on a device, and store them for all later calls.
 
