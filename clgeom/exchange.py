@@ -14,6 +14,7 @@ from clgeom.arguments import wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import short
 from clgeom.geo.geodesy import as_crs, same_crs
+from clgeom.io.files import FilePath
 from clgeom.optional import require, require_shapely
 
 if TYPE_CHECKING:
@@ -42,10 +43,10 @@ class Exchange:
     if TYPE_CHECKING:  # an attribute or a property of subclasses
 
         @property
-        def crs(self) -> Any: ...
+        def crs(self: Any) -> Any: ...
 
         @property
-        def __geo_interface__(self) -> dict[str, Any]: ...
+        def __geo_interface__(self: Any) -> dict[str, Any]: ...
 
     def to_shapely(self) -> Any:
         raise NotImplementedError
@@ -188,13 +189,13 @@ class Exchange:
         else:
             self._write_text(path, crs)
 
-    def _write_text(self, path, crs):
+    def _write_text(self, path: FilePath, crs: Any) -> None:
         """Write a .csv, .wkt or .kml file, or one of `_more_formats`."""
         from clgeom.io.hulls import write_row
 
         write_row(self._columns(), self.__geo_interface__, path, crs=crs)
 
-    def _shapes(self):
+    def _shapes(self) -> Any:
         """Geometries of the rows, as an array."""
         return np.atleast_1d(np.asarray(self.to_shapely(), object))
 
@@ -208,7 +209,7 @@ class Exchange:
         return self.crs if crs is None else crs
 
 
-def label_columns(column, name) -> dict[str, Any]:
+def label_columns(column: Any, name: str | None) -> dict[str, Any]:
     """Columns of labels by name; a pandas MultiIndex becomes one for each level."""
     if getattr(column, "nlevels", 1) > 1:
         names = [_free(own, f"label_{i}") for i, own in enumerate(column.names)]
@@ -216,20 +217,20 @@ def label_columns(column, name) -> dict[str, Any]:
     return {_free(name, "label"): column}
 
 
-def _free(name, default):
+def _free(name: Any, default: Any) -> Any:
     """The name if files and tables can have such a column, else the default."""
     usable = isinstance(name, str) and name and not re.search("[\0\ud800-\udfff]", name)
     return name if usable and name.strip().lower() not in TAKEN else default
 
 
-def json_values(labels) -> list[Any]:
+def json_values(labels: Any) -> list[Any]:
     """Labels as values that JSON holds: dates and other objects as text, null for infinity."""
     if labels.dtype.kind in "mM":
         return np.datetime_as_string(labels).tolist() if labels.dtype.kind == "M" else labels.astype(str).tolist()
     return [_json_value(value) for value in labels.tolist()]
 
 
-def _json_value(value):
+def _json_value(value: Any) -> Any:
     if isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):
@@ -239,7 +240,7 @@ def _json_value(value):
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
-def _as_index(pandas, column):
+def _as_index(pandas: Any, column: Any) -> Any:
     if getattr(column, "dtype", None) == np.float16:  # pandas has no index of float16
         column = column.astype(np.float32)
     try:
@@ -248,7 +249,7 @@ def _as_index(pandas, column):
         return pandas.Index(column, dtype=object)
 
 
-def _as_series(pandas, values):
+def _as_series(pandas: Any, values: np.ndarray) -> Any:
     """Values for a column of a frame; masked integers get pandas' nullable type."""
     if isinstance(values, np.ma.MaskedArray):
         return pandas.arrays.IntegerArray(values.data, np.ma.getmaskarray(values))

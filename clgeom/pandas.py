@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -114,7 +115,7 @@ class Geometries:
         numbers = groups[rows]
         batch = convex_hulls_by_label(points, numbers, noise=-1, **options)
         alike = functools.partial(convex_hull, **options)
-        how = {"wanted": antimeridian, "caller": "convex_hull", "names": index[batch.labels]}
+        how: dict[str, Any] = {"wanted": antimeridian, "caller": "convex_hull", "names": index[batch.labels]}
         turn, members = checked_turn(crs, antimeridian, caller="convex_hull"), members_of(numbers, batch.labels)
         batch = batch_over_antimeridian(batch, points, members, turn, alike, **how)
         frame = _completed(batch.to_geopandas(crs=crs), len(index)).set_index(index)
@@ -153,9 +154,10 @@ class Geometries:
         """
         boolean(antimeridian, "antimeridian", caller="total_hull")
         points, _, crs = self._points("total_hull", x, y, crs)
-        turn, alike = checked_turn(crs, antimeridian, caller="total_hull"), functools.partial(convex_hull, **options)
+        turn = checked_turn(crs, antimeridian, caller="total_hull")
+        alike: Callable[..., Any] = functools.partial(convex_hull, **options)
         keep = options.get("collinear") == "keep"
-        how = {"wanted": antimeridian, "caller": "total_hull", "keep_collinear": keep}
+        how: dict[str, Any] = {"wanted": antimeridian, "caller": "total_hull", "keep_collinear": keep}
         return replace(over_antimeridian(alike(points), lambda: [points], turn, alike, **how), crs=crs)
 
     def adaptive_region(
@@ -188,7 +190,7 @@ class Geometries:
         warn_across(getattr(found, "x", found), points, turn_of_crs(crs), caller="adaptive_region")
         return found
 
-    def _points(self, caller, x, y, crs, by=None):
+    def _points(self, caller: str, x: Any, y: Any, crs: Any, by: str | None = None) -> tuple[Any, ...]:
         """Return (points, the row of each, their coordinate reference system); columns of `by` have no coordinates."""
         rows = self._rows
         if not is_geopandas(rows):
@@ -215,7 +217,7 @@ class Geometries:
         points, rows = shapely.get_coordinates(shapes, return_index=True)
         return points, rows, own
 
-    def _groups(self, by, level, noise):
+    def _groups(self, by: str | None, level: float, noise: Any) -> tuple[Any, ...]:
         """Return (number of each row's group, -1 for none; the groups as an index; number of rows in no group)."""
         rows = self._rows
         try:
@@ -307,7 +309,7 @@ class SeriesAccessor(Geometries):
         """
         return self._order("argsort", descending, device)
 
-    def _order(self, caller, descending, device):
+    def _order(self, caller: str, descending: bool, device: Any) -> Any:
         labels = as_labels(self._rows, None, caller=caller, name="series")
         keys = labels.keys
         order = argsort(keys, descending=descending, device=device)
@@ -317,7 +319,7 @@ class SeriesAccessor(Geometries):
         return order
 
 
-def _completed(frame, count):
+def _completed(frame: Any, count: int) -> Any:
     """A frame with a hull for each number below `count`; hulls that `frame` lacks are empty."""
     if len(frame) == count:
         return frame
@@ -328,7 +330,7 @@ def _completed(frame, count):
     return frame.astype({"points": np.int64})
 
 
-def _is_noise(index, noise):
+def _is_noise(index: Any, noise: Any) -> Any:
     """Which of the groups is noise: a value of `by`, of several columns a tuple of values."""
     if noise is None:
         return np.zeros(len(index), bool)
@@ -343,7 +345,7 @@ def _is_noise(index, noise):
     return found
 
 
-def _places(frame, x, y, by, caller):
+def _places(frame: Any, x: Any, y: Any, by: str | None, caller: str) -> list[Any]:
     """The positions of the columns of x and y: those with these names, or by default those that points have."""
     if x is not None or y is not None:
         return [_place(frame, name, caller) for name in ("x" if x is None else x, "y" if y is None else y)]
@@ -354,7 +356,7 @@ def _places(frame, x, y, by, caller):
     return [places[one] for one in pair]
 
 
-def _place(frame, name, caller):
+def _place(frame: Any, name: str, caller: str) -> Any:
     """The position of a column."""
     try:
         place = frame.columns.get_loc(name)
@@ -367,7 +369,7 @@ def _place(frame, name, caller):
     return place
 
 
-def _unknown(frame, name, parameter, caller):
+def _unknown(frame: Any, name: str, parameter: Any, caller: str) -> InvalidInput:
     """The error for a column that the frame does not have."""
     names = [str(column) for column in frame.columns]
     near = difflib.get_close_matches(str(name), names, 1)

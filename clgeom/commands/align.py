@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import click
 
 from clgeom.commands import terminal
@@ -84,7 +87,9 @@ EXAMPLES = (
 )
 @click.option("--score", "only", is_flag=True, help="Compute scores and ends only, which is faster.")
 @output_option(OUTPUT_HELP)
-def align(first, second, only, output, free_ends, device, as_json, **options):
+def align(
+    first: Any, second: Any, only: bool, output: Any, free_ends: Any, device: str | None, as_json: bool, **options: Any
+) -> None:
     """Align the sequences of two FASTA or FASTQ files in pairs.
 
     The first sequence of one file is aligned with the first of the other, and so on. If a file has a single sequence,
@@ -128,7 +133,7 @@ def align(first, second, only, output, free_ends, device, as_json, **options):
     header = list(sam_header(records[0], first, __version__)) if is_sam else []
     if all(options[name] is None for name in ("matrix", "match", "mismatch")):
         _warn_of_others(records, (first, second))
-    given = [found[0].sequence if len(found) == 1 else [one.sequence for one in found] for found in records]
+    given: list[Any] = [found[0].sequence if len(found) == 1 else [one.sequence for one in found] for found in records]
     session = as_session(device)
     options["free_ends"] = free_ends or None
     if isinstance(given[0], bytes) and isinstance(given[1], bytes):
@@ -158,7 +163,7 @@ def align(first, second, only, output, free_ends, device, as_json, **options):
             click.echo(f"\n{len(batch) - SHOWN:,} more alignments; -o writes all.")
 
 
-def _refuse_empty(records, path):
+def _refuse_empty(records: Any, path: str) -> None:
     """Refuse a record without letters."""
     for number, record in enumerate(records, 1):
         if not record.sequence:
@@ -168,7 +173,7 @@ def _refuse_empty(records, path):
             )
 
 
-def _refuse_letters(records, path, matrix):
+def _refuse_letters(records: Any, path: str, matrix: Any) -> None:
     """Refuse a letter that the matrix, or the letters without a matrix, do not have."""
     from clgeom.sequences.letters import letter_hint
     from clgeom.sequences.scoring import UNKNOWN, as_scoring
@@ -186,7 +191,7 @@ def _refuse_letters(records, path, matrix):
             )
 
 
-def _warn_of_others(records, files):
+def _warn_of_others(records: Any, files: Any) -> None:
     """Warn of letters that are no nucleotides, which are scored as if they were."""
     for path, found in zip(files, records):
         for record in found:
@@ -201,7 +206,7 @@ def _warn_of_others(records, files):
                 return
 
 
-def _rows(batch, first, second):
+def _rows(batch: Any, first: Any, second: Any) -> Iterator[Any]:
     """Yield the values of a line for each pair; None for what is not known without a path."""
     for one, a, b in zip(batch, first, second):
         ends = (None if end < 0 else end for end in (one.a_start, one.a_end, one.b_start, one.b_end))
@@ -209,7 +214,7 @@ def _rows(batch, first, second):
         yield a, b, one.score, *ends, one.strand, *path
 
 
-def _texts(batch, first, second):
+def _texts(batch: Any, first: Any, second: Any) -> Iterator[Any]:
     """Yield each alignment as text: its names and facts, and the two sequences one above the other."""
     for one, a, b in zip(batch, first, second):
         facts = (
@@ -222,7 +227,7 @@ def _texts(batch, first, second):
             yield f"{facts}, {one.identities:,} of {one.columns:,} equal\n{one}\n"
 
 
-def _write_sam(output, header, batch, references, reads):
+def _write_sam(output: Any, header: Any, batch: Any, references: Any, reads: Any) -> None:
     from clgeom.io.atomic import replacing
     from clgeom.sequences.sam import sam_line
 
@@ -233,7 +238,7 @@ def _write_sam(output, header, batch, references, reads):
             file.write(f"{sam_line(found, reference.name, read.name, read.qualities)}\n".encode())
 
 
-def _write(output, batch, first, second):
+def _write(output: Any, batch: Any, first: Any, second: Any) -> None:
     from clgeom.io.atomic import replacing
 
     with replacing(output) as file:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +13,9 @@ from clgeom.commands import bench_facts as facts
 from clgeom.commands import terminal
 from clgeom.commands.bench_parts import FAMILIES, parts_of
 from clgeom.commands.options import command, device_option
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
 
 
 @command(device=False, json=False)
@@ -25,7 +29,7 @@ from clgeom.commands.options import command, device_option
     "--report", metavar="HTML", type=click.Path(), help="Write a page with tables, diagrams and records: .html or .htm."
 )
 @click.option("--json", "as_json", metavar="JSON", type=click.Path(), help="Write the records: .json.")
-def bench(families, quick, tuned, device, report, as_json):
+def bench(families: Any, quick: bool, tuned: Any, device: str | None, report: str | None, as_json: str | None) -> None:
     """Compare the speed of a device with other packages, and verify every result first.
 
     FAMILY is one of hull, batch, sort, shellsort, region, dp, align; default: all. The other packages are SciPy,
@@ -47,7 +51,7 @@ def bench(families, quick, tuned, device, report, as_json):
     run = Run(session, parts_of(chosen), chosen, quick, device, command, tuned=tuned, with_pictures=report is not None)
     errors: list[Exception] = []
 
-    def write(path, text):
+    def write(path: str, text: Any) -> list[Any]:
         """Write a file; an error is kept, for others must be written, too."""
         try:
             with replacing(path) as file:
@@ -75,7 +79,7 @@ def bench(families, quick, tuned, device, report, as_json):
     sys.exit(int(any(result["state"] in (FAILED, LATE) for result in run.results)))
 
 
-def _chosen(families) -> list[str]:
+def _chosen(families: Any) -> list[str]:
     """The families that arguments name, in the order of `FAMILIES`."""
     return [name for name in FAMILIES if not families or name in families or "all" in families]
 
@@ -83,21 +87,33 @@ def _chosen(families) -> list[str]:
 class Run:
     """One run of the command: its parts, and what has become of them so far."""
 
-    def __init__(self, session, parts, families, quick, device, command, *, tuned, with_pictures):
+    def __init__(
+        self,
+        session: Session,
+        parts: Any,
+        families: Any,
+        quick: bool,
+        device: str | None,
+        command: Any,
+        *,
+        tuned: Any,
+        with_pictures: Any,
+    ) -> None:
         from clgeom.commands.bench_report import environment
 
         self.parts, self.families, self.quick, self.device = parts, families, quick, device
         self.session, self.tuned, self.with_pictures = session, tuned, with_pictures
         self.environment = environment(session, command, quick)
-        self.results, self.pictures = [], []
+        self.results: list[dict[str, Any]] = []
+        self.pictures: list[list[str]] = []
 
     @property
-    def missing(self):
+    def missing(self) -> list[Any]:
         """The parts that were not measured to their end."""
         stopped = [part for part, result in zip(self.parts, self.results) if result["state"] == "stopped"]
         return [*stopped, *self.parts[len(self.results) :]]
 
-    def measure(self, after_each=lambda: None) -> None:
+    def measure(self, after_each: Any = lambda: None) -> None:
         """Run all parts, and call `after_each` after each; an interrupt ends this, and keeps what is there."""
         from clgeom.commands import bench_report, bench_runs
 
@@ -120,7 +136,7 @@ class Run:
             after_each()
             self.print_part(k, part, result)
 
-    def print_part(self, k, part, result) -> None:
+    def print_part(self, k: Any, part: Any, result: Any) -> None:
         from clgeom.commands.bench_runs import DONE, LEFT_OUT, absent, too_late
 
         state = result["state"]
@@ -131,7 +147,7 @@ class Run:
         late = f"; no time for {too_late(result)}" if too_late(result) else ""
         click.echo(f"{k:2d} of {len(self.parts)}  {part.title}: {mark}{error}{taken}{without}{late}")
 
-    def data(self) -> dict:
+    def data(self) -> dict[str, Any]:
         """Everything that was measured, for JSON."""
         return {**self.environment, "parts": [terminal.finite(result) for result in self.results]}
 

@@ -65,7 +65,7 @@ def comparisons(part: Part, result: dict[str, Any]) -> Iterator[Comparison]:
                     yield _compared(curve, group, ours, rival, _by_size(points))
 
 
-def _by_size(points):
+def _by_size(points: Any) -> list[Any]:
     """(size, ours, rival) with each size once, and the medians of what was measured there more than once."""
     found: dict[float, list[Any]] = {}
     for size, *values in sorted(points):
@@ -73,7 +73,7 @@ def _by_size(points):
     return [(size, *map(statistics.median, zip(*values))) for size, values in found.items()]
 
 
-def _compared(curve: Curve, group: str, ours: str, rival: str, points) -> Comparison:
+def _compared(curve: Curve, group: str, ours: str, rival: str, points: Any) -> Comparison:
     ratios = [(a / b if curve.more_is_better else b / a) for _, a, b in points]
     size, value, _ = points[-1]
     at, crossing = None, None
@@ -92,7 +92,7 @@ def _compared(curve: Curve, group: str, ours: str, rival: str, points) -> Compar
     return Comparison(group, size, ours, rival, value, curve.unit, ratios[-1], at, crossing, always, sizes, slower)
 
 
-def _between(low, high, share):
+def _between(low: Any, high: Any, share: Any) -> Any:
     return math.exp(math.log(low) * (1 - share) + math.log(high) * share)
 
 

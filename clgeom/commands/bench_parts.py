@@ -94,7 +94,7 @@ class Part:
     def family(self) -> str:
         return self.name.split()[0]
 
-    def options(self, profile, families, quick: bool) -> str:
+    def options(self, profile: Any, families: Any, quick: bool) -> str:
         """The options for a device: with sizes that fit it, and what only devices with their own memory can do."""
         most = self.most[0] if quick else self.most[1 if profile.is_cpu else 2]
         fits = min(profile.global_mem_bytes / 2 / self.item_bytes, profile.max_alloc_bytes / 8)
@@ -104,10 +104,10 @@ class Part:
         return text if profile.is_cpu or not self.gpu else f"{text} {self.gpu}"
 
 
-def by_candidate(column, value, size) -> Callable[[list[Row]], list[Row]]:
+def by_candidate(column: str | None, value: Any, size: Any) -> Callable[[list[Row]], list[Row]]:
     """A function of rows with one candidate each that makes a row with a column for each candidate of a size."""
 
-    def prepare(rows):
+    def prepare(rows: Any) -> list[Any]:
         made: dict[Any, Row] = {}
         for row in rows:
             made.setdefault(size(row), {"n": size(row)})[row[column]] = row[value]
@@ -348,6 +348,6 @@ PARTS = (
 )
 
 
-def parts_of(families) -> list[Part]:
+def parts_of(families: Any) -> list[Part]:
     """The parts of some families."""
     return [part for part in PARTS if part.family in families or part.family == "all"]

@@ -10,13 +10,16 @@ import platform
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clgeom import __version__
 from clgeom.commands import bench_facts as facts
 from clgeom.commands.bench_parts import Curve, Part
 from clgeom.commands.bench_runs import DONE, absent, folder, too_late
 from clgeom.optional import is_installed
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
 
 
 @functools.cache
@@ -29,7 +32,7 @@ def beside(name: str) -> ModuleType:
     return module
 
 
-def environment(session, command: str, quick: bool) -> dict[str, Any]:
+def environment(session: Session, command: str, quick: bool) -> dict[str, Any]:
     """What is measured, where and when, for people and programs. It names no user and no host."""
     profile = session.profile
     processor = platform.processor() or platform.machine()
@@ -80,7 +83,7 @@ def pictures(part: Part, result: dict[str, Any]) -> list[str]:
         for group, some in facts.groups(curve, rows).items():
             marks = _crossings(curve, group, part, result)
 
-            def draw(curve=curve, some=some, group=group, marks=marks):
+            def draw(curve: Any = curve, some: Any = some, group: Any = group, marks: Any = marks) -> Any:
                 return figures.growth(
                     some,
                     (*curve.ours, *curve.rivals),
@@ -95,7 +98,7 @@ def pictures(part: Part, result: dict[str, Any]) -> list[str]:
     return [one for one in made if one]
 
 
-def _crossings(curve: Curve, group: str, part: Part, result: dict[str, Any]):
+def _crossings(curve: Curve, group: str, part: Part, result: dict[str, Any]) -> list[Any]:
     return [
         (one.crossover, one.crossing, one.rival)
         for one in facts.comparisons(part, result)
@@ -104,7 +107,7 @@ def _crossings(curve: Curve, group: str, part: Part, result: dict[str, Any]):
     ]
 
 
-def _roofline(rows):
+def _roofline(rows: Any) -> Any:
     roof = rows[0]
     return beside("figures").roofline(
         rows[1:],
@@ -180,7 +183,7 @@ def page(data: dict[str, Any], parts: list[Part], drawn: list[list[str]], *, mis
     return html.page_text(title, shown, summary(parts, data["parts"]), sections, data, notes=notes)
 
 
-def _versions(data) -> dict[str, str]:
+def _versions(data: Any) -> dict[str, str]:
     versions = {"clgeom": data["clgeom"], "Python": data["host"]["python"]}
     for result in data["parts"]:
         found = (result["record"] or {}).get("versions", {})

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ def run(part: Part, options: str, *, seconds: float, device: str | None = None, 
     On an interrupt the process is ended, and the result has the state `STOPPED`.
     """
     options += f" --device {shlex.quote(device)}" if device is not None else ""
-    found = {"name": part.name, "title": part.title, "command": f"python bench/{part.script} {options}"}
+    found: dict[str, Any] = {"name": part.name, "title": part.title, "command": f"python bench/{part.script} {options}"}
     found |= {"limit": seconds, "seconds": 0.0, "state": DONE, "error": None, "record": None}
     missing = [name for module, name in part.needs if not is_installed(module)]
     if missing:
@@ -79,7 +80,7 @@ def run(part: Part, options: str, *, seconds: float, device: str | None = None, 
     return found | {"seconds": time.monotonic() - begin}
 
 
-def _wait(command, log, seconds, variables) -> int:
+def _wait(command: Any, log: Any, seconds: float, variables: Any) -> int:
     """The exit code of a process, which is ended whatever happens here.
 
     If this process is killed, the pipe that nothing is written to ends, and ``common`` ends the other one.
@@ -119,12 +120,12 @@ def without_folders(text: str) -> str:
 
 
 @contextlib.contextmanager
-def signals_as_interrupts():
+def signals_as_interrupts() -> Iterator[Any]:
     """Let signals that end a process raise KeyboardInterrupt, as Ctrl-C does, so that what was measured is kept."""
     names = ("SIGTERM", "SIGHUP") if threading.current_thread() is threading.main_thread() else ()
     signals = [getattr(signal, name) for name in names if hasattr(signal, name)]
 
-    def interrupt(number, frame):
+    def interrupt(number: int, frame: Any) -> None:
         raise KeyboardInterrupt
 
     before = [(each, signal.signal(each, interrupt)) for each in signals]

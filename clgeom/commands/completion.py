@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 from click.shell_completion import get_completion_class
 
@@ -13,7 +15,7 @@ SHELLS = ("bash", "zsh", "fish")
 @command(device=False, json=False)
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
-def completion(ctx, shell):
+def completion(ctx: click.Context, shell: Any) -> None:
     """Print the script with which a SHELL completes commands, options and files of clgeom.
 
     \b

@@ -10,7 +10,7 @@ from clgeom.commands.options import command, path_option
 
 @command(json=False)
 @path_option("-o", "--output", metavar="PNG", help="Write the picture: .png, .svg or .pdf.  [default: clgeom-demo.png]")
-def demo(output, device):
+def demo(output: str | None, device: str | None) -> None:
     """Compute and draw the convex hull of the cities of the world."""
     from clgeom import convex_hull
     from clgeom.core.device import as_session

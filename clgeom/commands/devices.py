@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from clgeom.commands import terminal
@@ -10,7 +12,7 @@ from clgeom.commands.options import command
 
 @command(device=False)
 @click.option("--report", "as_report", is_flag=True, help="Print versions, drivers and settings for a bug report.")
-def devices(as_report, as_json):
+def devices(as_report: Any, as_json: bool) -> None:
     """List the OpenCL devices of this machine.
 
     A warning says which of them cannot be used, and why.

@@ -12,7 +12,7 @@ from clgeom.commands.help import Group
 
 
 @click.group(cls=Group)
-def dp():
+def dp() -> None:
     """Dynamic programming: compare sequences, solve known problems, fill tables by a recurrence."""
 
 

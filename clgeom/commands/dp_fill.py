@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import warnings
+from collections.abc import Iterator
+from typing import Any
 
 import click
 import numpy as np
@@ -34,7 +36,7 @@ EXAMPLES = (
     "check nothing.  [default: that of SPEC, else check a small table first]",
 )
 @output_option("Write the kept part of the table: .npy or .csv.")
-def fill_command(spec, keep, check, output, device, as_json):
+def fill_command(spec: Any, keep: Any, check: Any, output: str | None, device: str | None, as_json: bool) -> None:
     """Fill the table that SPEC (.toml) describes.
 
     An equation is code, which is compiled and run with the rights of this process: use only specifications that you
@@ -55,7 +57,7 @@ def fill_command(spec, keep, check, output, device, as_json):
     from clgeom.io.atomic import check_outputs
 
     check_outputs(spec, (output, OUTPUTS))
-    layouts: list = []
+    layouts: list[Any] = []
     described, equation = read_equation(spec, told=layouts.append)
     shape, parameters = described.shape, described.values
     options = {"keep": "table", "check": "auto", **described.options}
@@ -67,7 +69,7 @@ def fill_command(spec, keep, check, output, device, as_json):
         if inference.best is None:
             where = ", ".join(inference.regions)
             raise InvalidInput(f"The equation in '{spec}' fits no pattern: it reads {where}.")
-    pattern = equation.pattern or inference.best
+    pattern = equation.pattern or (inference and inference.best)
     with (
         terminal.progress(f"filling {shape[0]} x {shape[1]}", hidden=as_json) as progress,
         _warned() as warned,
@@ -81,7 +83,7 @@ def fill_command(spec, keep, check, output, device, as_json):
             if not error.remedy:
                 raise
             raise DeviceLimit(error.facts, "--keep last or --keep corner needs less") from error
-    values = {
+    values: dict[str, Any] = {
         "table": lambda: table.numpy(),
         "last": lambda: table.last,
         "corner": lambda: np.array(table.corner),
@@ -111,16 +113,16 @@ def fill_command(spec, keep, check, output, device, as_json):
 
 
 @contextlib.contextmanager
-def _warned():
+def _warned() -> Iterator[Any]:
     """Collect the warnings about equations within the block in a list, one line each."""
-    said = []
+    said: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", EquationWarning)
         yield said
     said += [" ".join(str(one.message).split()) for one in caught if issubclass(one.category, EquationWarning)]
 
 
-def read_equation(path, *, told=None):
+def read_equation(path: str, *, told: Any = None) -> tuple[Any, ...]:
     """Return the specification in a TOML file, and its equation."""
     from clgeom.dp.language.equation import Equation
 
@@ -128,6 +130,6 @@ def read_equation(path, *, told=None):
     return spec, Equation(spec.equation, parameters=spec.types, **spec.about)
 
 
-def _plain(value):
+def _plain(value: Any) -> Any:
     """Return a NumPy scalar as a Python number."""
     return value.item() if isinstance(value, np.generic) else value

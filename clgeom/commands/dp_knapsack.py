@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from clgeom.commands import terminal
@@ -29,7 +31,16 @@ EXAMPLES = (
 @click.option("--repeat", is_flag=True, help="Take each item any number of times.")
 @click.option("--value", "only", is_flag=True, help="Compute the total value only, which needs less memory.")
 @output_option("Write the rows of the chosen items: .csv.")
-def knapsack(file, capacity, columns, repeat, only, output, device, as_json):
+def knapsack(
+    file: str,
+    capacity: Any,
+    columns: list[str] | None,
+    repeat: Any,
+    only: bool,
+    output: str | None,
+    device: str | None,
+    as_json: bool,
+) -> None:
     """Choose items of the largest total value whose total weight is at most the capacity.
 
     FILE has a row for each item. It is a table (.csv, .tsv, .csv.gz), .parquet or .feather; - reads standard input.
@@ -77,6 +88,6 @@ def knapsack(file, capacity, columns, repeat, only, output, device, as_json):
     )
 
 
-def _quoted(name) -> str:
+def _quoted(name: Any) -> str:
     """The name, in quotes if a comma in it would look like the end of the name."""
     return f"'{name}'" if "," in name else name

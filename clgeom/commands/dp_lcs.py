@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -29,11 +31,11 @@ RULES = (
 CUTOFF_HELP = "With --pairs or --matrix: only distances of at most N, or lengths of at least N."
 
 
-def _are_many(given) -> bool:
+def _are_many(given: Any) -> bool:
     return given.pairs or given.matrix
 
 
-def _options(function):
+def _options(function: Any) -> Any:
     """The arguments and options of both commands."""
     for option in (
         output_option(OUTPUT_HELP),
@@ -73,7 +75,7 @@ SECTIONS = {"Sequences": "names pairs matrix cutoff nearest", "Output": "only ou
 )
 @_options
 @click.option("--edit", is_flag=True, help="Compute the edit distance instead, as 'clgeom dp edit' does.")
-def lcs(edit, **options):
+def lcs(edit: bool, **options: Any) -> None:
     """Longest common subsequence of the sequences in two FASTA or FASTQ files.
 
     Upper and lower case are equal; U and T are different letters, unlike in 'clgeom align'. The command compares the
@@ -94,7 +96,7 @@ def lcs(edit, **options):
     rules=RULES,
 )
 @_options
-def edit(**options):
+def edit(**options: Any) -> None:
     """Edit distance of the sequences in two FASTA or FASTQ files.
 
     Upper and lower case are equal; U and T are different letters, unlike in 'clgeom align'. The command compares the
@@ -104,7 +106,20 @@ def edit(**options):
     _compare(True, **options)
 
 
-def _compare(edit, first, second, only, names, pairs, matrix, cutoff, nearest, output, device, as_json):
+def _compare(
+    edit: bool,
+    first: Any,
+    second: Any,
+    only: bool,
+    names: Any,
+    pairs: Any,
+    matrix: Any,
+    cutoff: Any,
+    nearest: Any,
+    output: Any,
+    device: str | None,
+    as_json: bool,
+) -> None:
     if pairs or matrix:
         problem = "edit" if edit else "lcs"
         dp_pairs.compare(
@@ -115,7 +130,9 @@ def _compare(edit, first, second, only, names, pairs, matrix, cutoff, nearest, o
     _compare_two(edit, first, second, only, names, output, device, as_json)
 
 
-def _compare_two(edit, first, second, only, names, output, device, as_json):
+def _compare_two(
+    edit: bool, first: Any, second: Any, only: bool, names: Any, output: Any, device: str | None, as_json: bool
+) -> None:
     """Compare two sequences, and show the way from one to the other."""
     from clgeom.core.device import as_session
     from clgeom.dp.problems import edit_distance
@@ -161,7 +178,7 @@ def _compare_two(edit, first, second, only, names, output, device, as_json):
     )
 
 
-def _write_way(output, a, b, found):
+def _write_way(output: Any, a: Any, b: Any, found: Any) -> None:
     """Write the subsequence or the alignment as FASTA, or a line for each step: its kind, positions and letters."""
     from clgeom.io.atomic import replacing
     from clgeom.io.fasta import write_fasta
@@ -176,7 +193,7 @@ def _write_way(output, a, b, found):
             write_fasta(file, [(f"lcs of {a.name} and {b.name}", found.subsequence)])
 
 
-def _steps(a, b, found):
+def _steps(a: Any, b: Any, found: Any) -> Iterator[Any]:
     """Yield a line for each step: of edits its kind, and the position and letter in both sequences."""
     if not hasattr(found, "operations"):
         for i, j in zip(found.a_indices.tolist(), found.b_indices.tolist()):

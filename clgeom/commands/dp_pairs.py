@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
 import click
 import numpy as np
 
 from clgeom.commands import terminal
 from clgeom.errors import InvalidInput
 
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
+
 #: Lines that are made into text at once.
 LINES = 1 << 16
 
 
-def compare(first, second, problem, *, matrix, cutoff, nearest, output, device, as_json):
+def compare(
+    first: Any,
+    second: Any,
+    problem: Any,
+    *,
+    matrix: Any,
+    cutoff: Any,
+    nearest: Any,
+    output: Any,
+    device: str | None,
+    as_json: bool,
+) -> None:
     """Compare the sequences of two files, one with one or each with each, and print or write what is found."""
     from clgeom.core.device import as_session
     from clgeom.io.atomic import check_outputs, replacing
@@ -30,7 +47,7 @@ def compare(first, second, problem, *, matrix, cutoff, nearest, output, device, 
     what = "distance" if problem == "edit" else "length"
     if output:
         with replacing(output) as file:
-            file.writelines(text.encode() for text in _lines(a, b, *found, what))
+            file.writelines(text.encode() for text in _lines(a, b, found, what))
     if as_json:
         facts = {"sequences": [len(a), len(b)], "found": len(found[2])}
         if not output:
@@ -47,11 +64,13 @@ def compare(first, second, problem, *, matrix, cutoff, nearest, output, device, 
             ("wrote", output),
         )
     else:
-        for text in _lines(a, b, *found, what):
+        for text in _lines(a, b, found, what):
             click.echo(text, nl=False)
 
 
-def _found(a, b, problem, matrix, cutoff, nearest, session):
+def _found(
+    a: Any, b: Any, problem: str, matrix: bool, cutoff: int | None, nearest: int | None, session: Session
+) -> tuple[Any, Any, Any]:
     """Indices of the first and second sequences, and the value of each pair."""
     from clgeom.dp.problems import edit_distance, lcs
     from clgeom.sequences.cdist import cdist
@@ -63,21 +82,22 @@ def _found(a, b, problem, matrix, cutoff, nearest, session):
         if cutoff is not None:
             within = np.flatnonzero(values <= cutoff if problem == "edit" else values >= cutoff)
         return within, within, values[within]
-    options = {"problem": problem, "score_cutoff": cutoff, "device": session}
+    options: dict[str, Any] = {"problem": problem, "score_cutoff": cutoff, "device": session}
     if nearest is not None:
-        near = cdist(x, y, nearest=nearest, **options)
+        near: Any = cdist(x, y, nearest=nearest, **options)
         rows, places = np.nonzero(near.columns >= 0)
         return rows, near.columns[rows, places], near.values[rows, places]
     if cutoff is not None:
-        pairs = cdist(x, y, sparse=True, **options)
+        pairs: Any = cdist(x, y, sparse=True, **options)
         return pairs.rows, pairs.columns, pairs.values
-    values = cdist(x, y, **options)
-    rows, columns = (index.ravel() for index in np.indices(values.shape))
-    return rows, columns, values.ravel()
+    matrix_values: Any = cdist(x, y, **options)
+    rows, columns = (index.ravel() for index in np.indices(matrix_values.shape))
+    return rows, columns, matrix_values.ravel()
 
 
-def _lines(a, b, rows, columns, values, what):
+def _lines(a: Any, b: Any, found: tuple[Any, Any, Any], what: str) -> Iterator[str]:
     """Yield the lines of a TSV file, many at once."""
+    rows, columns, values = found
     yield f"first\tsecond\t{what}\n"
     for start in range(0, len(values), LINES):
         part = slice(start, start + LINES)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import inspect
 import json
+from typing import Any
 
 import click
 import numpy as np
@@ -25,21 +27,20 @@ MOST_TEXT, MOST_DEPTH = 200, 100
 
 
 @command("list", short_help="List the problems that 'solve' solves.", device=False)
-def list_command(as_json):
+def list_command(as_json: bool) -> None:
     """List the problems that 'clgeom dp solve' solves, with the keys of their specifications."""
     from clgeom.dp.problems.catalogue import SOLVED
 
     if as_json:
-        rows = ((p.function, p) for p in SOLVED)
         terminal.print_json(
-            [{"name": name, "problem": p.name, "pattern": p.pattern, "keys": p.keys} for name, p in rows]
+            [{"name": p.function, "problem": p.name, "pattern": p.pattern, "keys": p.keys} for p in SOLVED]
         )
         return
     rows = [(p.function, p.pattern, ", ".join(_spelled(p)), p.name) for p in SOLVED]
     terminal.print_table(("name", "pattern", "keys", "problem"), rows)
 
 
-def _spelled(problem):
+def _spelled(problem: Any) -> list[Any]:
     return [key if needed else f"[{key}]" for key, needed in problem.keys.items()]
 
 
@@ -54,7 +55,7 @@ EXAMPLES = (
 @click.argument("name")
 @click.argument("spec", type=click.Path(), required=False)
 @click.option("--example", is_flag=True, help="Print a specification of the problem, and solve nothing.")
-def solve_command(name, spec, example, device, as_json):
+def solve_command(name: str, spec: Any, example: Any, device: str | None, as_json: bool) -> None:
     """Solve a problem of dynamic programming; NAME is one of 'clgeom dp list'.
 
     SPEC (.toml) has the keys that 'clgeom dp list' shows: numbers, text, lists, lists of lists, or the numbers of a
@@ -71,7 +72,7 @@ def solve_command(name, spec, example, device, as_json):
         return
     if spec is None:
         raise InvalidInput(f"Name a specification (SPEC) of {problem.function}; --example prints one.")
-    layouts: list = []
+    layouts: list[Any] = []
     given = _instance(problem, spec, layouts.append)
     session = as_session(device)
     found, work = terminal.computed(as_json, problem.solver, **given, device=session)
@@ -89,7 +90,7 @@ def solve_command(name, spec, example, device, as_json):
     )
 
 
-def _instance(problem, path, told) -> dict:
+def _instance(problem: Any, path: str, told: Any) -> dict[str, Any]:
     """The arguments of a problem's function, from a specification."""
     from clgeom.io.specs import read_instance
 
@@ -107,12 +108,12 @@ def _instance(problem, path, told) -> dict:
     return given
 
 
-def facts_of(found) -> dict:
+def facts_of(found: Any) -> dict[str, Any]:
     """The parts of a solution: its attributes and properties, as numbers, text and lists."""
     if not dataclasses.is_dataclass(found):
         return {"value": plain(found)}
     names = [field.name for field in dataclasses.fields(found)]
-    for kind in type(found).__mro__:
+    for kind in inspect.getmro(type(found)):
         computed = (property, functools.cached_property)
         names += [name for name, part in vars(kind).items() if isinstance(part, computed) and name not in names]
     facts = {}
@@ -122,7 +123,7 @@ def facts_of(found) -> dict:
     return {name: value for name, value in facts.items() if value is not None}
 
 
-def plain(value, depth=0):
+def plain(value: Any, depth: int = 0) -> Any:
     """A part of a solution without types of NumPy; bytes as text."""
     if depth > MOST_DEPTH:
         raise RecursionError
@@ -135,12 +136,12 @@ def plain(value, depth=0):
     return value if isinstance(value, (int, float, str, dict, type(None))) else str(value)
 
 
-def _shortened(value) -> str:
+def _shortened(value: Any) -> str:
     text = str(value)
     return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]} ... (--json has all)"
 
 
-def toml(value) -> str:
+def toml(value: Any) -> str:
     """Numbers, text and lists of them in TOML."""
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(toml, value))}]"

@@ -17,6 +17,7 @@ refused, where Click takes the last one.
 from __future__ import annotations
 
 import difflib
+from typing import Any
 
 import click
 
@@ -27,7 +28,7 @@ class Spelled(click.Command):
     Click takes the last value, and ``-name`` for several options of one letter.
     """
 
-    def parse_args(self, ctx, args):
+    def parse_args(self, ctx: click.Context, args: Any) -> Any:
         words = args[: args.index("--")] if "--" in args else list(args)
         try:
             if not ctx.resilient_parsing:
@@ -41,7 +42,7 @@ class Spelled(click.Command):
                     raise click.NoSuchOption(word, possibilities=near, ctx=ctx) from error
             raise
 
-    def _refuse_repeated(self, ctx, args):
+    def _refuse_repeated(self, ctx: click.Context, args: Any) -> None:
         _, _, order = self.make_parser(ctx).parse_args(list(args))
         for option in dict.fromkeys(order):
             takes_one = isinstance(option, click.Option) and not (option.multiple or option.is_flag or option.count)
@@ -60,19 +61,19 @@ class Command(Spelled):
         What a call does, and the call.
     """
 
-    def __init__(self, *args, sections=None, examples=(), **kwargs):
+    def __init__(self, *args: Any, sections: Any = None, examples: Any = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.sections, self.examples = sections or {}, examples
 
-    def format_options(self, ctx, formatter):
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         options = {option.name: option for option in self.get_params(ctx) if isinstance(option, click.Option)}
         sections = {title: [options.pop(name) for name in names.split()] for title, names in self.sections.items()}
         sections["General" if sections else "Options"] = list(options.values())
         for title, own in sections.items():
             with formatter.section(title):
-                formatter.write_dl([option.get_help_record(ctx) for option in own])
+                formatter.write_dl([record for option in own if (record := option.get_help_record(ctx))])
 
-    def format_epilog(self, ctx, formatter):
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_epilog(ctx, formatter)
         if self.examples:
             lines = "\n\n".join(f"  # {words}\n  {call}" for words, call in self.examples)
@@ -87,7 +88,7 @@ class Group(Spelled, click.Group):
 
     command_class, group_class = Command, type
 
-    def resolve_command(self, ctx, args):
+    def resolve_command(self, ctx: click.Context, args: Any) -> Any:
         if args[0] == "help" and not ctx.resilient_parsing:
             if len(args) == 1:
                 click.echo(ctx.get_help())
@@ -106,9 +107,9 @@ class Group(Spelled, click.Group):
         raise click.UsageError(f"No such command '{name}'.{asked} '{ctx.command_path} --help' lists the commands.", ctx)
 
 
-def paths_of(group, ctx, before=()) -> list[tuple[str, ...]]:
+def paths_of(group: Any, ctx: click.Context, before: Any = ()) -> list[tuple[str, ...]]:
     """Return the names of all commands, each with those of its groups before it."""
-    found = []
+    found: list[tuple[str, ...]] = []
     for name in group.list_commands(ctx):
         command = group.get_command(ctx, name)
         path = (*before, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,6 +22,10 @@ from clgeom.commands.options import (
 )
 from clgeom.core.messages import counted
 from clgeom.io.outputs import ARRAYS, BY_PACKAGES, GEOMETRIES, IN_LONLAT, either
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
+    from clgeom.io.cloud import Cloud
 
 COLLINEAR, NONFINITE = ("keep", "drop"), ("raise", "drop")
 #: Dimensions of hulls in words.
@@ -83,24 +88,24 @@ EXAMPLES = (
 @with_default("--nonfinite", "raise", "Refuse points with NaN or infinity, or drop them.", click.Choice(NONFINITE))
 @profile_option
 def hull(
-    files,
-    columns,
-    by,
-    by_file,
-    skip_bad,
-    max_bytes,
-    noise,
-    array,
-    layer,
-    crs,
-    antimeridian,
-    output,
-    picture,
-    trace,
-    device,
-    as_json,
-    **options,
-):
+    files: list[str],
+    columns: list[str] | None,
+    by: str | None,
+    by_file: Any,
+    skip_bad: bool,
+    max_bytes: int | None,
+    noise: str | None,
+    array: str | None,
+    layer: str | None,
+    crs: Any,
+    antimeridian: Any,
+    output: str | None,
+    picture: str | None,
+    trace: str | None,
+    device: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Convex hull of the points of one file, or of several files together.
 
     FILE is a table (.csv, .tsv, .txt, .csv.gz), .parquet, .feather, .las, .laz, .gpkg, .geojson, .shp, .fgb, .npy or
@@ -153,7 +158,7 @@ def hull(
         _hulls_by(files, cloud, counts, reading, crs, noise, output, picture, device, as_json, options)
 
 
-def _read(files, as_json, crs, **what):
+def _read(files: list[str], as_json: bool, crs: Any, **what: Any) -> tuple[Any, ...]:
     """Return the points of all files, the number of points of each file, and the seconds for reading."""
     from clgeom.io.cloud import joined, with_note_if_empty
     from clgeom.io.points import read_cloud, saying_where
@@ -168,7 +173,7 @@ def _read(files, as_json, crs, **what):
     return cloud, [len(cloud.points) for cloud in clouds], seconds + taken
 
 
-def _system(file, output, cloud, wanted):
+def _system(file: str, output: str | None, cloud: Cloud, wanted: Any) -> Any:
     """Return the reference system of the output: that of the option, or else that of the file.
 
     Longitudes of 0 to 360 degrees become those of GeoJSON where the system is named: for `wanted`, --antimeridian.
@@ -191,7 +196,19 @@ def _system(file, output, cloud, wanted):
     return crs
 
 
-def _hull_of_all(files, cloud, counts, reading, crs, output, picture, trace, device, as_json, options):
+def _hull_of_all(
+    files: list[str],
+    cloud: Cloud,
+    counts: Any,
+    reading: Any,
+    crs: Any,
+    output: str | None,
+    picture: str | None,
+    trace: str | None,
+    device: str | None,
+    as_json: bool,
+    options: dict[str, Any],
+) -> None:
     """Compute, write and print one hull of all points."""
     from clgeom import convex_hull
     from clgeom.commands.hull_across import across, placed, turn_of_columns
@@ -228,7 +245,15 @@ def _hull_of_all(files, cloud, counts, reading, crs, output, picture, trace, dev
     _print_hull(found, cloud, left_out, crs, session, work, reading, written, as_json, options["profile"])
 
 
-def _hull_of_large(files, what, crs, output, device, as_json, options):
+def _hull_of_large(
+    files: list[str],
+    what: Any,
+    crs: Any,
+    output: str | None,
+    device: str | None,
+    as_json: bool,
+    options: dict[str, Any],
+) -> None:
     """Compute, write and print one hull of all points of files that are read in parts."""
     from clgeom.commands.hull_across import across, turn_of_columns
     from clgeom.commands.hull_files import coordinates_of, hull_of_large_files
@@ -237,7 +262,8 @@ def _hull_of_large(files, what, crs, output, device, as_json, options):
     from clgeom.io.chunks import cloud_parts
     from clgeom.io.points import saying_where
 
-    session, counts = as_session(device), []
+    session = as_session(device)
+    counts: list[int] = []
     first = next(cloud_parts(files[0], rows=1, **what))
     first = first if crs is None else replace(first, crs=crs)
     wanted = options.pop("antimeridian")
@@ -253,7 +279,7 @@ def _hull_of_large(files, what, crs, output, device, as_json, options):
     _print_hull(found, cloud, left_out, system, session, work, ({}, {}), (output,), as_json, options["profile"])
 
 
-def _write_hull(found, output, crs, content=None):
+def _write_hull(found: Any, output: str | None, crs: Any, content: Any = None) -> None:
     """Write a hull to a file, if there is an output."""
     from clgeom.io.atomic import replacing
     from clgeom.io.hulls import encode_hull
@@ -267,7 +293,18 @@ def _write_hull(found, output, crs, content=None):
             out.write(content)
 
 
-def _print_hull(found, cloud, left_out, crs, session, work, reading, written, as_json, profile):
+def _print_hull(
+    found: Any,
+    cloud: Cloud,
+    left_out: Any,
+    crs: Any,
+    session: Session,
+    work: Any,
+    reading: Any,
+    written: Any,
+    as_json: bool,
+    profile: bool,
+) -> None:
     """Print a hull; `reading` has the times of reading for people and for JSON."""
     from clgeom.commands.hull_across import turn_of_columns
     from clgeom.geo.longitudes import DEGREES, said_of_latitudes
@@ -296,7 +333,19 @@ def _print_hull(found, cloud, left_out, crs, session, work, reading, written, as
         terminal.print_phases(found.phases)
 
 
-def _hulls_by(files, cloud, counts, reading, crs, noise, output, picture, device, as_json, options):
+def _hulls_by(
+    files: list[str],
+    cloud: Cloud,
+    counts: Any,
+    reading: Any,
+    crs: Any,
+    noise: str | None,
+    output: str | None,
+    picture: str | None,
+    device: str | None,
+    as_json: bool,
+    options: dict[str, Any],
+) -> None:
     """Compute, write and print a hull for each group of points."""
     import numpy as np
 
@@ -311,6 +360,7 @@ def _hulls_by(files, cloud, counts, reading, crs, noise, output, picture, device
     from clgeom.io.vector import is_map
 
     session, groups = as_session(device), cloud.groups
+    assert groups is not None
     named = [number for number, name in enumerate(groups.names) if str(name) == noise]
     numbers = np.where(groups.numbers == named[0], NO_GROUP, groups.numbers) if named else groups.numbers
     options["noise"], wanted = NO_GROUP, options.pop("antimeridian")
@@ -359,14 +409,25 @@ def _hulls_by(files, cloud, counts, reading, crs, noise, output, picture, device
         terminal.print_phases(batch.phases)
 
 
-def _hulls_by_file(files, what, crs, output, skip_bad, max_bytes, device, as_json, options):
+def _hulls_by_file(
+    files: list[str],
+    what: Any,
+    crs: Any,
+    output: str | None,
+    skip_bad: bool,
+    max_bytes: int | None,
+    device: str | None,
+    as_json: bool,
+    options: dict[str, Any],
+) -> None:
     """Compute, write and print a hull for each file."""
     from clgeom.commands.hull_files import batch_of, hulls_of_files
     from clgeom.core.device import as_session
     from clgeom.io.groups import write_hulls
     from clgeom.io.vector import is_map
 
-    session, systems = as_session(device), []
+    session = as_session(device)
+    systems: list[Any] = []
     options = {name: options[name] for name in ("collinear", "nonfinite", "antimeridian")}
     (hulls, bad, state), work = terminal.worked(
         hulls_of_files,
@@ -382,6 +443,7 @@ def _hulls_by_file(files, what, crs, output, skip_bad, max_bytes, device, as_jso
         check=lambda cloud: systems.append(_system(files[0], output, cloud, options["antimeridian"])),
     )
     batch, system = batch_of(hulls), systems[0]
+    assert batch.labels is not None
     if output and is_map(output):
         batch.to_file(output, crs=system)
     elif output:
@@ -412,24 +474,24 @@ def _hulls_by_file(files, what, crs, output, skip_bad, max_bytes, device, as_jso
     )
 
 
-def _left_out_words(count, always=False):
+def _left_out_words(count: int, always: bool = False) -> tuple[Any, ...]:
     """Return a line with the number of points that were left out, for `terminal.print_facts`."""
     return (("left out", counted(count, "point", "points")),) if count or always else ()
 
 
-def _system_words(crs):
+def _system_words(crs: Any) -> tuple[Any, ...]:
     """Return a line with the reference system for `terminal.print_facts`; none if it is not known."""
     from clgeom.io.cloud import crs_words
 
     return () if crs is None else (("system", crs_words(crs)),)
 
 
-def _file_facts(cloud, crs):
+def _file_facts(cloud: Cloud, crs: Any) -> dict[str, Any]:
     """Return reference system, scale and notes of the file, for JSON."""
     return {"crs": None if crs is None else str(crs), "notes": list(cloud.notes)}
 
 
-def _hulls_as_json(batch, names, what="group"):
+def _hulls_as_json(batch: Any, names: Any, what: str = "group") -> list[Any]:
     return [
         {
             what: name,
@@ -445,7 +507,7 @@ def _hulls_as_json(batch, names, what="group"):
     ]
 
 
-def _save_trace(points, path, collinear, nonfinite, session):
+def _save_trace(points: Any, path: str, collinear: str, nonfinite: str, session: Session) -> None:
     """Draw the stages of the upper and the lower hood."""
     import numpy as np
 
@@ -455,11 +517,11 @@ def _save_trace(points, path, collinear, nonfinite, session):
 
     points = np.asarray(leave_out(points, nonfinite=nonfinite, caller="hull")[0])
     points = points[np.lexsort((points[:, 1], points[:, 0]))]
-    options = {"collinear": collinear, "trace": True, "device": session}
+    options: dict[str, Any] = {"collinear": collinear, "trace": True, "device": session}
     save_trace(points, path, upper_hood(points, **options).stages, lower_hood(points, **options).stages)
 
 
-def _check_outputs(files, output, picture, trace):
+def _check_outputs(files: list[str], output: Any, picture: str | None, trace: str | None) -> None:
     """Refuse outputs that cannot be written, before the work starts."""
     from clgeom.io.atomic import check_outputs
     from clgeom.optional import require_matplotlib
@@ -471,7 +533,7 @@ def _check_outputs(files, output, picture, trace):
     check_outputs(files, output, (picture, FORMATS), (trace, TRACE_FORMATS))
 
 
-def _hull_as_json(found, session, seconds, profile):
+def _hull_as_json(found: Any, session: Session, seconds: Any, profile: bool) -> Any:
     facts = {
         "points": int(found.n),
         "dimension": int(found.dimension),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,10 +15,14 @@ from clgeom.hull.antimeridian import batch_over_antimeridian, members_of, over_a
 from clgeom.io.outputs import IN_SYSTEM
 from clgeom.optional import require
 
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
+    from clgeom.io.cloud import Cloud
+
 REMEDY = "--antimeridian finds the hull there"
 
 
-def turn_of_columns(names, crs, wanted) -> float | None:
+def turn_of_columns(names: Any, crs: Any, wanted: Any) -> float | None:
     """Return the longitude of one turn for columns of these names, or in this reference system.
 
     None for what is not longitude and latitude; that is refused if the hull across the antimeridian is asked for.
@@ -35,13 +40,23 @@ def turn_of_columns(names, crs, wanted) -> float | None:
     return turn
 
 
-def check_latitudes(values, turn, output, *, of="") -> None:
+def check_latitudes(values: Any, turn: Any, output: str | None, *, of: str = "") -> None:
     """Refuse an output in a geographic reference system if coordinates are no latitudes; see `require_latitudes`."""
     if output is not None and output.lower().endswith(IN_SYSTEM):
         require_latitudes(values, turn, output, of=of)
 
 
-def across(found, parts, turn, session, wanted, options, *, output=None, caller=None):
+def across(
+    found: Any,
+    parts: Any,
+    turn: Any,
+    session: Session,
+    wanted: Any,
+    options: dict[str, Any],
+    *,
+    output: str | None = None,
+    caller: str | None = None,
+) -> Any:
     """Return the hull of a command, or the one across the antimeridian; `parts` returns arrays of coordinates.
 
     An output in a geographic reference system is refused if the coordinates are no longitudes and latitudes.
@@ -52,21 +67,32 @@ def across(found, parts, turn, session, wanted, options, *, output=None, caller=
     return over_antimeridian(found, parts, turn, alike, **how)
 
 
-def batch_across(batch, cloud, numbers, turn, session, wanted, options, *, output=None):
+def batch_across(
+    batch: Any,
+    cloud: Cloud,
+    numbers: Any,
+    turn: Any,
+    session: Session,
+    wanted: Any,
+    options: dict[str, Any],
+    *,
+    output: str | None = None,
+) -> Any:
     """Return the same for the hulls of groups; `numbers` has the group of each point."""
     check_latitudes(batch.points[:, 1], turn, output)
     alike = functools.partial(convex_hull, collinear=options["collinear"], device=session)
+    assert cloud.groups is not None
     names = np.array(cloud.groups.names, object)[batch.labels]
     how = {"wanted": wanted, "caller": None, "remedy": REMEDY, "names": names}
     return batch_over_antimeridian(batch, cloud.coordinates, members_of(numbers, batch.labels), turn, alike, **how)
 
 
-def placed(found, points):
+def placed(found: Any, points: Any) -> Any:
     """Return positions where a picture of a hull has them: with continuous longitudes."""
     return points if found.across is None else found.across.continuous(points)
 
 
-def placed_groups(batch, cloud, numbers):
+def placed_groups(batch: Any, cloud: Cloud, numbers: Any) -> Any:
     """Return positions where a picture of the hulls of groups has them; `batch` has the groups' numbers as labels."""
     if not batch.across:
         return cloud.coordinates

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +26,9 @@ from clgeom.io.points import saying_where
 from clgeom.io.state import State
 from clgeom.scale.chunks import Chunks, rows_of
 
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
+
 #: Less than a quarter of a turn in any unit: lower latitudes need no check.
 LEAST_QUARTER = 1.5
 #: Points that no file has.
@@ -32,7 +37,19 @@ ANY_NUMBER = 1 << 62
 LARGE_BYTES = 1 << 30
 
 
-def hulls_of_files(files, what, *, crs, output, skip_bad, max_bytes, session, as_json, options, check):
+def hulls_of_files(
+    files: list[str],
+    what: Any,
+    *,
+    crs: Any,
+    output: str | None,
+    skip_bad: bool,
+    max_bytes: int | None,
+    session: Session,
+    as_json: bool,
+    options: dict[str, Any],
+    check: Any,
+) -> tuple[Any, ...]:
     """The hull of each file, from the state of an earlier run where that has it.
 
     Parameters
@@ -73,7 +90,7 @@ def hulls_of_files(files, what, *, crs, output, skip_bad, max_bytes, session, as
         try:
             for file, size in zip(files, sizes):
 
-                def watch(part, whole, done=done, size=size):
+                def watch(part: Any, whole: Any, done: Any = done, size: Any = size) -> None:
                     progress(done + size * part // max(whole, 1), total)
 
                 try:
@@ -116,14 +133,14 @@ class SystemsDiffer(InvalidInput):
     """Files are in different reference systems: the same command finds that again."""
 
 
-def _check_one_crs(first, entry):
+def _check_one_crs(first: Any, entry: Any) -> None:
     try:
         require_one_crs(first["file"], first["crs"], entry["file"], entry["crs"])
     except InvalidInput as error:
         raise SystemsDiffer(f"{str(error).removesuffix('.')} (--crs replaces that of every file).") from error
 
 
-def _check_latitudes(entry, output):
+def _check_latitudes(entry: Any, output: str | None) -> None:
     """Refuse a file whose points are no longitudes and latitudes if they are written as such."""
     y = [y for _, y in entry["corners"]]
     if y and max(map(abs, y)) > LEAST_QUARTER:
@@ -131,12 +148,22 @@ def _check_latitudes(entry, output):
         check_latitudes(y, turn, output, of=f" of '{printable(entry['file'])}'")
 
 
-def _hull_of_file(file, what, crs, output, max_bytes, session, options, progress):
+def _hull_of_file(
+    file: str,
+    what: Any,
+    crs: Any,
+    output: str | None,
+    max_bytes: int | None,
+    session: Session,
+    options: dict[str, Any],
+    progress: Any,
+) -> dict[str, Any]:
     """The hull of a file as a dict of values of JSON: in its own reference system, which `crs` replaces."""
-    before, facts, rows = _state(file), {}, rows_of(max_bytes)
+    before, rows = _state(file), rows_of(max_bytes)
+    facts: dict[str, Any] = {}
     wanted, options = options["antimeridian"], {name: options[name] for name in ("collinear", "nonfinite")}
 
-    def parts():
+    def parts() -> Iterator[Any]:
         for cloud in cloud_parts(file, rows=rows, **what, progress=progress):
             facts.setdefault("cloud", cloud)
             facts["left_out"] = facts.get("left_out", 0) + nonfinite_count(cloud.points, options)
@@ -168,19 +195,19 @@ def _hull_of_file(file, what, crs, output, max_bytes, session, options, progress
     }
 
 
-def nonfinite_count(points, options) -> int:
+def nonfinite_count(points: Any, options: dict[str, Any]) -> int:
     """The number of points that --nonfinite drop leaves out."""
     return 0 if options["nonfinite"] == "raise" else int((~np.isfinite(points).all(axis=1)).sum())
 
 
-def coordinates_of(files, what, rows=None):
+def coordinates_of(files: list[str], what: Any, rows: Any = None) -> Iterator[Any]:
     """Yield the coordinates of the points of files in parts."""
     for file in files:
         for cloud in cloud_parts(file, rows=rows_of(None) if rows is None else rows, **what):
             yield cloud.coordinates
 
 
-def batch_of(hulls) -> HullBatch:
+def batch_of(hulls: Any) -> HullBatch[Any]:
     """The hulls of all files as a batch whose labels are the files. Vertices are indices into the points of a file."""
     corners = [np.array(one["corners"], one["type"]).reshape(-1, 2) for one in hulls]
     names = np.array([printable(one["file"]) for one in hulls], object)
@@ -210,12 +237,21 @@ class Differ(Exception):
     """Files have different scales or offsets."""
 
 
-def are_large(files) -> bool:
+def are_large(files: list[str]) -> bool:
     """Whether files are read in parts for one hull of all."""
     return sum(map(_size, files)) >= LARGE_BYTES
 
 
-def hull_of_large_files(files, what, first, crs, counts, session, options, progress):
+def hull_of_large_files(
+    files: list[str],
+    what: Any,
+    first: Any,
+    crs: Any,
+    counts: Any,
+    session: Session,
+    options: dict[str, Any],
+    progress: Any,
+) -> tuple[Any, ...]:
     """The hull of the points of all files, which are read in parts, with what it belongs to.
 
     Returns the hull, the cloud without points that it belongs to, and the number of points that were left out.
@@ -233,14 +269,14 @@ def hull_of_large_files(files, what, first, crs, counts, session, options, progr
     """
     total, done, left_out = sum(map(_size, files)), [0], [0]
 
-    def points(scaled):
+    def points(scaled: Any) -> Iterator[Any]:
         counts.clear()
         done[0] = left_out[0] = 0
         for file in files:
             counts.append(0)
             size = _size(file)
 
-            def watch(part, whole, size=size, before=done[0]):
+            def watch(part: Any, whole: Any, size: Any = size, before: Any = done[0]) -> None:
                 progress(before + size * part // max(whole, 1), total)
 
             for cloud in cloud_parts(file, rows=rows_of(None), **what, progress=progress and watch):
@@ -261,7 +297,7 @@ def hull_of_large_files(files, what, first, crs, counts, session, options, progr
     return found, first, left_out[0]
 
 
-def _size(file) -> int:
+def _size(file: str) -> int:
     """The bytes of a file; 0 for one that is not there, which is refused when it is read."""
     try:
         return os.path.getsize(file)
@@ -269,14 +305,14 @@ def _size(file) -> int:
         return 0
 
 
-def _text(crs) -> str:
+def _text(crs: Any) -> str:
     return getattr(crs, "to_string", crs.__str__)()
 
 
-def _state(file):
+def _state(file: str) -> list[Any]:
     return list(state_of(file) or ())
 
 
-def _is_about(error, file) -> bool:
+def _is_about(error: Any, file: str) -> bool:
     """Whether an error is about a file, and not about an option or the device."""
     return f"'{printable(file)}'" in printable(str(error))

@@ -8,7 +8,9 @@ import os
 import signal
 import sys
 import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -40,35 +42,36 @@ WRONG_INPUT, FAILED, BUG, STOPPED = 2, 1, 70, 130
 class Commands(Group):
     """A group that lists COMMANDS without importing them and reports every error in one line."""
 
-    def list_commands(self, ctx):
+    def list_commands(self, ctx: click.Context) -> list[Any]:
         return [name for name in COMMANDS if _exists(name)]
 
-    def get_command(self, ctx, name):
+    def get_command(self, ctx: click.Context, name: Any) -> Any:
         if name in COMMANDS and _exists(name):
             module, attribute, _ = COMMANDS[name]
             return getattr(importlib.import_module(module), attribute)
         return None
 
-    def format_commands(self, ctx, formatter):
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name][2]) for name in self.list_commands(ctx)])
 
-    def make_context(self, *args, **kwargs):
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
         with _aborting():
             return super().make_context(*args, **kwargs)
 
-    def invoke(self, ctx):
+    def invoke(self, ctx: click.Context) -> Any:
         with _aborting():
             return super().invoke(ctx)
 
-    def main(self, *args, standalone_mode=True, **kwargs):
+    def main(self, *args: Any, standalone_mode: bool = True, **kwargs: Any) -> Any:
+        run: Callable[..., Any] = super().main
         if not standalone_mode:
-            return super().main(*args, standalone_mode=False, **kwargs)
-        sys.exit(_run(lambda: super(Commands, self).main(*args, standalone_mode=False, **kwargs)))
+            return run(*args, standalone_mode=False, **kwargs)
+        sys.exit(_run(lambda: run(*args, standalone_mode=False, **kwargs)))
 
 
 @contextlib.contextmanager
-def _aborting():
+def _aborting() -> Iterator[Any]:
     """Let an interrupt pass through Click, which prints an empty line for one."""
     try:
         yield
@@ -76,14 +79,14 @@ def _aborting():
         raise click.Abort from error
 
 
-def _exists(name) -> bool:
+def _exists(name: Any) -> bool:
     """Return whether the module of a command exists, without importing it."""
     relative = COMMANDS[name][0].removeprefix("clgeom.commands.") + ".py"
     return (Path(__file__).parent / relative).exists()
 
 
 @keeps_subnormals
-def _run(command) -> int:
+def _run(command: Any) -> int:
     """Run a command and return its exit code; an error prints one line on stderr."""
     try:
         result = command()
@@ -94,7 +97,7 @@ def _run(command) -> int:
         return _code_of(error)
 
 
-def _code_of(error) -> int:
+def _code_of(error: Any) -> int:
     """Print one line about an error; returns the exit code."""
     from clgeom.errors import ClgeomError, KernelBuildError
 
@@ -135,7 +138,7 @@ def _code_of(error) -> int:
         return _complain(f"unexpected {what} (this is a bug; CLGEOM_DEBUG=1 shows the traceback)", BUG)
 
 
-def _message_of(error) -> str:
+def _message_of(error: Any) -> str:
     """The message of a wrong call; that of an unknown option is the same with every version of Click."""
     if not isinstance(error, click.NoSuchOption):
         return error.format_message()
@@ -143,7 +146,7 @@ def _message_of(error) -> str:
     return f"No such option '{error.option_name}'.{f' Did you mean {near}?' if near else ''}"
 
 
-def _where_to_look(error) -> str:
+def _where_to_look(error: Any) -> str:
     """Return a sentence that names the help, for an argument or an option that is missing or unknown."""
     asked = isinstance(error, click.NoSuchOption) and error.possibilities
     if asked or error.ctx is None or not isinstance(error, (click.MissingParameter, click.NoSuchOption)):
@@ -157,10 +160,10 @@ def _stopped() -> int:
 
 
 #: Interrupts of this process. A library may make another error of one, when it cleans up or while it is imported.
-_interrupts: list = []
+_interrupts: list[Any] = []
 
 
-def _follows_interrupt(error) -> bool:
+def _follows_interrupt(error: Any) -> bool:
     """Return whether an error is an interrupt, or was raised after one."""
     if _interrupts and not isinstance(error, SystemExit):
         return True
@@ -169,29 +172,29 @@ def _follows_interrupt(error) -> bool:
     return error is not None
 
 
-def _interrupt(number, frame):
+def _interrupt(number: int, frame: Any) -> None:
     _interrupts.append(number)
     signal.default_int_handler(number, frame)
 
 
-def _unraisable(event):
+def _unraisable(event: Any) -> None:
     """Print what Python cannot raise, but interrupts."""
     if not issubclass(event.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(event)
 
 
-def _complain(message, code=WRONG_INPUT) -> int:
+def _complain(message: object, code: Any = WRONG_INPUT) -> int:
     click.echo(f"clgeom: error: {printable(' '.join(str(message).split()))}", err=True)
     return code
 
 
-def _forget_stdout():
+def _forget_stdout() -> None:
     """Discard the buffer of stdout: Python flushes it at exit, which would fail again."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _warn(message, category, *_, **__):
+def _warn(message: object, category: Any, *_: Any, **__: Any) -> None:
     """Print a warning as one line, without its position in the code. NumPy's of single numbers are left out."""
     from clgeom.commands import terminal
 
@@ -199,7 +202,7 @@ def _warn(message, category, *_, **__):
         terminal.echo_beside_bar(_warning(message, category).rstrip(), err=True)
 
 
-def _warning(message, category, *_, **__) -> str:
+def _warning(message: object, category: Any, *_: Any, **__: Any) -> str:
     """The line of a warning. Python asks for it where another thread has put back its own function to show warnings."""
     del category
     return f"clgeom: warning: {printable(' '.join(str(message).split()))}\n"
@@ -208,7 +211,7 @@ def _warning(message, category, *_, **__) -> str:
 @click.group(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--version", is_flag=True, help="Show the version and exit.")
 @click.pass_context
-def cli(ctx, version):
+def cli(ctx: click.Context, version: Any) -> None:
     """Exact hulls, outlines, sorts and dynamic programming on any OpenCL device.
 
     'clgeom COMMAND --help' shows the options of a command, and examples.
@@ -220,7 +223,7 @@ def cli(ctx, version):
         click.echo(ctx.get_help())
 
 
-def main():
+def main() -> None:
     """Entry point of the command ``clgeom``."""
     for number in (0, 1, 2):
         try:

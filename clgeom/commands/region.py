@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from itertools import chain
 from types import SimpleNamespace
+from typing import Any
 
 import click
 
@@ -38,36 +39,36 @@ MADE_LEAST = 2500.0
 MOST_CELLS_A_SIDE = 1 << 15
 
 
-def _has_points(file) -> bool:
+def _has_points(file: str) -> bool:
     from clgeom.io.files import ENDINGS, is_stdin
 
     endings = tuple(ending for kind in ("table", "arrow", "lidar", "layer") for ending in ENDINGS[kind])
     return file is not None and (is_stdin(file) or file.lower().endswith(endings))
 
 
-def _source(given) -> str:
+def _source(given: Any) -> str:
     """Return what the map or the points are from, in words."""
     if given.file is None:
         return f"--model {given.model}" if given.model else "neither a FILE nor a --model"
     return f"the {'points of' if _has_points(given.file) else 'raster'} '{given.file}'"
 
 
-def _along_cells(given) -> bool:
+def _along_cells(given: Any) -> bool:
     """Return whether polygons are along the cells: asked for, or by an option for them."""
     return given.outline == "cells" or (
         given.outline is None and any(getattr(given, name) is not None for name in BUDGETS)
     )
 
 
-def _is_raster(given) -> bool:
+def _is_raster(given: Any) -> bool:
     return not _has_points(given.file)
 
 
-def _by_segments(given) -> bool:
+def _by_segments(given: Any) -> bool:
     return not _along_cells(given)
 
 
-def _has_several_segments(given) -> bool:
+def _has_several_segments(given: Any) -> bool:
     return given.segments is None or _numbers(given.segments) != 1
 
 
@@ -272,7 +273,18 @@ EXAMPLES = (
     "--metrics", is_flag=True, help="Print superfluous and missed area of the regions and of the convex hull."
 )
 @profile_option
-def region(file, levels, output, picture, page, comparison, device, as_json, profile, **options):
+def region(
+    file: str,
+    levels: Any,
+    output: str | None,
+    picture: str | None,
+    page: str | None,
+    comparison: str | None,
+    device: str | None,
+    as_json: bool,
+    profile: bool,
+    **options: Any,
+) -> None:
     """Coverage polygons of a raster, of points, or of a computed radio map.
 
     A raster FILE is .tif, .nc, .zarr, .asc, .img, .npy or .npz. Each connected part of the cells that reach a --level
@@ -314,7 +326,7 @@ def region(file, levels, output, picture, page, comparison, device, as_json, pro
         of_raster(file, levels, outputs, session, as_json, profile, options)
 
 
-def _numbers(text):
+def _numbers(text: str) -> Any:
     """Return the value of --segments: a number, or a list of several."""
     try:
         numbers = [int(part) for part in text.split(",")]
@@ -323,7 +335,7 @@ def _numbers(text):
     return numbers[0] if len(numbers) == 1 else numbers
 
 
-def _check(file, levels, outputs, options):
+def _check(file: str, levels: Any, outputs: Any, options: dict[str, Any]) -> None:
     """Refuse wrong options and outputs that cannot be written, before the work starts."""
     from clgeom.io.atomic import check_outputs
     from clgeom.io.vector import require_packages

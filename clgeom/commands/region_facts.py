@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -13,6 +14,9 @@ from clgeom.commands import terminal
 from clgeom.core.messages import counted
 from clgeom.errors import InvalidInput
 from clgeom.optional import is_installed
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
 
 #: Name and format of the value under each heading of the table of metrics.
 METRICS = {
@@ -43,7 +47,7 @@ RESOLUTIONS = {
 }
 
 
-def measured(raster, kept, levels, options, session):
+def measured(raster: Any, kept: Any, levels: Any, options: dict[str, Any], session: Session) -> Any:
     """Return metrics of the convex hull and of the regions of each level."""
     from clgeom.region.coverage.measures import hull_of, measure
     from clgeom.region.coverage.outlines import mask_polygons
@@ -63,7 +67,7 @@ def measured(raster, kept, levels, options, session):
     return rows
 
 
-def print_resolutions(found, work, session, as_json):
+def print_resolutions(found: Any, work: Any, session: Session, as_json: bool) -> None:
     """Print the table of regions of several numbers of segments."""
     rows = found.table()
     if as_json:
@@ -75,35 +79,35 @@ def print_resolutions(found, work, session, as_json):
     terminal.print_table(RESOLUTIONS, lines)
 
 
-def _mask(raster, level, options):
+def _mask(raster: Any, level: Any, options: dict[str, Any]) -> Any:
     """Return the cells that reach a level."""
     from clgeom.region.coverage.rasters import covered_mask
 
     return covered_mask(raster.values, level, direction=options["direction"], nodata=raster.nodata, caller="region")
 
 
-def print_metrics(rows):
+def print_metrics(rows: Any) -> None:
     """Print a line of metrics for each shape."""
     terminal.print_table(METRICS, [[format(row[name], form) for name, form in METRICS.values()] for row in rows])
 
 
-def drawn_levels(shapes, levels):
+def drawn_levels(shapes: Any, levels: Any) -> list[Any]:
     """Return (level, level of the next band or None) of each level that is written, in order."""
     if not hasattr(shapes, "polygon_offsets") and any(hasattr(shape, "upto") for shape in shapes):
         return [(shape.level, shape.upto) for shape in shapes]
     return [(level, None) for level in levels]
 
 
-def parts_of(values):
+def parts_of(values: Any) -> Any:
     """Return pairs of a first row and values: those of a whole raster, or of its strips."""
     return values if hasattr(values, "thinned") else [(0, values)]
 
 
-def covered_cells(raster, grid, drawn, options):
+def covered_cells(raster: Any, grid: Any, drawn: Any, options: dict[str, Any]) -> Any:
     """Return for each level the number of its cells and their area in km2, from one read of a raster in strips."""
     from clgeom.region.coverage.cell_areas import cells_area
 
-    found = {level: (0, 0.0) for level in drawn}
+    found: dict[Any, tuple[int, float | None]] = {level: (0, 0.0) for level in drawn}
     a, b, c, d, e, f = grid.transform
     for first, values in parts_of(raster.values):
         own = replace(grid, transform=(a, b, c + b * first, d, e, f + e * first))
@@ -118,7 +122,7 @@ def covered_cells(raster, grid, drawn, options):
     return found
 
 
-def level_facts(raster, grid, shapes, level, covered, left_out):
+def level_facts(raster: Any, grid: Any, shapes: Any, level: Any, covered: Any, left_out: Any) -> Any:
     """Return counts of shapes, vertices, holes and cells of a level, and the areas of cells and of outlines.
 
     `level` and `covered` are a key and a value of `covered_cells`; `left_out` has the small parts of each level.
@@ -129,7 +133,7 @@ def level_facts(raster, grid, shapes, level, covered, left_out):
     return find(raster, grid, shapes, level, covered) | small
 
 
-def _shape_facts(raster, grid, shapes, level, covered):
+def _shape_facts(raster: Any, grid: Any, shapes: Any, level: Any, covered: Any) -> dict[str, Any]:
     from clgeom.io.features import count_vertices
 
     (level, upto), (cells, km2) = level, covered
@@ -149,7 +153,7 @@ def _shape_facts(raster, grid, shapes, level, covered):
     }
 
 
-def _polygon_facts(raster, grid, polygons, level, covered):
+def _polygon_facts(raster: Any, grid: Any, polygons: Any, level: Any, covered: Any) -> dict[str, Any]:
     """Return the same for polygons along the cells, which do not overlap, from their arrays."""
     (level, upto), (cells, km2) = level, covered
     own = polygons.select(polygons.levels == polygons.given.index(level))
@@ -167,7 +171,7 @@ def _polygon_facts(raster, grid, polygons, level, covered):
     }
 
 
-def _union(own):
+def _union(own: Any) -> Any:
     """Return the union of shapes as a GeoJSON-like geometry; None for several without Shapely."""
     if len(own) == 1:
         return own[0].__geo_interface__
@@ -178,7 +182,7 @@ def _union(own):
     return shapely.geometry.mapping(shapely.union_all([one.to_shapely() for one in own]))
 
 
-def _area(own, geometry):
+def _area(own: Any, geometry: Any) -> float | None:
     if len(own) == 1:
         return float(own[0].area)
     if geometry is None:
@@ -188,18 +192,18 @@ def _area(own, geometry):
     return float(shapely.geometry.shape(geometry).area)
 
 
-def _earth_area(geometry, crs):
+def _earth_area(geometry: Any, crs: Any) -> float:
     from clgeom.geo.geodesy import earth_areas
 
     return float(earth_areas([geometry], crs, caller="area_km2")[0])
 
 
-def _holes(geometry):
+def _holes(geometry: Any) -> Any:
     polygons = geometry["coordinates"] if geometry["type"] == "MultiPolygon" else [geometry["coordinates"]]
     return sum(len(rings) - 1 for rings in polygons if len(rings))
 
 
-def _km2(square_metres, crs):
+def _km2(square_metres: Any, crs: Any) -> Any:
     """Return an area on the ellipsoid in km2; None without a reference system, or if it cannot express the area."""
     if crs is None or not is_installed("pyproj"):
         return None
@@ -209,11 +213,11 @@ def _km2(square_metres, crs):
         return None
 
 
-def print_levels(rows, options):
+def print_levels(rows: Any, options: dict[str, Any]) -> None:
     """Print a line for each level."""
     small = ("parts_left_out", "cells_left_out") if any(row["parts_left_out"] for row in rows) else ()
 
-    def area(row, kind):
+    def area(row: Any, kind: Any) -> str:
         km2 = row["cells_km2" if kind == "cells_area" else "area_km2"]
         plain = row[kind]
         return f"{km2:,.6g} km2" if km2 is not None else "-" if plain is None else f"{plain:,.6g}"
@@ -226,18 +230,26 @@ def print_levels(rows, options):
         sums = (*(f"{row[name]:,}" for name in small), *((f"{row['weights']:,.10g}",) if "weights" in row else ()))
         lines.append((label, *counts, area(row, "cells_area"), area(row, "area"), *sums))
     click.echo()
-    headings = ("level", ">regions", ">vertices", ">holes", ">cells", ">area of cells", ">area of outlines")
+    headings: tuple[str, ...] = (
+        "level",
+        ">regions",
+        ">vertices",
+        ">holes",
+        ">cells",
+        ">area of cells",
+        ">area of outlines",
+    )
     headings += (">parts left out", ">their cells") if small else ()
     headings += (">weights",) if rows and "weights" in rows[0] else ()
     terminal.print_table(headings, lines)
 
 
-def finite(value):
+def finite(value: Any) -> Any:
     """Return a value that JSON can hold: None for a nonfinite float."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def facts_as_json(raster, rows, session, work, measured, phases, written):
+def facts_as_json(raster: Any, rows: Any, session: Session, work: Any, measured: Any, phases: Any, written: Any) -> Any:
     facts = {
         "rows": int(raster.values.shape[0]),
         "columns": int(raster.values.shape[1]),
@@ -255,7 +267,7 @@ def facts_as_json(raster, rows, session, work, measured, phases, written):
     return facts
 
 
-def written_words(name, written):
+def written_words(name: Any, written: Any) -> Any:
     """Return the name of an output and the number of its vertices, in words."""
     if written is None:
         return name

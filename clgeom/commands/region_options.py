@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from clgeom.errors import InvalidInput
 
 #: Options that simplify polygons along the cells; with one of them the outline is that.
@@ -12,7 +14,7 @@ BUDGETS = ("vertices", "part_vertices", "tolerance", "iou")
 SEGMENTS, POINTS_EACH = 64, 16
 
 
-def check_densify(densify, crs):
+def check_densify(densify: float | None, crs: Any) -> None:
     """Refuse --densify for a map in longitude and latitude, whose edges stay straight in the output."""
     from clgeom.geo.lonlat import LonLat
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -15,8 +16,20 @@ from clgeom.core.messages import counted
 from clgeom.errors import InvalidInput
 from clgeom.optional import is_installed
 
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
 
-def of_points(file, levels, output, picture, session, as_json, profile, options):
+
+def of_points(
+    file: str,
+    levels: Any,
+    output: str | None,
+    picture: str | None,
+    session: Session,
+    as_json: bool,
+    profile: bool,
+    options: dict[str, Any],
+) -> None:
     """Read points, find the region of all or of those that reach each level, write, draw and print."""
     from clgeom import adaptive_region
     from clgeom.commands.hull_across import check_latitudes, turn_of_columns
@@ -62,7 +75,8 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
     turn = turn_of_columns(names, crs, False)
     check_latitudes(points[:, 1], turn, output)
     for (level, one), (_, some) in zip(made, chosen):
-        warn_across(getattr(one, "x", one), some, turn, caller=None if level is None else f"level {level:g}")
+        name: Any = None if level is None else f"level {level:g}"
+        warn_across(getattr(one, "x", one), some, turn, caller=name)
     if options["simplify"] is not None:
         made = [(level, one.simplify(options["simplify"])) for level, one in made]
     geometries = [one.__geo_interface__ for _, one in made]
@@ -89,7 +103,10 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
         from clgeom.plotting.figures import axis_names
         from clgeom.plotting.regions import save_regions_plot
 
-        about = {"labels": [feature.properties["label"] for feature in features], "counts": [one.n for _, one in made]}
+        about: dict[str, Any] = {
+            "labels": [feature.properties["label"] for feature in features],
+            "counts": [one.n for _, one in made],
+        }
         about |= {"vertices": vertices, "axes": axis_names(names, crs)}
         save_regions_plot([one.parts for _, one in made], picture, points=points, **about)
     if output:
@@ -122,14 +139,14 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
         terminal.print_phases(sum((one.phases for _, one in made), ()))
 
 
-def _segments(options, points):
+def _segments(options: dict[str, Any], points: Any) -> Any:
     """Return the number of segments: as it was typed, else few enough for `POINTS_EACH` points in each."""
     if options["segments"] is not None:
         return options["segments"]
     return min(SEGMENTS, max(1, len(points) // POINTS_EACH))
 
 
-def _check_few(options, sets):
+def _check_few(options: dict[str, Any], sets: Any) -> None:
     """Refuse options for several segments where few points get the convex hull by default: one segment, or two."""
     used = {"--cuts": options["cuts"] != "count", "--axis": options["axis"] != "x"}
     used |= {"--simplify": options["simplify"] is not None}
@@ -141,7 +158,7 @@ def _check_few(options, sets):
             )
 
 
-def _has_lines(region, geometry):
+def _has_lines(region: Any, geometry: Any) -> bool:
     """Return whether a region has lines, or points, though its points are not on one line."""
     shapes = geometry.get("geometries", [geometry])
     if all(shape["type"].endswith("Polygon") for shape in shapes):
@@ -152,7 +169,7 @@ def _has_lines(region, geometry):
     return len(convex_hull(np.concatenate([x.lower, x.upper])).vertices) > 2
 
 
-def _feature(number, level, region, geometry, km2, options):
+def _feature(number: int, level: float, region: Any, geometry: Any, km2: Any, options: dict[str, Any]) -> Any:
     """Return a region with its properties in a file."""
     from clgeom.io.features import Feature
 
@@ -166,7 +183,7 @@ def _feature(number, level, region, geometry, km2, options):
     return Feature(geometry, properties)
 
 
-def _reach(values, level, direction):
+def _reach(values: Any, level: float, direction: str) -> Any:
     """Return which values reach a level; integers are compared as integers."""
     if values.dtype.kind in "iu":
         level = math.ceil(level) if direction == ">=" else math.floor(level)

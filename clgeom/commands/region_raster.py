@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -26,6 +27,9 @@ from clgeom.errors import InputWarning, InvalidInput, warn
 from clgeom.geo.geodesy import shown
 from clgeom.optional import is_installed
 
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
+
 #: Default levels of a computed radio map.
 DEFAULT_LEVELS = (-75.0, -85.0, -95.0)
 #: Number of regions at a level from which a note names --least.
@@ -34,7 +38,9 @@ MANY_REGIONS = 100
 MADE_CRS, MADE_ORIGIN = "EPSG:32632", (691_000.0, 5_335_500.0)
 
 
-def of_raster(file, levels, outputs, session, as_json, profile, options):
+def of_raster(
+    file: str, levels: Any, outputs: Any, session: Session, as_json: bool, profile: bool, options: dict[str, Any]
+) -> None:
     """Read or make a raster, find its regions, write and draw them, and print facts about them."""
     from clgeom.core.call import watched
 
@@ -91,9 +97,10 @@ def of_raster(file, levels, outputs, session, as_json, profile, options):
         terminal.print_phases(found.phases)
 
 
-def _raster(file, session, options, compared):
+def _raster(file: str, session: Session, options: dict[str, Any], compared: Any) -> Any:
     """Return the raster of a file, or a computed radio map."""
-    from clgeom.io.rasters import Raster, open_raster, read_raster
+    from clgeom.intake.interop.rasters import Raster
+    from clgeom.io.rasters import open_raster, read_raster
 
     if file is not None:
         given = {name: options[name] for name in ("band", "array", "nodata", "window")}
@@ -115,7 +122,7 @@ def _raster(file, session, options, compared):
     return Raster(made.values, made.transform, made.crs, unit=made.unit, sites=sites)
 
 
-def _warn_beyond(sites, grid):
+def _warn_beyond(sites: Any, grid: Any) -> None:
     """Warn of transmitters outside of the map, which pictures do not show."""
     left, bottom, right, top = grid.bounds
     beyond = [(x, y) for x, y in sites if not (left <= x <= right and bottom <= y <= top)]
@@ -127,12 +134,12 @@ def _warn_beyond(sites, grid):
         )
 
 
-def _add_sums(rows, raster, options):
+def _add_sums(rows: Any, raster: Any, options: dict[str, Any]) -> None:
     """Add to each level's facts the sum of the weights over its cells; of a band, those of its cells alone."""
     from clgeom.io.rasters import read_raster
     from clgeom.region.covered import covered_area
 
-    weights = read_raster(options["weights"], window=options["window"])
+    weights: Any = read_raster(options["weights"], window=options["window"])
     where = {"transform": raster.transform, "crs": raster.crs, "nodata": raster.nodata}
     levels = sorted({level for row in rows for level in (row["level"], row["upto"]) if level is not None})
     found = covered_area(raster.values, levels, direction=options["direction"], weights=weights, **where)
@@ -141,7 +148,7 @@ def _add_sums(rows, raster, options):
         row["weights"] = sums[row["level"]] - (0.0 if row["upto"] is None else sums[row["upto"]])
 
 
-def _known_crs(crs, file):
+def _known_crs(crs: Any, file: str) -> Any:
     """Return the reference system that a file names; refuse one that pyproj, if it is installed, does not know."""
     from clgeom.geo.geodesy import as_crs
 
@@ -155,7 +162,7 @@ def _known_crs(crs, file):
     return crs
 
 
-def _small_parts_words(rows, file, options):
+def _small_parts_words(rows: Any, file: str, options: dict[str, Any]) -> tuple[Any, ...]:
     """Return a line for `terminal.print_facts` about small parts: the limit, or how to set one where parts are many."""
     if any(row["parts_left_out"] for row in rows):
         area = f"{options['least']:,g} {'m2' if file is None else 'square map units'}"
@@ -166,11 +173,12 @@ def _small_parts_words(rows, file, options):
     return (("note", f"{most:,} regions at one level; --least AREA leaves out those whose cells have less area"),)
 
 
-def _regions(raster, levels, session, profile, options):
+def _regions(raster: Any, levels: Any, session: Session, profile: bool, options: dict[str, Any]) -> tuple[Any, ...]:
     """Return the regions, the raster without small parts, which they cover, and the small parts of each level."""
     from clgeom.region.coverage.regions import coverage_regions
 
-    kept, left_out = raster, {}
+    kept = raster
+    left_out: dict[float, tuple[int, int]] = {}
     if options["least"]:
         from clgeom.region.rings.small_parts import without_small_parts
 
@@ -186,7 +194,7 @@ def _regions(raster, levels, session, profile, options):
     return coverage_regions(raster, levels, **given, device=session, profile=profile), kept, left_out
 
 
-def _kept(found, raster, options):
+def _kept(found: Any, raster: Any, options: dict[str, Any]) -> Any:
     """Return the regions that are neither empty nor too small, simplified with --simplify."""
     if options["outline"] == "cells":  # small parts were left out before
         return found
@@ -195,7 +203,7 @@ def _kept(found, raster, options):
     return [one.simplify(options["simplify"]) for one in kept] if options["simplify"] is not None else kept
 
 
-def _nothing(file, raster, levels, options):
+def _nothing(file: str, raster: Any, levels: Any, options: dict[str, Any]) -> str:
     """Return the message for a map without covered cells."""
     from clgeom.region.coverage.rasters import known_values
 
@@ -215,14 +223,16 @@ def _nothing(file, raster, levels, options):
     )
 
 
-def _shapes(kept, options):
+def _shapes(kept: Any, options: dict[str, Any]) -> Any:
     """Return the shapes to write and draw: the regions, or one shape for each level."""
     from clgeom.region.coverage.bands import nested
 
     return nested(kept, bands=options["bands"]) if options["nested"] or options["bands"] else kept
 
 
-def _write(shapes, raster, grid, outputs, levels, options, session):
+def _write(
+    shapes: Any, raster: Any, grid: Any, outputs: Any, levels: Any, options: dict[str, Any], session: Session
+) -> Any:
     """Write and draw, after all checks. Return the number of vertices written; None without output."""
     from clgeom.io.atomic import write_whole
     from clgeom.io.features import encode_regions, not_empty

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clgeom.hull.measures import polygon_perimeter
 from clgeom.hull.result import Hull
 
+if TYPE_CHECKING:
+    from clgeom.io.cloud import Cloud
 
-def scaled_hull(found, cloud):
+
+def scaled_hull(found: Any, cloud: Cloud) -> Any:
     """Return a hull of `cloud.points` in coordinates of the reference system.
 
     Area and perimeter are those of the integers times the scale, so that the offset costs no digits.
@@ -25,7 +29,7 @@ def scaled_hull(found, cloud):
     return hull
 
 
-def scaled_batch(batch, cloud):
+def scaled_batch(batch: Any, cloud: Cloud) -> Any:
     """Return the hulls of groups of `cloud.points` in coordinates of the reference system."""
     if cloud.scale is None:
         return batch
@@ -36,7 +40,7 @@ def scaled_batch(batch, cloud):
     return scaled
 
 
-def named_batch(batch, groups):
+def named_batch(batch: Any, groups: Any) -> Any:
     """Return the hulls with the names of their groups as labels. A group without points has no hull."""
     names = np.array(groups.names, object)[batch.labels]
     named = replace(batch, labels=names, label_column=names, label_name=groups.title)
@@ -44,11 +48,11 @@ def named_batch(batch, groups):
     return named
 
 
-def _coordinates(points, cloud):
+def _coordinates(points: Any, cloud: Cloud) -> Any:
     return points * cloud.scale + cloud.offset
 
 
-def _perimeter(hull, scale) -> float:
+def _perimeter(hull: Any, scale: Any) -> float:
     if scale[0] == scale[1] or hull.dimension < 1:
         return hull.perimeter * scale[0]
     corners = hull.points * scale

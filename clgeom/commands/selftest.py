@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from clgeom import __version__
 from clgeom.commands import terminal
 from clgeom.commands.options import Rule, command
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
 
 
 @command(
@@ -22,7 +27,7 @@ from clgeom.commands.options import Rule, command
     )
 )
 @click.option("--all", "every", is_flag=True, help="Check every device of this machine.")
-def selftest(every, device, as_json):
+def selftest(every: Any, device: str | None, as_json: bool) -> None:
     """Check a device: every kernel against its reference, and results that must be equal on all devices.
 
     The exit code is 1 if a check fails or if the device is refused because it computes wrongly. With --all, one refused
@@ -46,7 +51,7 @@ def selftest(every, device, as_json):
     sys.exit(0 if all(one.ok for one in found) and not all(one.refused for one in found) else 1)
 
 
-def _print_one(found):
+def _print_one(found: Any) -> None:
     checks = found.outcomes
     if checks or not found.refused:
         click.echo(f"{len(checks) - len(found.failed)} of {len(checks)} checks passed")
@@ -54,19 +59,19 @@ def _print_one(found):
         click.echo(f"{click.style('refused', fg='yellow')}  {found.device} ({found.platform}): {found.refused}")
 
 
-def _print_check(check):
+def _print_check(check: Any) -> None:
     mark = click.style("ok  ", fg="green") if check.ok else click.style("FAIL", fg="red")
     terminal.echo_beside_bar(f"{mark} {check.name:<44} {check.seconds:8.3f} s  {check.detail}".rstrip())
 
 
-def _checked(check_device, session, quiet):
+def _checked(check_device: Any, session: Session, quiet: bool) -> Any:
     """Return the outcomes of one device. Each check is printed as it ends, above a bar."""
     from clgeom.selftest import number_of_checks
 
     with terminal.progress("Testing", hidden=quiet) as advance:
         done, in_all = [], number_of_checks(session.profile)
 
-        def watch(check):
+        def watch(check: Any) -> None:
             done.append(check)
             if not quiet:
                 _print_check(check)
@@ -76,17 +81,23 @@ def _checked(check_device, session, quiet):
         return check_device(session, watch)
 
 
-def _checked_all(check_all, quiet):
+def _checked_all(check_all: Any, quiet: bool) -> Iterator[Any]:
     """Yield the outcomes of all devices, and print a line and the failed checks of each."""
     from clgeom.selftest import number_of_checks
 
     bars = contextlib.ExitStack()
 
-    def begin(profile):
+    def begin(profile: Any) -> Any:
         bars.close()
         advance = bars.enter_context(terminal.progress(f"Testing {profile.name}", hidden=quiet))
         done, in_all = [], number_of_checks(profile)
-        return lambda check: (done.append(check), advance and advance(len(done), in_all))
+
+        def watch(check: Any) -> None:
+            done.append(check)
+            if advance:
+                advance(len(done), in_all)
+
+        return watch
 
     for one in check_all(begin):
         bars.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +13,9 @@ from clgeom.core.messages import counted, listed
 from clgeom.errors import InvalidInput
 from clgeom.io.keys import OUTPUTS, read_numbers, write_numbers
 from clgeom.sorting.shellsort.gaps import SEQUENCES
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
 
 METHOD_HELP = (
     "Radix sort, a tuned Shellsort (shell-auto), or a variant of the Shellsort study; b and c sort chunks only."
@@ -93,22 +97,22 @@ EXAMPLES = (
     "--stats", is_flag=True, help="Print the time of each phase; of a Shellsort also mean reads, writes and passes."
 )
 def sort(
-    file,
-    method,
-    descending,
-    gaps,
-    items,
-    elements,
-    column,
-    array,
-    layer,
-    output,
-    picture,
-    max_bytes,
-    stats,
-    device,
-    as_json,
-):
+    file: str,
+    method: str,
+    descending: bool,
+    gaps: str,
+    items: int | None,
+    elements: int | None,
+    column: str | None,
+    array: str | None,
+    layer: str | None,
+    output: str | None,
+    picture: str | None,
+    max_bytes: int | None,
+    stats: bool,
+    device: str | None,
+    as_json: bool,
+) -> None:
     """Sort the numbers in FILE.
 
     FILE is a table (.csv, .tsv, .txt, .csv.gz), .parquet, .feather, .las, .laz, .gpkg, .geojson, .shp, .fgb, .npy or
@@ -129,7 +133,7 @@ def sort(
         _sort_by_pieces(file, output, max_bytes, descending, device, as_json)
         return
     _check_outputs(file, output, picture)
-    layouts: list = []
+    layouts: list[Any] = []
     what = {"column": column, "array": array, "layer": layer, "told": layouts.append}
     with terminal.progress(f"reading {file}", hidden=as_json) as progress:
         keys, reading = terminal.timed(read_numbers, file, **what, progress=progress)
@@ -166,7 +170,9 @@ def sort(
         _print_stats(result)
 
 
-def _sort_by_pieces(file, output, max_bytes, descending, device, as_json):
+def _sort_by_pieces(
+    file: str, output: str | None, max_bytes: int | None, descending: bool, device: str | None, as_json: bool
+) -> None:
     """Sort a file that need not fit in memory."""
     from clgeom.core.device import as_session
     from clgeom.scale.sorting.file import sort_file
@@ -205,7 +211,7 @@ def _sort_by_pieces(file, output, max_bytes, descending, device, as_json):
     )
 
 
-def _check_outputs(file, output, picture):
+def _check_outputs(file: str, output: str | None, picture: str | None) -> None:
     """Refuse outputs that cannot be written, before the work starts."""
     from clgeom.io.atomic import check_outputs
     from clgeom.optional import require_matplotlib
@@ -216,7 +222,9 @@ def _check_outputs(file, output, picture):
     check_outputs(file, (output, OUTPUTS), (picture, FORMATS))
 
 
-def _method(method, keys, descending, gaps, items, elements, session):
+def _method(
+    method: str, keys: Any, descending: bool, gaps: str, items: int | None, elements: int | None, session: Session
+) -> Any:
     """Return a callable (stats, profile) that sorts the keys."""
     if method == "radix":
         return lambda **how: _Radix(keys, descending, session, how["profile"])
@@ -233,7 +241,7 @@ class _Radix:
 
     gaps, is_sorted = (), True
 
-    def __init__(self, keys, descending, session, profile):
+    def __init__(self, keys: Any, descending: bool, session: Session, profile: bool) -> None:
         from clgeom.sorting.keys import OTHER_KINDS, as_key_array
         from clgeom.sorting.radix.sort import sort as radix_sort
 
@@ -241,10 +249,12 @@ class _Radix:
             keys, caller="sort", others=OTHER_KINDS
         )  # numbers in one dimension, as outputs and a Shellsort have them
         found = radix_sort(keys, descending=descending, device=session, profile=profile)
+        self.keys: Any
+        self.phases: Any
         self.keys, self.phases = found if profile else (found, ())
 
 
-def gap_list(text):
+def gap_list(text: str) -> Any:
     """Return a name as it is, numbers as a list."""
     if not re.search(r"\d\s*(,|$)", text) or text in SEQUENCES:
         return text
@@ -257,7 +267,7 @@ def gap_list(text):
 # Showing ----------------------------------------------------------------------------------------------------------
 
 
-def _as_json(result, method, descending, session, work, stats):
+def _as_json(result: Any, method: str, descending: bool, session: Session, work: Any, stats: bool) -> Any:
     facts = {"keys": len(result.keys), "dtype": result.keys.dtype.name, "method": method, "descending": descending}
     facts["gaps"] = list(result.gaps)
     facts |= {"is_sorted": bool(result.is_sorted), "device": session.profile.name, **work.facts()}
@@ -268,11 +278,11 @@ def _as_json(result, method, descending, session, work, stats):
     return facts
 
 
-def _header_as_json(header):
+def _header_as_json(header: Any) -> dict[str, Any] | None:
     return None if header is None else {"line": header.header_line, "names": list(header.names)}
 
 
-def _print_stats(result):
+def _print_stats(result: Any) -> None:
     """Print tables II to IV of the study as one: shape, reads, writes, passes and time of each gap."""
     if not result.gaps:
         terminal.print_phases(result.phases)
@@ -303,7 +313,7 @@ def _print_stats(result):
     terminal.print_table(headings, rows)
 
 
-def _save_plot(result, path, title):
+def _save_plot(result: Any, path: str, title: str | None) -> None:
     """Draw passes and time of each gap."""
     from clgeom.plotting.gaps import save_gaps_plot
 

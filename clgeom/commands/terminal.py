@@ -8,15 +8,20 @@ import math
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
 
 #: Seconds after which a progress bar appears.
 BAR_AFTER_SECONDS = 0.5
 
 
-def timed(function, *args, **kwargs):
+def timed(function: Any, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
     """Return the result of a function, and its time in seconds."""
     start = time.perf_counter()
     result = function(*args, **kwargs)
@@ -30,7 +35,7 @@ class Work:
     seconds: float
     loading: float
 
-    def words(self, **others) -> str:
+    def words(self, **others: Any) -> str:
         """Return the time as text, and the other times, which are no part of it: "2 ms + 30 ms for loading kernels"."""
         more = {"loading kernels": self.loading, **others}
         return " + ".join([duration(self.seconds), *(f"{duration(took)} for {name}" for name, took in more.items())])
@@ -40,7 +45,7 @@ class Work:
         return {"seconds": self.seconds, "loading_seconds": self.loading}
 
 
-def worked(function, *args, **kwargs):
+def worked(function: Any, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
     """Return the result of a function that computes on a device, and its `Work`."""
     from clgeom.core.call import timing_loads
 
@@ -49,7 +54,7 @@ def worked(function, *args, **kwargs):
     return result, Work(seconds - loads.seconds, loads.seconds)
 
 
-def computed(as_json, function, /, *args, **kwargs):
+def computed(as_json: bool, function: Any, /, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
     """Return the same as `worked`, under a progress bar that explains why a first call takes long."""
     with progress("computing (first use: compiles kernels)", hidden=as_json):
         return worked(function, *args, **kwargs)
@@ -60,11 +65,11 @@ def duration(seconds: float) -> str:
     return f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds:.2f} s"
 
 
-def device_words(session) -> str:
+def device_words(session: Session) -> str:
     return f"{session.profile.name} ({session.profile.platform}, {session.profile.kind})"
 
 
-def echo_beside_bar(line, *, err=False):
+def echo_beside_bar(line: str, *, err: bool = False) -> None:
     """Print a line while a progress bar may be shown: above it, not behind its last word.
 
     A bar puts a stream of its own before stdout and stderr. It has no encoding, so click by itself goes round it.
@@ -72,18 +77,18 @@ def echo_beside_bar(line, *, err=False):
     click.echo(line, file=sys.stderr if err else sys.stdout, err=err)
 
 
-def print_facts(*facts):
+def print_facts(*facts: Any) -> None:
     """Print a line with a name and a value for each fact."""
     for name, value in facts:
         click.echo(f"{name:<10} {value}")
 
 
-def print_json(value):
+def print_json(value: Any) -> None:
     """Print a value as JSON; nonfinite numbers become null."""
     click.echo(json.dumps(finite(value), indent=2, allow_nan=False))
 
 
-def finite(value):
+def finite(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
@@ -95,7 +100,7 @@ def finite(value):
 NARROW = 70
 
 
-def print_table(headings, rows):
+def print_table(headings: Any, rows: Any) -> None:
     """Print a table; to a file, and to terminals narrower than `NARROW`, in full width. No text is cut off.
 
     A heading that starts with ">" belongs to a column of numbers.
@@ -115,7 +120,7 @@ def print_table(headings, rows):
     console.print(table, highlight=False, markup=False)
 
 
-def print_phases(phases):
+def print_phases(phases: Any) -> None:
     """Print the table of ``--profile``."""
     rows = [
         (
@@ -133,7 +138,7 @@ def print_phases(phases):
     print_table(("phase", ">us", ">MB", ">GB/s", ">work-items", ">per group", "variant", ">items each"), rows)
 
 
-def phases_as_json(phases) -> list[dict]:
+def phases_as_json(phases: Any) -> list[dict[str, Any]]:
     return [
         {
             "name": phase.name,
@@ -147,14 +152,14 @@ def phases_as_json(phases) -> list[dict]:
     ]
 
 
-def _clock(seconds) -> str:
+def _clock(seconds: float) -> str:
     """Return seconds as minutes and seconds, 1:05."""
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes}:{rest:02d}"
 
 
 @contextlib.contextmanager
-def progress(what, *, hidden=False):
+def progress(what: Any, *, hidden: bool = False) -> Iterator[Any]:
     """Yield a callable (done, total), or None where stderr is no terminal.
 
     After half a second a bar appears on the terminal. It shows the time that has passed; after the first call of the
@@ -171,7 +176,7 @@ def progress(what, *, hidden=False):
     class Clock(ProgressColumn):
         """Column with the time left, or with the time that has passed as long as the time left is unknown."""
 
-        def render(self, task):
+        def render(self, task: Any) -> Any:
             left = task.time_remaining
             return Text(_clock(task.elapsed or 0) if left is None else f"{_clock(left)} left")
 

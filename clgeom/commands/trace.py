@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -20,7 +22,7 @@ OUTPUT_HELP = "Write a page to step through (.html), an animation (.gif), a pict
 
 
 @click.group(cls=Group)
-def trace():
+def trace() -> None:
     """Show an algorithm step by step, as it ran on the device.
 
     A page is one .html file that needs no network. It has buttons to play, pause and step, a slider, and keys.
@@ -30,7 +32,7 @@ def trace():
 seed_option = with_default("--seed", 1, "Seed of the random numbers.", click.IntRange(0))
 
 
-def _numbers_rules(of_random, of_file):
+def _numbers_rules(of_random: Any, of_file: Any) -> tuple[Any, ...]:
     """Return the rules for options of random numbers, and those for options of a FILE."""
     return (
         Rule(
@@ -43,7 +45,7 @@ def _numbers_rules(of_random, of_file):
 # Hoods ------------------------------------------------------------------------------------------------------------
 
 
-def _hills(rng, n):
+def _hills(rng: np.random.Generator, n: int) -> np.ndarray:
     """Points on an arch with valleys, and some below it, so that merges drop corners of both hoods."""
     x = np.sort(rng.uniform(-1, 1, n))
     y = 1 - 0.8 * x**2 - 0.12 * np.sin(2 * np.pi * x + 1.7) ** 2
@@ -51,12 +53,12 @@ def _hills(rng, n):
     return np.stack([x, y], axis=1)
 
 
-def _disc(rng, n):
+def _disc(rng: np.random.Generator, n: int) -> np.ndarray:
     angle, radius = rng.uniform(0, 2 * np.pi, n), np.sqrt(rng.random(n))
     return np.stack([1.6 * radius * np.cos(angle), radius * np.sin(angle)], axis=1)
 
 
-def _circle(rng, n):
+def _circle(rng: np.random.Generator, n: int) -> np.ndarray:
     angle = rng.uniform(0, 2 * np.pi, n)
     return np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
@@ -96,7 +98,18 @@ EXAMPLES = (
 @with_default("--side", "upper", "Upper or lower hood.", click.Choice(("upper", "lower")))
 @with_default("--collinear", "drop", "Keep points on edges as vertices, or drop them.", click.Choice(("drop", "keep")))
 @output_option(OUTPUT_HELP, "wagener.html")
-def hull(file, points, shape, seed, columns, array, side, collinear, output, device):
+def hull(
+    file: str,
+    points: Any,
+    shape: Any,
+    seed: int,
+    columns: list[str] | None,
+    array: str | None,
+    side: Any,
+    collinear: Any,
+    output: Any,
+    device: str | None,
+) -> None:
     """Wagener's match-and-merge: the six phases of every merge of hoods.
 
     The points are those in FILE (any that clgeom hull reads), or random ones.
@@ -122,7 +135,7 @@ def hull(file, points, shape, seed, columns, array, side, collinear, output, dev
         _draw(merge_scenes(cloud, found.stages, found.merges, side=side), output, title, HULL_WORDS)
     else:
         _write_json(output, _hood_as_data(found, cloud))
-    corners, stages = counted(len(found), "corner", "corners"), counted(len(found.merges), "stage", "stages")
+    corners, stages = counted(len(found), "corner", "corners"), counted(len(found.merges or ()), "stage", "stages")
     terminal.print_facts(
         ("points", f"{len(cloud):,} ({cloud.dtype})"),
         *(("note", note) for note in notes),
@@ -132,7 +145,7 @@ def hull(file, points, shape, seed, columns, array, side, collinear, output, dev
     )
 
 
-def _points(file, columns, array):
+def _points(file: str, columns: list[str] | None, array: str | None) -> tuple[Any, ...]:
     """Return the points of a file, and notes about them."""
     from clgeom.io.points import read_cloud
 
@@ -140,7 +153,7 @@ def _points(file, columns, array):
     return found.coordinates, found.notes
 
 
-def _hood_as_data(found, points):
+def _hood_as_data(found: Any, points: Any) -> dict[str, Any]:
     """A Hood with its trace as plain values."""
     merges = [
         [{name: _plain(value) for name, value in vars(merge).items()} for merge in stage] for stage in found.merges
@@ -152,7 +165,7 @@ def _hood_as_data(found, points):
 # Shellsort --------------------------------------------------------------------------------------------------------
 
 
-def _nearly_sorted(rng, n):
+def _nearly_sorted(rng: np.random.Generator, n: int) -> Any:
     keys = np.arange(1, n + 1)
     for _ in range(max(n // 8, 1)):
         i, j = rng.integers(0, n, 2)
@@ -160,7 +173,7 @@ def _nearly_sorted(rng, n):
     return keys
 
 
-KEYS = {
+KEYS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
     "random": lambda rng, n: rng.permutation(n) + 1,
     "reversed": lambda rng, n: np.arange(n, 0, -1),
     "nearly": _nearly_sorted,
@@ -212,7 +225,19 @@ SORT_EXAMPLES = (
 @click.option("--gaps", metavar="NAME|LIST", default="sedgewick86", show_default=True, help=GAPS_HELP)
 @click.option("--items", type=int, help="Variants b and c: most work-items for an h-subsequence.  [default: 512]")
 @output_option(OUTPUT_HELP, "shellsort.html")
-def sort_command(file, keys, shape, seed, column, array, variant, gaps, items, output, device):
+def sort_command(
+    file: str,
+    keys: Any,
+    shape: Any,
+    seed: int,
+    column: str | None,
+    array: str | None,
+    variant: Any,
+    gaps: str,
+    items: int | None,
+    output: Any,
+    device: str | None,
+) -> None:
     """Shellsort: the keys before and after each pass.
 
     The keys are the numbers in FILE (any that clgeom sort reads), or random ones.
@@ -223,7 +248,7 @@ def sort_command(file, keys, shape, seed, column, array, variant, gaps, items, o
     from clgeom.plotting.passes import check_drawable, pass_scenes
 
     _check_output(file, output)
-    layouts: list = []
+    layouts: list[Any] = []
     if file:
         numbers = read_numbers(file, column=column, array=array, told=layouts.append)
     else:
@@ -239,7 +264,7 @@ def sort_command(file, keys, shape, seed, column, array, variant, gaps, items, o
         _draw(pass_scenes(result.stages, passes), output, title, SORT_WORDS)
     else:
         is_date = numbers.dtype.kind in "mM"
-        stages = [(keys.astype(str) if is_date else keys).tolist() for keys in result.stages]
+        stages = [(keys.astype(str) if is_date else keys).tolist() for keys in result.stages or ()]
         _write_json(output, {"variant": result.variant, "gaps": [list(gaps) for gaps in passes], "stages": stages})
     terminal.print_facts(
         ("keys", f"{len(numbers):,} ({numbers.dtype})"),
@@ -254,7 +279,7 @@ def sort_command(file, keys, shape, seed, column, array, variant, gaps, items, o
 # Both -------------------------------------------------------------------------------------------------------------
 
 
-def _check_output(file, output):
+def _check_output(file: str, output: Any) -> None:
     """Refuse an output that cannot be written, before the work starts."""
     from clgeom.io.atomic import check_outputs
     from clgeom.optional import require_matplotlib
@@ -264,29 +289,29 @@ def _check_output(file, output):
         require_matplotlib()
 
 
-def _is_drawn(output):
+def _is_drawn(output: Any) -> Any:
     return Path(output).suffix.lower() != ".json"
 
 
-def _draw(scenes, output, title, words):
+def _draw(scenes: Any, output: Any, title: str | None, words: str) -> None:
     from clgeom.plotting.scenes import save_scenes
 
     with terminal.progress("drawing") as progress:
         save_scenes(scenes, output, title=title, words=words, progress=progress)
 
 
-def _write_json(output, data):
+def _write_json(output: Any, data: Any) -> None:
     from clgeom.io.atomic import replacing
 
     with replacing(output) as file:
         file.write(json.dumps(terminal.finite(data)).encode())
 
 
-def _plain(value):
+def _plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
-def _nothing():
+def _nothing() -> Any:
     import contextlib
 
     return contextlib.nullcontext()

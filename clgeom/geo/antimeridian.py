@@ -6,6 +6,7 @@ Shapely is imported when it is needed.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ BEYOND = 100.0
 
 
 @keeps_subnormals
-def placed(polygons, grow) -> list:
+def placed(polygons: Any, grow: Any) -> list[Any]:
     """Return polygons between -180 and 180 degrees, each moved outwards by its `grow`.
 
     A polygon is the inside of its first curve without the insides of the others. The inside is on the left of a curve,
@@ -47,12 +48,12 @@ def placed(polygons, grow) -> list:
     ]
 
 
-def _cut_out(shapes):
+def _cut_out(shapes: Any) -> Any:
     """Return the first of some shapes without the others."""
     return shapes[0].difference(require_shapely().union_all(shapes[1:])) if len(shapes) > 1 else shapes[0]
 
 
-def _on_the_left(curve, grow):
+def _on_the_left(curve: Any, grow: Any) -> Any:
     """Return the left side of a curve, moved outwards by `grow`, between -180 and 180 degrees."""
     shapely = require_shapely()
     turns = round((curve[-1, 0] - curve[0, 0]) / 360)
@@ -69,32 +70,32 @@ def _on_the_left(curve, grow):
     return shapely.union_all([shifted(grown.intersection(window(k)), k) for k in windows])
 
 
-def _grown(shape, grow):
+def _grown(shape: Any, grow: Any) -> Any:
     return shape.buffer(grow, join_style="mitre") if grow else shape
 
 
-def window(k):
+def window(k: Any) -> Any:
     """Return the box of the k-th turn round the earth."""
     return require_shapely().box(360 * k - 180, -90, 360 * k + 180, 90)
 
 
-def windows_of(shape, least):
+def windows_of(shape: Any, least: Any) -> Any:
     """Return the turns in which a shape is wider than `least`; the widest one if there is none."""
     left, _, right, _ = shape.bounds
     found = {
         k: min(right, 360 * k + 180) - max(left, 360 * k - 180)
         for k in range(math.floor((left + 180) / 360), math.floor((right + 180) / 360) + 1)
     }
-    return [k for k, width in found.items() if width > least] or [max(found, key=found.get)]
+    return [k for k, width in found.items() if width > least] or [max(found, key=found.__getitem__)]
 
 
 @keeps_subnormals
-def shifted(shape, k):
+def shifted(shape: Any, k: Any) -> Any:
     return require_shapely().affinity.translate(shape, -360.0 * k) if k else shape
 
 
 @keeps_subnormals
-def rings_of(polygon):
+def rings_of(polygon: Any) -> list[Any]:
     """Return the rings of a Shapely polygon, each counter-clockwise."""
     ccw = require_shapely().is_ccw
     return [ring if ccw(ring) else ring.reverse() for ring in (polygon.exterior, *polygon.interiors)]

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -64,7 +66,7 @@ class InDegrees:
     shapes: Ragged
     added: int = 0
     decimals: int | None = None
-    others: dict = field(default_factory=dict)
+    others: dict[int, Any] = field(default_factory=dict)
 
     @property
     def vertices(self) -> int:
@@ -92,7 +94,15 @@ class InDegrees:
 
 
 @keeps_subnormals
-def in_degrees(given: Ragged, crs, *, caller, resolution, densify=None, sheets: Sheets | None = None) -> InDegrees:
+def in_degrees(
+    given: Ragged,
+    crs: Any,
+    *,
+    caller: str,
+    resolution: float,
+    densify: float | None = None,
+    sheets: Sheets | None = None,
+) -> InDegrees:
     """Polygons in longitude and latitude, by the rules of RFC 7946.
 
     Parameters
@@ -121,29 +131,29 @@ def in_degrees(given: Ragged, crs, *, caller, resolution, densify=None, sheets: 
     curves = None if plain else _curves(given, crs, caller, resolution, densify)
     if curves is None:
         way = LonLat(crs, caller=caller, resolution=resolution, densify=densify)
-        made = way.shapes([require_shapely().geometry.mapping(shape) for shape in given.to_shapely().tolist()])
-        if sheets is not None and sheets.apart and not _stay_apart(_array(made), sheets):
+        shapes = way.shapes([require_shapely().geometry.mapping(shape) for shape in given.to_shapely().tolist()])
+        if sheets is not None and sheets.apart and not _stay_apart(_array(shapes), sheets):
             raise InvalidInput(
                 f"{caller} is not possible: in longitude and latitude the polygons would overlap, so near to a pole or "
                 "to 180 degrees of longitude. Write .gpkg."
             )
-        return InDegrees(given, way.added, None, dict(enumerate(made)))
+        return InDegrees(given, way.added, None, dict(enumerate(shapes)))
     if sheets is not None and sheets.apart:
         for share, decimals in FINER:
             some = curves if share == 1 else _curves(given, crs, caller, resolution, densify, share)
-            made = None if some is None else some.as_they_are(decimals)
-            if made is not None and _stay_apart(made.shapes.to_shapely(), sheets):
-                return replace(made, added=len(made.shapes.places) - len(given.places))
+            rounded = None if some is None else some.as_they_are(decimals)
+            if rounded is not None and _stay_apart(rounded.shapes.to_shapely(), sheets):
+                return replace(rounded, added=len(rounded.shapes.places) - len(given.places))
         raise InvalidInput(
             f"{caller} is not possible: in longitude and latitude the polygons would overlap, because cells are too "
             "small there for float64. Write .gpkg."
         )
-    levels = sheets is not None and sheets.ranks.max(initial=0) > 0
-    made = curves.outwards(_growth(given, curves, sheets) if levels else None)
-    return _nested(made, sheets) if levels else made
+    if sheets is None or sheets.ranks.max(initial=0) == 0:
+        return curves.outwards()
+    return _nested(curves.outwards(_growth(given, curves, sheets)), sheets)
 
 
-def is_wgs84(crs, caller) -> bool:
+def is_wgs84(crs: Any, caller: str) -> bool:
     """Whether coordinates are longitude and latitude of WGS 84, as those without a system must be."""
     if crs is None:
         return True
@@ -151,7 +161,7 @@ def is_wgs84(crs, caller) -> bool:
     return is_plain_geographic(system) and system.equals(WGS84, ignore_axis_order=True)
 
 
-def _valid(shapes: Ragged, mended) -> dict:
+def _valid(shapes: Ragged, mended: Any) -> dict[int, Any]:
     """The polygons that are not valid, by their number, as `mended` makes them valid."""
     shapely = require_shapely()
     wrong = np.flatnonzero(~shapely.is_valid(shapes.to_shapely()))
@@ -185,14 +195,14 @@ class Curves:
         """How far polygons are moved outwards at least."""
         return 2 * self.farthest + MARGIN
 
-    def as_they_are(self, decimals) -> InDegrees:
+    def as_they_are(self, decimals: Any) -> InDegrees:
         """The polygons, rounded."""
         places = self.flat.places / self.sides
         return InDegrees(
             replace(self.flat, places=places if decimals is None else np.round(places, decimals)), 0, decimals
         )
 
-    def outwards(self, growth=None) -> InDegrees:
+    def outwards(self, growth: Any = None) -> InDegrees:
         """The polygons, each moved outwards by more than its pieces are from their curves.
 
         `growth` has for each vertex how many times as far it moves. Where parts of a polygon are closer to each other
@@ -203,7 +213,7 @@ class Curves:
         moved = (self.flat.places + _miters(self.flat)[0] * grow) / self.sides
         shapes = replace(self.flat, places=np.round(moved, DECIMALS))
 
-        def joined(wrong):
+        def joined(wrong: Any) -> Any:
             shapely, flat = require_shapely(), self.flat.to_shapely()[wrong]
             most = 1.0
             if growth is not None:
@@ -214,7 +224,9 @@ class Curves:
         return InDegrees(shapes, len(moved) - self.given, DECIMALS, _valid(shapes, joined))
 
 
-def _curves(given: Ragged, crs, caller, resolution, densify, finer=1.0) -> Curves | None:
+def _curves(
+    given: Ragged, crs: Any, caller: str, resolution: float, densify: float | None, finer: float = 1.0
+) -> Curves | None:
     """The polygons with their edges cut; None where a meridian or a pole is near, or where the system is not smooth.
 
     An edge and the same edge the other way round are cut at the same places. `finer` is a factor of the tolerance.
@@ -232,7 +244,7 @@ def _curves(given: Ragged, crs, caller, resolution, densify, finer=1.0) -> Curve
     narrow = math.cos(math.radians(seen[:, 1].mean()))
     sides = np.array([narrow, 1.0])
 
-    def images(places):
+    def images(places: np.ndarray) -> Any:
         return np.stack(mapping.anywhere(*places.T), axis=1) * sides
 
     seen = seen * sides
@@ -260,11 +272,11 @@ def _curves(given: Ragged, crs, caller, resolution, densify, finer=1.0) -> Curve
     return None
 
 
-def _offsets(sizes):
+def _offsets(sizes: Any) -> np.ndarray:
     return np.append(0, np.cumsum(sizes))
 
 
-def _cut(places, after, edge, place, pieces):
+def _cut(places: np.ndarray, after: Any, edge: Any, place: Any, pieces: Any) -> np.ndarray:
     """The places where edges are cut, counted from the end that comes first by its coordinates."""
     begin, end = places[edge], places[after[edge]]
     turned = (begin[:, 0] > end[:, 0]) | ((begin[:, 0] == end[:, 0]) & (begin[:, 1] > end[:, 1]))
@@ -273,13 +285,13 @@ def _cut(places, after, edge, place, pieces):
     return np.where((place == 0)[:, None], begin, first + (last - first) * share[:, None])
 
 
-def _array(shapes):
+def _array(shapes: Any) -> Any:
     made = np.empty(len(shapes), object)
     made[:] = shapes
     return made
 
 
-def _is_plain(given: Ragged, places):
+def _is_plain(given: Ragged, places: np.ndarray) -> bool:
     """Whether polygons with vertices at these places are far from the poles and from the meridian of 180 degrees."""
     if not len(places):
         return True
@@ -290,19 +302,19 @@ def _is_plain(given: Ragged, places):
     return bool(longitude < 180 - 2 * MARGIN and widest < WIDEST and latitude < HIGHEST)
 
 
-def _is_one_to_one(system, places, reach):
+def _is_one_to_one(system: Any, places: np.ndarray, reach: Any) -> bool:
     """Whether the transformation to the earth and back returns the places: PROJ moves some onto the earth."""
     import pyproj
 
     there = pyproj.Transformer.from_crs(system, system.geodetic_crs, always_xy=True)
-    left, low, right, high = (*places.min(axis=0), *places.max(axis=0))
+    left, low, right, high = np.concatenate([places.min(axis=0), places.max(axis=0)])
     x, y = (axis.ravel() for axis in np.meshgrid(np.linspace(left, right, 9), np.linspace(low, high, 9)))
     back = there.transform(*there.transform(x, y), direction="INVERSE")
     most = max(1e-6 * reach, THERE_AND_BACK / system.axis_info[0].unit_conversion_factor)
     return bool(np.hypot(back[0] - x, back[1] - y).max() <= most)
 
 
-def _miters(given: Ragged):
+def _miters(given: Ragged) -> tuple[Any, ...]:
     """How far each vertex moves if all edges move to their right by 1; that direction of the edge after each vertex."""
     after = given.following
     along = given.places[after] - given.places
@@ -316,7 +328,7 @@ def _miters(given: Ragged):
 # Levels ---------------------------------------------------------------------------------------------------------------
 
 
-def _growth(given: Ragged, curves: Curves, sheets: Sheets):
+def _growth(given: Ragged, curves: Curves, sheets: Sheets) -> np.ndarray:
     """For each vertex of the curves how many times as far it moves as one that is alone.
 
     Where a corner of a cell is on the boundary of a polygon and of one within it, an edge of the outer one moves beyond
@@ -350,7 +362,7 @@ def _growth(given: Ragged, curves: Curves, sheets: Sheets):
     return np.where(is_first, growth[curves.edge], np.maximum(growth, growth[after])[curves.edge])
 
 
-def _pairs(sheets: Sheets):
+def _pairs(sheets: Sheets) -> Iterator[Any]:
     """Yield for each rank but the first pairs of polygons (outer, inner): the inner one is within the outer one."""
     shapely, corners, ranks = require_shapely(), sheets.corners, sheets.ranks
     # one sheet of paper for all maps, side by side, and ranks, one above the other
@@ -385,7 +397,7 @@ def _nested(made: InDegrees, sheets: Sheets) -> InDegrees:
     return replace(made, others={number: shapes[number] for number in sorted(changed)})
 
 
-def _stay_apart(shapes, sheets: Sheets) -> bool:
+def _stay_apart(shapes: Any, sheets: Sheets) -> bool:
     """Whether polygons are valid, those of one rank do not overlap, and those of the next rank contain them."""
     shapely = require_shapely()
     if not shapely.is_valid(shapes).all():

@@ -12,6 +12,8 @@ its edges. An edge is straight in the coordinates of the region; on the ellipsoi
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +34,7 @@ STRIDE = math.radians(30)
 POLAR = math.radians(0.01)
 
 
-def as_crs(crs, *, caller: str):
+def as_crs(crs: Any, *, caller: str) -> Any:
     """A horizontal ``pyproj.CRS``; `InvalidInput` if `crs` is None or not one, or if pyproj is not installed.
 
     Parameters
@@ -59,7 +61,7 @@ def as_crs(crs, *, caller: str):
     return system
 
 
-def same_crs(one, other) -> bool:
+def same_crs(one: Any, other: Any) -> bool:
     """Whether two coordinate reference systems, given as anything that pyproj takes or None, are the same."""
     if one is None or other is None:
         return one is other
@@ -69,7 +71,7 @@ def same_crs(one, other) -> bool:
     return as_crs(one, caller="localize").equals(as_crs(other, caller="localize"), ignore_axis_order=True)
 
 
-def scales_at(system, x, y) -> tuple[float, float]:
+def scales_at(system: Any, x: Any, y: Any) -> tuple[float, float]:
     """The least and the greatest scale of a projected ``pyproj.CRS`` at a position: lengths there over true lengths.
 
     (1, 1) for other systems, and where the system is not defined.
@@ -84,7 +86,7 @@ def scales_at(system, x, y) -> tuple[float, float]:
     return scales if all(map(math.isfinite, scales)) else (1.0, 1.0)
 
 
-def utm_zone(system, x, y) -> str:
+def utm_zone(system: Any, x: Any, y: Any) -> str:
     """The code and the name of the UTM zone (WGS 84) of a position in a projected ``pyproj.CRS``."""
     import pyproj
 
@@ -93,7 +95,7 @@ def utm_zone(system, x, y) -> str:
     return f"EPSG:{32600 + zone} (UTM zone {zone}N)" if latitude >= 0 else f"EPSG:{32700 + zone} (UTM zone {zone}S)"
 
 
-def axes_of_crs(crs) -> tuple[str, str]:
+def axes_of_crs(crs: Any) -> tuple[str, str]:
     """Return the names of the axes of a coordinate reference system, with their unit; "x" and "y" without a system.
 
     The first also names the system: "easting (m), EPSG:32632".
@@ -109,25 +111,25 @@ def axes_of_crs(crs) -> tuple[str, str]:
     return f"{easting}, {name}", northing
 
 
-def shown(value, most=60) -> str:
+def shown(value: Any, most: int = 60) -> str:
     """The repr of a value in one line of at most `most` characters."""
     text = " ".join(repr(value).split())
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
-def is_plain_geographic(system) -> bool:
+def is_plain_geographic(system: Any) -> bool:
     """Whether a system is geographic and not derived from another one, such as a system with a rotated pole."""
     return system.is_geographic and not (system.source_crs if system.is_bound else system).is_derived
 
 
 @keeps_subnormals
-def area_km2(region) -> float:
+def area_km2(region: Any) -> float:
     """The area of a region's ``__geo_interface__`` on the ellipsoid, in km2; see `earth_areas`."""
     return float(earth_areas([region.__geo_interface__], region.crs, caller="area_km2")[0]) / 1e6
 
 
 @keeps_subnormals
-def earth_areas(geometries, crs, *, caller) -> np.ndarray:
+def earth_areas(geometries: Any, crs: Any, *, caller: str) -> np.ndarray:
     """The areas of geometries on the ellipsoid of their coordinate reference system, in m2.
 
     Parameters
@@ -162,7 +164,7 @@ def earth_areas(geometries, crs, *, caller) -> np.ndarray:
 
 
 @keeps_subnormals
-def areas_or_none(geometries, crs) -> list:
+def areas_or_none(geometries: Any, crs: Any) -> list[Any]:
     """Return the areas of geometries on the ellipsoid in km2; None for an area that cannot be computed."""
     if crs is None or not is_installed("pyproj"):
         return [None] * len(geometries)
@@ -175,7 +177,7 @@ def areas_or_none(geometries, crs) -> list:
 
 
 @keeps_subnormals
-def ragged_areas(places, offsets, crs, *, caller) -> np.ndarray:
+def ragged_areas(places: np.ndarray, offsets: Any, crs: Any, *, caller: str) -> np.ndarray:
     """The area within each ring on the ellipsoid, in m2, whatever its orientation; see `earth_areas`.
 
     Parameters
@@ -210,12 +212,12 @@ def ragged_areas(places, offsets, crs, *, caller) -> np.ndarray:
     return Earth(system, caller).of_rings(places[begin + np.where(np.repeat(clockwise, sizes), turned, place)], sizes)
 
 
-def _rings(geometry):
+def _rings(geometry: dict[str, Any]) -> list[Any]:
     """Pairs of a ring and its sign for all polygons of a geometry: 1, or -1 for a hole."""
     return [(ring, 1 - 2 * (i > 0)) for rings in _polygons(geometry) for i, ring in enumerate(rings)]
 
 
-def _areas(rings, system, caller):
+def _areas(rings: Any, system: Any, caller: str) -> Any:
     """The area within each ring, in m2."""
     if system.is_engineering or system.ellipsoid is None:
         return np.array([plain_area(ring, system) for ring in rings])
@@ -223,13 +225,13 @@ def _areas(rings, system, caller):
 
 
 @keeps_subnormals
-def plain_area(ring, system) -> float:
+def plain_area(ring: Any, system: Any) -> float:
     """The area within a ring, in m2, in a system without an ellipsoid."""
     x, y = system.axis_info[:2]
     return abs(_twice_area(ring)) / 2 * x.unit_conversion_factor * y.unit_conversion_factor
 
 
-def _once(rings, system):
+def _once(rings: Any, system: Any) -> Any:
     """Rings and signs; those of a geographic system that reach far round the globe are replaced by parts of it."""
     turn, x = turn_of(system), [place[0] for ring, _ in rings for place in ring]
     if turn and x and max(x) - min(x) > turn * (1 + 1e-12 if is_plain_geographic(system) else 0.25):
@@ -237,7 +239,7 @@ def _once(rings, system):
     return rings
 
 
-def _polygons(geometry):
+def _polygons(geometry: dict[str, Any]) -> list[Any]:
     if geometry["type"] == "Polygon":
         return [geometry["coordinates"]] if len(geometry["coordinates"]) else []
     if geometry["type"] == "MultiPolygon":
@@ -245,17 +247,17 @@ def _polygons(geometry):
     return [polygon for part in geometry.get("geometries", ()) for polygon in _polygons(part)]
 
 
-def _twice_area(ring):
+def _twice_area(ring: Any) -> float:
     x, y = (np.asarray(ring, np.float64)[:, :2] - np.asarray(ring[0], np.float64)[:2]).T
     return float((x[:-1] * y[1:] - x[1:] * y[:-1]).sum() + x[-1] * y[0] - x[0] * y[-1])
 
 
-def turn_of(system):
+def turn_of(system: Any) -> Any:
     """The longitude of one turn round the globe in the unit of a geographic system; None for other systems."""
     return 2 * math.pi / system.axis_info[0].unit_conversion_factor if system.is_geographic else None
 
 
-def slices(shape, turn):
+def slices(shape: Any, turn: Any) -> Iterator[Any]:
     """Yield the parts of a Shapely shape in longitude and latitude, each within a quarter turn and a hemisphere."""
     shapely, quarter = require_shapely(), turn / 4
     left, _, right, _ = shape.bounds
@@ -265,7 +267,7 @@ def slices(shape, turn):
             yield from (p for p in shapely.get_parts(part).tolist() if p.geom_type == "Polygon" and p.area > 0)
 
 
-def _in_slices(rings, turn):
+def _in_slices(rings: Any, turn: Any) -> Any:
     """Rings and signs of the parts of the globe that the rings of a geographic system cover, each part once."""
     shapely = require_shapely()
     outer, inner = ([shapely.make_valid(shapely.Polygon(r)) for r, sign in rings if sign == s] for s in (1, -1))
@@ -291,7 +293,7 @@ class Mapping:
         based, so that no datum is shifted; the unit is then the radian.
     """
 
-    def __init__(self, system, caller, target=None):
+    def __init__(self, system: Any, caller: str, target: Any = None) -> None:
         import pyproj
 
         self.system, self.caller = system, caller
@@ -300,7 +302,7 @@ class Mapping:
         if base is not None and not self.plain and base.is_derived:
             base = base.source_crs
         try:
-            self.transformer = None if self.plain else pyproj.Transformer.from_crs(system, base, always_xy=True)
+            self.transformer: Any = None if self.plain else pyproj.Transformer.from_crs(system, base, always_xy=True)
         except pyproj.exceptions.ProjError as error:
             raise InvalidInput(
                 f"{caller} needs a way from {shown(system.name)} to longitude and latitude, and there is none."
@@ -309,38 +311,38 @@ class Mapping:
         if target is None:
             self.unit, self.turn = base.axis_info[0].unit_conversion_factor, 2 * math.pi
 
-    def anywhere(self, x, y):
+    def anywhere(self, x: Any, y: Any) -> Any:
         """Longitudes and latitudes; not finite where the transformation is not defined."""
         if not self.plain:
             x, y = self.transformer.transform(x, y)
         return tuple(np.asarray(v, np.float64) * self.unit for v in (x, y))
 
-    def __call__(self, x, y):
+    def __call__(self, x: Any, y: Any) -> tuple[Any, ...]:
         """Longitudes and latitudes; `InvalidInput` where the transformation is not defined."""
         longitude, latitude = self.anywhere(x, y)
         if not (np.isfinite(longitude).all() and np.isfinite(latitude).all()):
             raise self.beyond()
         return longitude, latitude
 
-    def beyond(self):
+    def beyond(self) -> InvalidInput:
         """The error for coordinates that are not on the earth."""
         return InvalidInput(
             f"{self.caller} is not possible: coordinates reach beyond what {shown(self.system.name)} can express."
         )
 
-    def step(self, start, end):
+    def step(self, start: Any, end: Any) -> Any:
         """The difference of two longitudes, by the shorter way round except in a plain geographic system."""
         apart = end - start
         return apart if self.plain else apart - self.turn * np.round(apart / self.turn)
 
-    def no_curve(self):
+    def no_curve(self) -> InvalidInput:
         """The error for a boundary that crosses a discontinuity of the system."""
         return InvalidInput(
             f"{self.caller} is not possible: the boundary is no curve on the earth, because it crosses a line where "
             f"{shown(self.system.name)} is cut."
         )
 
-    def jacobians(self, x, y, reach):
+    def jacobians(self, x: Any, y: Any, reach: Any) -> Any:
         """Derivatives [[d lon/dx, d lon/dy], [d lat/dx, d lat/dy]] at positions, shape (n, 2, 2); some not finite."""
         here, right, up = self.anywhere(x, y), self.anywhere(x + reach, y), self.anywhere(x, y + reach)
         with np.errstate(invalid="ignore"):
@@ -350,7 +352,7 @@ class Mapping:
             ]
         return np.moveaxis(np.array(rows), 2, 0) / reach
 
-    def keeps_sides(self, x, y) -> bool:
+    def keeps_sides(self, x: Any, y: Any) -> bool:
         """Whether the transformation preserves orientation, from the signs of its Jacobians at some positions."""
         pick = slice(None, None, len(x) // 32 + 1)
         found = self.jacobians(x[pick], y[pick], max(np.ptp(x), np.ptp(y)) * 1e-6)
@@ -361,7 +363,7 @@ class Mapping:
 class Earth:
     """Areas on the ellipsoid of a coordinate reference system."""
 
-    def __init__(self, system, caller):
+    def __init__(self, system: Any, caller: str) -> None:
         self.mapping, self.caller = Mapping(system, caller), caller
         major, minor = system.ellipsoid.semi_major_metre, system.ellipsoid.semi_minor_metre
         self.half_square, self.e = (
@@ -370,14 +372,14 @@ class Earth:
         )
         self.pole = float(self.q(math.pi / 2))
 
-    def q(self, latitude):
+    def q(self, latitude: Any) -> Any:
         """Twice the area between the equator and a latitude, for one radian of longitude and a semi-major axis of 1."""
         sine = np.sin(np.clip(latitude, -math.pi / 2, math.pi / 2))
         if self.e == 0:
             return 2 * sine
         return (1 - self.e**2) * (sine / (1 - (self.e * sine) ** 2) + np.arctanh(self.e * sine) / self.e)
 
-    def areas(self, rings) -> np.ndarray:
+    def areas(self, rings: Any) -> np.ndarray:
         """The areas within rings of positions, shape (n,), whatever their orientation."""
         rings = [_plain_ring(ring) for ring in rings]
         found, some = np.zeros(len(rings)), [i for i, ring in enumerate(rings) if len(ring) > 2]
@@ -387,7 +389,7 @@ class Earth:
         found[some] = self.of_rings(np.concatenate([rings[i] for i in some]), sizes)
         return found
 
-    def of_rings(self, places, sizes):
+    def of_rings(self, places: np.ndarray, sizes: Any) -> Any:
         """The areas of counter-clockwise rings of 3 or more positions, which `places` has ring after ring."""
         first = np.cumsum(sizes) - sizes
         longitude, latitude = self.mapping(*places.T)
@@ -410,7 +412,9 @@ class Earth:
         )
         return self.half_square * integral
 
-    def _integrals(self, places, sizes, longitude, latitude, level, polar):
+    def _integrals(
+        self, places: np.ndarray, sizes: Any, longitude: Any, latitude: Any, level: Any, polar: Any
+    ) -> tuple[Any, ...]:
         """For each ring its level, the integral of ``level - q`` over the longitude, and the number of turns eastwards.
 
         The level is `level`, or `polar` where an edge comes near a pole.
@@ -465,21 +469,21 @@ class Earth:
         return level, total, np.round(turns)
 
 
-def _plain_ring(ring):
+def _plain_ring(ring: Any) -> Any:
     """A ring as an array, counter-clockwise, without positions that repeat the one before."""
     ring = np.asarray(ring, np.float64)[:, :2]
     ring = ring[(ring != np.roll(ring, 1, axis=0)).any(axis=1)]
     return ring[::-1] if len(ring) > 2 and _twice_area(ring) < 0 else ring
 
 
-def _between(values, middles):
+def _between(values: np.ndarray, middles: Any) -> Any:
     """Rows of values with `middles` between them."""
     made = np.empty((len(values), 5, *values.shape[2:]))
     made[:, ::2], made[:, 1::2] = values, middles
     return made
 
 
-def _simpson(x, y):
+def _simpson(x: Any, y: Any) -> Any:
     """The integrals of y over x along curves, from their values at 0, 1/2 and 1; exact if x and y are parabolas."""
     (x0, x1, x2), (y0, y1, y2) = x.T, y.T
     return (y0 * (4 * x1 - 3 * x0 - x2) + 4 * y1 * (x2 - x0) + y2 * (x0 - 4 * x1 + 3 * x2)) / 6

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from clgeom.optional import require_shapely
 
 
-def polygons_of(shape):
+def polygons_of(shape: Any) -> Any:
     """Return the valid polygons of a Shapely geometry, without lines and points where shapes only touch."""
     shapely = require_shapely()
     if not shape.is_valid:
@@ -16,12 +18,12 @@ def polygons_of(shape):
     return parts[0] if len(parts) == 1 else shapely.MultiPolygon(parts)
 
 
-def as_geojson(shape) -> dict:
+def as_geojson(shape: Any) -> dict[str, Any]:
     """Return a Shapely geometry as GeoJSON; polygons follow the right-hand rule."""
     return as_lists(require_shapely().geometry.mapping(shape))
 
 
-def arrays_of(geometry):
+def arrays_of(geometry: dict[str, Any]) -> list[Any]:
     """Return the rings, lines and points of a GeoJSON-like geometry as arrays, shape (n, 2)."""
     kind, parts = geometry["type"], geometry.get("coordinates", ())
     if kind == "GeometryCollection":
@@ -33,7 +35,7 @@ def arrays_of(geometry):
     return [np.asarray(part, np.float64).reshape(-1, np.shape(part)[-1])[:, :2] for part in parts if len(part)]
 
 
-def as_lists(geometry):
+def as_lists(geometry: dict[str, Any]) -> dict[str, Any]:
     """Return a GeoJSON-like geometry with coordinates as lists, rings by the right-hand rule (RFC 7946, 3.1.6)."""
     kind = geometry["type"]
     if kind == "GeometryCollection":
@@ -48,7 +50,7 @@ def as_lists(geometry):
     return {"type": kind, "coordinates": np.asarray(coordinates, np.float64).tolist()}
 
 
-def _right_handed(rings):
+def _right_handed(rings: Any) -> list[Any]:
     """Return rings as lists: the first counter-clockwise, the others clockwise."""
     arrays = [np.asarray(ring, np.float64) for ring in rings]
     return [
@@ -56,6 +58,6 @@ def _right_handed(rings):
     ]
 
 
-def twice_area(curve):
+def twice_area(curve: Any) -> float:
     (x, y), (dx, dy) = (curve[:-1] - curve[0]).T, (curve[1:] - curve[:-1]).T
     return float((x * dy - y * dx).sum())

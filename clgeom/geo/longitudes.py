@@ -127,7 +127,8 @@ class Across:
         if dimension == 0:
             return {"type": "Point", "coordinates": (x[0].item(), corners[0, 1].item())}
         heights = [Fraction(value) for value in corners[:, 1].tolist()]
-        ends, sides = self.turn / 2, ([], [])  # west and east of half a turn
+        ends: float = self.turn / 2
+        sides: tuple[list[Any], list[Any]] = ([], [])  # west and east of half a turn
         for k, (longitude, latitude) in enumerate(zip(x.tolist(), corners[:, 1].tolist())):
             own = across[k] - half
             if own <= 0:
@@ -152,7 +153,7 @@ class Across:
         return _one_or_many("Polygon", rings)
 
 
-def _one_or_many(kind, parts):
+def _one_or_many(kind: Any, parts: Any) -> dict[str, Any]:
     if len(parts) == 1:
         return {"type": kind, "coordinates": parts[0]}
     return {"type": f"Multi{kind}", "coordinates": tuple(parts)}
@@ -182,13 +183,13 @@ def ordered_hull(x: Sequence[Any], y: Sequence[Any], *, keep_collinear: bool) ->
     if len(places) < 3:
         return places, len(places) - 1
 
-    def side(a, b, c):
+    def side(a: Any, b: Any, c: Any) -> Any:
         return (x[b] - x[a]) * (y[c] - y[a]) - (y[b] - y[a]) * (x[c] - x[a])
 
     if not any(side(places[0], places[-1], k) for k in places):
         return (places if keep_collinear else [places[0], places[-1]]), 1
 
-    def chain(along):
+    def chain(along: Any) -> Any:
         found: list[int] = []
         for k in along:
             while len(found) > 1 and (turn := side(found[-2], found[-1], k)) <= 0 and (turn or not keep_collinear):
@@ -225,7 +226,7 @@ class Longitudes:
         np.maximum.at(self._most, part, x)
 
     @functools.cached_property
-    def _widest(self):
+    def _widest(self) -> tuple[Any, ...]:
         """The widest gap, exactly, and the longitude after it; of equal ones that across 180 degrees, or the first."""
         there = np.isfinite(self._least)
         low, high = self._least[there], self._most[there]

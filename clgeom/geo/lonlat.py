@@ -18,6 +18,7 @@ from __future__ import annotations
 import functools
 import math
 from bisect import bisect_left, bisect_right
+from typing import Any
 
 import numpy as np
 
@@ -45,13 +46,13 @@ STRIDE = 5.0
 DEEPEST, MOST_PIECES = 60, 1 << 22
 
 
-def named_lonlat(x, y) -> bool:
+def named_lonlat(x: Any, y: Any) -> bool:
     """Whether columns of these names hold longitude and latitude."""
     return (str(x).strip().lower(), str(y).strip().lower()) in LONLAT_NAMES
 
 
 @keeps_subnormals
-def to_lonlat(geometry, crs, *, caller, resolution=None) -> dict:
+def to_lonlat(geometry: dict[str, Any], crs: Any, *, caller: str, resolution: float | None = None) -> dict[str, Any]:
     """Return a geometry in longitude and latitude, by the rules of RFC 7946.
 
     Parameters
@@ -91,9 +92,10 @@ class LonLat:
     piece from its curve; by default a share of the resolution.
     """
 
-    def __init__(self, crs, *, caller, resolution=None, densify=None):
+    def __init__(self, crs: Any, *, caller: str, resolution: float | None = None, densify: float | None = None) -> None:
         self.caller, self.resolution, self.densify, self.added = caller, resolution, densify, 0
-        self.mapping = self.turn = None
+        self.mapping: Any = None  # None for longitude and latitude of WGS 84
+        self.turn: float | None = None
         if crs is not None:
             require("pyproj", caller)
             system = as_crs(crs, caller="to_lonlat")
@@ -101,11 +103,11 @@ class LonLat:
                 self.mapping = Mapping(system, caller, target=as_crs(WGS84, caller="to_lonlat"))
                 self.turn = turn_of(system)
 
-    def __call__(self, geometry) -> dict:
+    def __call__(self, geometry: dict[str, Any]) -> dict[str, Any]:
         """Return a GeoJSON-like geometry as GeoJSON in longitude and latitude."""
         return self.all([geometry])[0]
 
-    def all(self, geometries) -> list:
+    def all(self, geometries: Any) -> list[Any]:
         """Return GeoJSON-like geometries as GeoJSON in longitude and latitude; one call for many is fastest."""
         kept = [
             self.mapping is None and all((np.abs(places) <= (180, 90)).all() for places in arrays_of(geometry))
@@ -114,11 +116,11 @@ class LonLat:
         moved = iter(self.shapes([geometry for geometry, keep in zip(geometries, kept) if not keep]))
         return [as_lists(geometry) if keep else as_geojson(next(moved)) for geometry, keep in zip(geometries, kept)]
 
-    def shape(self, geometry):
+    def shape(self, geometry: dict[str, Any]) -> Any:
         """Return a GeoJSON-like geometry as a Shapely one in longitude and latitude."""
         return self.shapes([geometry])[0]
 
-    def shapes(self, geometries) -> list:
+    def shapes(self, geometries: Any) -> list[Any]:
         """Return GeoJSON-like geometries as Shapely ones in longitude and latitude."""
         shapely, found, polygons, owner = require_shapely(), [None] * len(geometries), [], []
         for number, geometry in enumerate(geometries):
@@ -151,7 +153,7 @@ class LonLat:
             found[number] = polygons_of(images[first] if last - first == 1 else shapely.union_all(images[first:last]))
         return found
 
-    def _check(self, shape):
+    def _check(self, shape: Any) -> None:
         """Refuse coordinates beyond the range of longitude and latitude, except by half a cell at a pole."""
         left, low, right, high = shape.bounds
         turn = self.turn or 360.0
@@ -161,7 +163,7 @@ class LonLat:
                 if abs(value) > limit:
                     raise InvalidInput(f"{self.caller} is not possible: there is no {name} {value:g}.")
 
-    def _check_on_earth(self, places, reach):
+    def _check_on_earth(self, places: np.ndarray, reach: Any) -> None:
         """Refuse positions that are not on the earth but that PROJ moves onto it, such as those beyond a pole line.
 
         The transformation to the earth and back does not return such a position. It returns a position whose longitude
@@ -174,7 +176,7 @@ class LonLat:
         if missed.any() and (_missed(self._to_own_degrees(force_over=True), places[missed]) > most).any():
             raise self.mapping.beyond()
 
-    def _to_own_degrees(self, **how):
+    def _to_own_degrees(self, **how: Any) -> Any:
         """The transformer to the geographic system that the projected one is built on: no datum is shifted."""
         import pyproj
 
@@ -183,7 +185,7 @@ class LonLat:
 
     # Points and lines -------------------------------------------------------------------------------------------
 
-    def _places(self, xy):
+    def _places(self, xy: Any) -> np.ndarray:
         longitude, latitude = xy.T if self.mapping is None else self.mapping(*xy.T)
         if self.mapping is not None:
             self._check_on_earth(xy, 0.0)
@@ -191,7 +193,7 @@ class LonLat:
         longitude = np.where(within, longitude, (longitude + 180) % 360 - 180)
         return np.stack([longitude, np.clip(latitude, -90, 90)], axis=1)
 
-    def _line(self, line):
+    def _line(self, line: Any) -> Any:
         shapely, places = require_shapely(), np.array(line.coords)[:, :2]
         if self.mapping is not None:
             reach = self._reach(line)
@@ -204,7 +206,7 @@ class LonLat:
 
     # Polygons ---------------------------------------------------------------------------------------------------
 
-    def _polygons(self, polygons):
+    def _polygons(self, polygons: Any) -> Any:
         """The images of polygons: polygons that cover the area within the curves of their edges."""
         shapely = require_shapely()
         if self.mapping is None:
@@ -235,7 +237,7 @@ class LonLat:
             found.append(images[first] if last - first == 1 else shapely.union_all(images[first:last]))
         return found
 
-    def _pieces(self, polygon):
+    def _pieces(self, polygon: Any) -> list[Any]:
         """A polygon, in parts if its system is geographic: poles may lie elsewhere, and edges may lie along a pole."""
         if self.turn:
             left, low, right, high = polygon.bounds
@@ -243,12 +245,12 @@ class LonLat:
                 return list(slices(polygon, self.turn))
         return [polygon]
 
-    def _reach(self, shape):
+    def _reach(self, shape: Any) -> Any:
         """The length in the plane below which detail does not matter."""
         left, low, right, high = shape.bounds
         return self.resolution or max(right - left, high - low) * EXTENT
 
-    def _tolerance(self, places, reach):
+    def _tolerance(self, places: np.ndarray, reach: Any) -> Any:
         """Largest distance of a piece from its curve, in degrees where a unit of the plane has the fewest degrees."""
         if self.densify is not None:
             return max(self.densify / DEGREE, MARGIN)
@@ -263,7 +265,7 @@ class LonLat:
         return max(SHARE * reach * float(least.min(initial=math.inf if len(least) else 0.0)), MARGIN)
 
     @functools.cached_property
-    def _poles(self):
+    def _poles(self) -> Any:
         """(x, y, latitude) of positions that may be poles."""
         found = []
         for latitude in (90.0, -90.0):
@@ -273,7 +275,7 @@ class LonLat:
                     found.append((x + turn, y, latitude))
         return found
 
-    def _with_poles(self, polygon):
+    def _with_poles(self, polygon: Any) -> Any:
         """A polygon, with a small disc round each pole that is in it or next to it, so that no edge meets a pole."""
         reach, (left, low, right, high) = 2 * SHARE * self._reach(polygon), polygon.bounds
         for x, y, latitude in self._poles:
@@ -283,14 +285,14 @@ class LonLat:
                     polygon = polygon.union(point.buffer(reach))
         return polygon
 
-    def _is_pole(self, disc, latitude):
+    def _is_pole(self, disc: Any, latitude: Any) -> bool:
         """Whether longitudes go once round a disc whose centre has a pole's latitude; if not, the pole is a line."""
         longitude, around = self.mapping.anywhere(*np.array(disc.exterior.coords).T)
         if not np.isfinite(longitude).all() or np.abs(around - latitude).max() > 1:
             return False
         return round(abs(np.sum(self.mapping.step(longitude[:-1], longitude[1:]))) / 360) == 1
 
-    def _curves(self, lines, tolerance):
+    def _curves(self, lines: Any, tolerance: float) -> tuple[Any, ...]:
         """For each line its curve, with continuous longitudes, and its distance from the exact curve."""
         sizes = np.array([len(line) - 1 for line in lines])
         owner, edge = np.repeat(np.arange(len(lines)), sizes), np.concatenate([np.arange(n) for n in sizes])
@@ -330,21 +332,21 @@ class LonLat:
         return curves, away
 
 
-def _missed(transformer, places):
+def _missed(transformer: Any, places: np.ndarray) -> np.ndarray:
     """Distances between positions, shape (n, 2), and their transformation to the earth and back; 0 where it fails."""
     back = transformer.transform(*transformer.transform(*places.T), direction="INVERSE")
     away = np.hypot(*(np.stack(back, axis=1) - places).T)
     return np.where(np.isfinite(away), away, 0.0)
 
 
-def _alternating(values, middles):
+def _alternating(values: np.ndarray, middles: Any) -> Any:
     """Rows of three values with two between them."""
     made = np.empty((len(values), 5, 2))
     made[:, ::2], made[:, 1::2] = values, middles
     return made
 
 
-def _off(x, y):
+def _off(x: Any, y: Any) -> Any:
     """The distances of inner positions from the line between the first and the last; shape (n,)."""
     dx, dy = x[:, -1] - x[:, 0], y[:, -1] - y[:, 0]
     x, y = x[:, 1:-1] - x[:, :1], y[:, 1:-1] - y[:, :1]

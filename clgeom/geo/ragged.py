@@ -8,6 +8,7 @@ counter-clockwise, then its holes, clockwise.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -78,7 +79,7 @@ class Ragged:
         turned = begin + (np.repeat(sizes, sizes) - place) % np.repeat(sizes, sizes)
         return replace(self, places=self.places[turned])
 
-    def geojson(self, number="%r") -> list[str]:
+    def geojson(self, number: str = "%r") -> list[str]:
         """The GeoJSON of each polygon; `number` formats a coordinate."""
         made = self._texts(f"[{number}, {number}]", ", ", "], [", "]]}}\n")
         return [f'{{"type": "Polygon", "coordinates": [[{text}' for text in made]
@@ -87,7 +88,7 @@ class Ragged:
         """The WKT of each polygon, with every bit of its coordinates."""
         return [f"POLYGON (({text}" for text in self._texts("%r %r", ", ", "), (", "))\n")]
 
-    def _texts(self, place, between, rings, end):
+    def _texts(self, place: Any, between: Any, rings: Any, end: Any) -> Any:
         """The text of each polygon: all numbers are formatted at once, with what stands between and after them."""
         if not len(self):
             return []
@@ -119,7 +120,7 @@ class Lattice:
     edge: np.ndarray
     is_vertex: np.ndarray
 
-    def keys(self, sheets=0) -> np.ndarray:
+    def keys(self, sheets: float = 0) -> np.ndarray:
         """A number for each corner of a cell; of sheets (numbers from 0 on for each of `places`) each has its own."""
         width, height = (int(side) + 1 for side in self.places.max(axis=0, initial=0))
         return (sheets * height + self.places[:, 1]) * width + self.places[:, 0]

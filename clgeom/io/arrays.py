@@ -10,6 +10,8 @@ import tokenize
 import warnings
 import zipfile
 import zlib
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +21,7 @@ from clgeom.errors import InvalidInput
 from clgeom.intake.interop.columns import KNOWN_PAIRS
 from clgeom.intake.mapped import forget
 from clgeom.io.columns import choose_columns, position_of
-from clgeom.io.files import reading
+from clgeom.io.files import FilePath, Progress, reading
 
 #: Exceptions of NumPy, zipfile and the decompressors for malformed files: a NumPy header is Python text, parsed to a
 #: type and a shape; a member of a zip file may be encrypted, or compressed by any method.
@@ -39,7 +41,7 @@ MAP_FROM = 1 << 28
 
 
 @contextlib.contextmanager
-def parsing(path, what):
+def parsing(path: FilePath, what: Any) -> Iterator[Any]:
     """Turn exceptions for a malformed NumPy file within the block into `InvalidInput`, without warnings."""
     try:
         with reading(path), warnings.catch_warnings():
@@ -55,13 +57,13 @@ def parsing(path, what):
         raise InvalidInput(f"The file '{path}' is not {what}: {said}") from error
 
 
-def load_array(path) -> np.ndarray:
+def load_array(path: FilePath) -> np.ndarray:
     """Return the array of a .npy file, as `map_array`, but in memory if the file has less than `MAP_FROM` bytes."""
     values = map_array(path)
     return values if values.offset + values.nbytes >= MAP_FROM else np.array(values)
 
 
-def map_array(path) -> np.memmap:
+def map_array(path: FilePath) -> np.memmap:
     """Return the array of a .npy file, mapped to memory, never by unpickling.
 
     Raises
@@ -92,7 +94,7 @@ def map_array(path) -> np.memmap:
 class Archive:
     """The arrays of a .npz file by name; each is read at its access, never by unpickling."""
 
-    def __init__(self, path):
+    def __init__(self, path: FilePath) -> None:
         self.path = path
         with parsing(path, "a NumPy archive"):
             with open(path, "rb") as file:
@@ -108,7 +110,7 @@ class Archive:
         if len(self._members) < len(members):
             raise wrong_file(path, "is not a NumPy archive: two of its arrays have one name")
 
-    def __getitem__(self, name) -> np.ndarray:
+    def __getitem__(self, name: str) -> np.ndarray:
         if name not in self._members:
             raise wrong_file(self.path, f"has no array '{shown(name)}'. It has: {listed(self.names)}")
         with parsing(self.path, "a NumPy archive"), zipfile.ZipFile(self.path) as archive:
@@ -119,7 +121,7 @@ class Archive:
         return values
 
 
-def _first_line(error) -> str:
+def _first_line(error: BaseException) -> str:
     text = str(error).strip().splitlines()
     return printable(text[0]) if text else type(error).__name__
 
@@ -127,7 +129,7 @@ def _first_line(error) -> str:
 # Points ---------------------------------------------------------------------------------------------------------
 
 
-def read_npy(path, *, columns=None):
+def read_npy(path: FilePath, *, columns: Sequence[str] | None = None) -> tuple[Any, ...]:
     """Return the points of a .npy file.
 
     Returns
@@ -140,7 +142,7 @@ def read_npy(path, *, columns=None):
     return points, names
 
 
-def read_grouped_npy(path, by, *, columns=None):
+def read_grouped_npy(path: FilePath, by: str | None, *, columns: Sequence[str] | None = None) -> Any:
     """Return the points of a .npy file, and the values of the column that names the groups.
 
     Returns
@@ -154,7 +156,14 @@ def read_grouped_npy(path, by, *, columns=None):
     return _points(path, load_array(path), columns, by)
 
 
-def npy_parts(path, *, rows, columns=None, by=None, progress=None):
+def npy_parts(
+    path: FilePath,
+    *,
+    rows: Any,
+    columns: Sequence[str] | None = None,
+    by: str | None = None,
+    progress: Progress | None = None,
+) -> Iterator[Any]:
     """Yield what `read_grouped_npy` returns, in parts of at most `rows` points; the groups are None without `by`."""
     values = load_array(path)
     n = len(values) if values.ndim else 0
@@ -172,26 +181,26 @@ def npy_parts(path, *, rows, columns=None, by=None, progress=None):
             progress(min(first + rows, n), n)
 
 
-def read_npz(path, *, columns=None, array=None):
+def read_npz(path: FilePath, *, columns: Sequence[str] | None = None, array: str | None = None) -> Any:
     """Return what `read_npy` does for a .npz file: the points are one array, or two one-dimensional arrays."""
     return _archived(Archive(path), columns, array)
 
 
-def _archived(archive, columns, array):
+def _archived(archive: Any, columns: Sequence[str] | None, array: str | None) -> Any:
     if array is None and len(archive.names) > 1 and (columns is not None or "points" not in archive.names):
         return _two_arrays(archive, columns)
     points, names, _, _ = _points(archive.path, archive[_array_of_points(archive, array)], columns, None)
     return points, names
 
 
-def _array_of_points(archive, array):
+def _array_of_points(archive: Any, array: str | None) -> Any:
     """Return the name of the array of points: the requested one, the only one, or "points"."""
     if not archive.names:
         raise wrong_file(archive.path, "has no arrays")
     return array if array is not None else archive.names[0] if len(archive.names) == 1 else "points"
 
 
-def read_grouped_npz(path, by, *, columns=None, array=None):
+def read_grouped_npz(path: FilePath, by: str, *, columns: Sequence[str] | None = None, array: str | None = None) -> Any:
     """Return the points of a .npz file, and their groups: another array, or a column of the array of points.
 
     Returns as `read_grouped_npy`.
@@ -206,7 +215,7 @@ def read_grouped_npz(path, by, *, columns=None, array=None):
     return *_archived(archive, columns, array), groups, by
 
 
-def _two_arrays(archive, columns):
+def _two_arrays(archive: Any, columns: Sequence[str] | None) -> tuple[Any, ...]:
     """Return two one-dimensional arrays of an archive, side by side."""
     path, names = archive.path, archive.names
     if columns is None:
@@ -217,16 +226,16 @@ def _two_arrays(archive, columns):
     return side_by_side(path, (x, y), (archive[x], archive[y])), (x, y)
 
 
-def _shape_advice(shape) -> str:
+def _shape_advice(shape: Any) -> str:
     """What to do with an array of points of this shape."""
     if len(shape) == 2 and shape[0] == 2:
         return " Transpose it: points.T has that shape."
     return " Choose two columns (--columns)." if len(shape) == 2 and shape[1] > 2 else ""
 
 
-def _points(path, values, columns, by):
+def _points(path: FilePath, values: Any, columns: Sequence[str] | None, by: str | None) -> tuple[Any, ...]:
     """Return (points, names of x and y, groups or None, their title) of a plain or structured array."""
-    fields = list(values.dtype.names) if values.dtype.names else None
+    fields: Any = list(values.dtype.names) if values.dtype.names else None
     if fields is None and by is None and columns is None:
         if values.ndim != 2 or values.shape[1] != 2:
             advice = _shape_advice(values.shape)
@@ -236,7 +245,7 @@ def _points(path, values, columns, by):
         dimensions = "two dimensions" if fields is None else "one dimension"
         raise InvalidInput(f"The array in '{path}' must have {dimensions}. Got shape {values.shape} instead.")
     width = values.shape[1] if fields is None else len(fields)
-    column = None if by is None else position_of(path, fields, width, by)
+    column: Any = None if by is None else position_of(path, fields, width, by)
     pair = choose_columns(path, fields, width, columns, by=column)
     if fields is None:
         names, points = None, values[:, pair]
@@ -248,7 +257,7 @@ def _points(path, values, columns, by):
     return points, names, groups, title
 
 
-def side_by_side(path, names, columns):
+def side_by_side(path: FilePath, names: Sequence[str], columns: Sequence[np.ndarray]) -> np.ndarray:
     """Return two columns as an array of points, of a type that holds every number of both."""
     x, y = columns
     if x.ndim != 1 or x.shape != y.shape:
@@ -263,7 +272,7 @@ def side_by_side(path, names, columns):
     return np.column_stack([x, y])
 
 
-def check_exact(path, values, dtype, what="The points in") -> None:
+def check_exact(path: FilePath, values: Any, dtype: Any, what: str = "The points in") -> None:
     """Raise `InvalidInput` if values of a file are integers that float64 may round, and become `dtype`, a float."""
     if np.dtype(dtype).kind == "f" and values.dtype.kind in "iu":
         outside = (values > 2**53) | (values < -(2**53))

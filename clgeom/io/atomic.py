@@ -9,12 +9,14 @@ import re
 import shutil
 import stat
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from clgeom.arguments import wrong_file
 from clgeom.core.messages import printable
 from clgeom.errors import InvalidInput, short
-from clgeom.io.files import is_stdin
+from clgeom.io.files import FilePath, is_stdin
 
 #: Bytes that are copied between two disks at a time.
 COPIED_AT_ONCE = 1 << 23
@@ -22,7 +24,7 @@ COPIED_AT_ONCE = 1 << 23
 PART = r"\.clgeom-\d+-[0-9a-f]{8}\.part"
 
 
-def check_output(path, formats) -> Path:
+def check_output(path: FilePath, formats: Any) -> Path:
     """Raise `InvalidInput` unless a file of this name can be written. Call it before the work starts.
 
     Parameters
@@ -52,7 +54,7 @@ def check_output(path, formats) -> Path:
     return target
 
 
-def check_outputs(source, *outputs) -> None:
+def check_outputs(source: Any, *outputs: Any) -> None:
     """Check all outputs of a command as `check_output` does. No two may be one file, and none may be an input.
 
     Standard input may be one input only, since it is read once.
@@ -80,7 +82,7 @@ def check_outputs(source, *outputs) -> None:
         taken[target] = f"the output '{printable(os.fspath(path))}', too"
 
 
-def _why_not(target):
+def _why_not(target: Any) -> str | None:
     """Return the reason why a file cannot be written; None if it can."""
     if not target.parent.is_dir():
         return f"there is no folder '{printable(str(target.parent))}'"
@@ -95,7 +97,7 @@ def _why_not(target):
 
 
 @contextlib.contextmanager
-def replacing(path):
+def replacing(path: FilePath) -> Iterator[Any]:
     """Yield a new binary file in the folder of `path`; it takes that name if the block ends without an error.
 
     The new file gets the permissions of the old one, and its owner and group if the system allows it. Links are
@@ -111,7 +113,7 @@ def replacing(path):
 
 
 @contextlib.contextmanager
-def _replacing(target, temporary):
+def _replacing(target: Any, temporary: Any) -> Iterator[Any]:
     """`replacing` that raises the errors of the system, for a path without links, and the name of the new file."""
     try:
         with open(temporary, "xb") as file:  # "x" creates the file, with the usual permissions of the user
@@ -128,17 +130,17 @@ def _part_name() -> str:
     return f".clgeom-{os.getpid()}-{os.urandom(4).hex()}.part"
 
 
-def _part_beside(target) -> str:
+def _part_beside(target: Any) -> str:
     """A path that no other file has, in the folder of `target`."""
     return os.path.join(os.path.dirname(target), _part_name())
 
 
-def is_part(path) -> bool:
+def is_part(path: FilePath) -> bool:
     """Whether a path is one of those of new files that have not taken their names yet."""
     return re.fullmatch(PART, os.path.basename(path)) is not None
 
 
-def take_name(temporary, path, note) -> None:
+def take_name(temporary: Any, path: FilePath, note: Any) -> None:
     """Give a complete file the name `path` of an output, and the permissions of the old output.
 
     On another disk the output is a copy, which takes that name when it is complete and written out; then `temporary` is
@@ -159,7 +161,7 @@ def take_name(temporary, path, note) -> None:
         os.unlink(temporary)
 
 
-def is_one_disk(folder, other) -> bool:
+def is_one_disk(folder: Any, other: Any) -> bool:
     """Whether files of a folder can be renamed into another one. Both can be written to."""
     if os.path.samefile(folder, other):
         return True
@@ -185,7 +187,7 @@ SIDECARS = (".shx", ".dbf", ".prj", ".cpg", ".qix", ".sbn", ".sbx", ".qpj", ".sh
 
 
 @contextlib.contextmanager
-def replacing_files(path):
+def replacing_files(path: FilePath) -> Iterator[Any]:
     """Yield a path of the same name in a new folder beside `path`, for libraries that open their files themselves.
 
     The files made there take their names if the block ends without an error, the named one last. Older files of a
@@ -214,7 +216,7 @@ def replacing_files(path):
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def write_whole(path, content) -> None:
+def write_whole(path: FilePath, content: Any) -> None:
     """Write a file, or the files of a Shapefile, whole or not at all.
 
     Parameters
@@ -232,7 +234,7 @@ def write_whole(path, content) -> None:
             (made if ending == ".shp" else made.with_suffix(ending)).write_bytes(data)
 
 
-def _keep_access(new, old) -> None:
+def _keep_access(new: Any, old: Any) -> None:
     """Give the file `new` the owner, group and permissions of `old`, as far as the system allows."""
     try:
         kept = os.stat(old)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from clgeom.errors import InvalidInput
@@ -13,7 +15,7 @@ from clgeom.optional import is_installed
 COLOURS = ("#d7301f", "#fc8d59", "#fdcc8a", "#74a9cf", "#2b8cbe", "#045a8d")
 
 
-def columns_of(regions):
+def columns_of(regions: Any) -> dict[str, Any]:
     """Return the values of regions: id (1, 2, ..), level, direction, map, part, cells, cells_area and area.
 
     Areas are in the square of the map's unit. Cells and their area are missing where they were not counted, and parts
@@ -35,7 +37,7 @@ def columns_of(regions):
     }
 
 
-def attributes_of(regions, *, unit, crs, style=False) -> dict:
+def attributes_of(regions: Any, *, unit: str | None, crs: Any, style: bool = False) -> dict[str, Any]:
     """Return the attributes of regions in files, as columns by name.
 
     The columns of `columns_of`; the level in words ("label") with its `unit`, and as "dbm" if that is dBm; "upto",
@@ -66,12 +68,12 @@ def attributes_of(regions, *, unit, crs, style=False) -> dict:
     return found | (style_of(levels, own["direction"]) if style else {})
 
 
-def _numbers(regions, name):
+def _numbers(regions: Any, name: str) -> np.ndarray:
     """An attribute that some regions have, as floats; NaN for the others."""
     return np.array([getattr(region, name, None) for region in regions], np.float64)  # None becomes NaN
 
 
-def _labels(directions, levels, upto, unit):
+def _labels(directions: Any, levels: Any, upto: Any, unit: str | None) -> np.ndarray:
     """The level of each region in words."""
     keys, made = list(zip(directions.tolist(), levels.tolist(), np.nan_to_num(upto, nan=np.inf).tolist())), {}
     for direction, level, to in set(keys):
@@ -80,7 +82,7 @@ def _labels(directions, levels, upto, unit):
     return np.array([made[key] for key in keys], object)
 
 
-def areas_in_km2(regions, crs) -> np.ndarray:
+def areas_in_km2(regions: Any, crs: Any) -> np.ndarray:
     """The areas of regions on the ellipsoid in km2; NaN for what cannot be computed."""
     if not hasattr(regions, "polygon_offsets"):
         return np.array(areas_or_none([region.__geo_interface__ for region in regions], crs), np.float64)
@@ -91,7 +93,7 @@ def areas_in_km2(regions, crs) -> np.ndarray:
         return np.full(len(regions), np.nan)
 
 
-def style_of(levels, directions) -> dict:
+def style_of(levels: Any, directions: Any) -> dict[str, Any]:
     """Return the style of each region as columns: colours go evenly from the most demanding level to the last."""
     ordered = sorted(set(levels.tolist()), reverse=">=" in directions)
     steps = max(len(ordered) - 1, 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,14 +15,14 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput, short
 from clgeom.io.arrays import npy_parts
 from clgeom.io.cloud import Cloud
-from clgeom.io.files import is_stdin, kind_of, reading, suffix_of
+from clgeom.io.files import FilePath, Progress, is_stdin, kind_of, reading, suffix_of
 from clgeom.io.labels import groups_of_values
 from clgeom.io.points import read_cloud, table_clouds
 
 WILD = "*?["
 
 
-def files_of(files, *, caller) -> list[str]:
+def files_of(files: Sequence[str], *, caller: str) -> list[str]:
     """The names of files that names and patterns stand for; those of a pattern in the order of their names.
 
     Raises
@@ -52,7 +52,15 @@ def files_of(files, *, caller) -> list[str]:
 
 @keeps_subnormals
 def cloud_parts(
-    path, *, rows, columns=None, by=None, array=None, layer=None, nan_if_empty=False, progress=None
+    path: FilePath,
+    *,
+    rows: Any,
+    columns: Sequence[str] | None = None,
+    by: str | None = None,
+    array: str | None = None,
+    layer: str | None = None,
+    nan_if_empty: bool = False,
+    progress: Progress | None = None,
 ) -> Iterator[Cloud]:
     """Yield the points of a file in parts of at most `rows` points, as `read_cloud` returns them whole.
 
@@ -69,7 +77,7 @@ def cloud_parts(
         Called as progress(done, total) after each part, in points or in bytes.
     """
     kind = kind_of(path)
-    what = {"columns": columns, "by": by}
+    what: dict[str, Any] = {"columns": columns, "by": by}
     if array is None and layer is None:
         if kind == "lidar":
             from clgeom.io.lidar import lidar_clouds
@@ -86,12 +94,14 @@ def cloud_parts(
     return _cut(_whole(path, progress, **what, array=array, layer=layer), rows)
 
 
-def _npy_clouds(path, rows, progress, *, columns, by):
+def _npy_clouds(
+    path: FilePath, rows: Any, progress: Progress | None, *, columns: Sequence[str] | None, by: str | None
+) -> Iterator[Any]:
     for points, names, groups, title in npy_parts(path, rows=rows, columns=columns, by=by, progress=progress):
         yield Cloud(points, names, None if by is None else groups_of_values(path, groups, title))
 
 
-def _whole(path, progress, **what):
+def _whole(path: FilePath, progress: Progress | None, **what: Any) -> Iterator[Any]:
     """Yield the cloud of a file that is read whole."""
     cloud = read_cloud(path, **what)
     yield cloud
@@ -99,7 +109,7 @@ def _whole(path, progress, **what):
         progress(1, 1)
 
 
-def _cut(clouds, rows):
+def _cut(clouds: Any, rows: Any) -> Iterator[Any]:
     for cloud in clouds:
         for begin in range(0, max(len(cloud.points), 1), rows):
             part, groups = slice(begin, begin + rows), cloud.groups
@@ -109,7 +119,7 @@ def _cut(clouds, rows):
 
 
 @keeps_subnormals
-def state_of(path: Any) -> Any:
+def state_of(path: FilePath) -> tuple[Any, ...] | None:
     """What tells whether a file has changed, or was replaced: also by one of its size and time."""
     if is_stdin(path):
         return None
@@ -118,7 +128,7 @@ def state_of(path: Any) -> Any:
     return found.st_size, found.st_mtime_ns, found.st_ino, found.st_ctime_ns
 
 
-def labels_of(groups) -> np.ndarray:
+def labels_of(groups: Any) -> np.ndarray:
     """The groups of points as labels: integers or texts, None for points in none."""
     names = groups.names
     if all(type(name) is int for name in names) and (groups.numbers >= 0).all():

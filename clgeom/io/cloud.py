@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.geo.geodesy import same_crs
 from clgeom.io.arrays import check_exact
+from clgeom.io.files import FilePath
 from clgeom.io.labels import Groups, joined_groups
 
 #: Note for tiles that differ in scale or offset.
@@ -48,10 +51,10 @@ class Cloud:
     @property
     def coordinates(self) -> np.ndarray:
         """The points in units of the reference system, shape (n, 2)."""
-        return self.points if self.scale is None else self.points * self.scale + self.offset
+        return self.points if self.scale is None or self.offset is None else self.points * self.scale + self.offset
 
 
-def joined(clouds, paths, crs=None) -> Cloud:
+def joined(clouds: Any, paths: Sequence[FilePath], crs: Any = None) -> Cloud:
     """Return the points of several files, one after the other, as one cloud.
 
     Points stay integers where all files have one scale and one offset. Groups of the same name become one. A `crs`
@@ -86,12 +89,12 @@ def joined(clouds, paths, crs=None) -> Cloud:
     )
 
 
-def with_note_if_empty(cloud, path) -> Cloud:
+def with_note_if_empty(cloud: Cloud, path: FilePath) -> Cloud:
     """Return a cloud, with a note if its file has no points."""
     return cloud if len(cloud.points) else replace(cloud, notes=(*cloud.notes, f"no points in '{path}'"))
 
 
-def require_one_crs(path, crs, other_path, other, remedy="") -> None:
+def require_one_crs(path: FilePath, crs: Any, other_path: Any, other: Any, remedy: str = "") -> None:
     """Refuse files in different coordinate reference systems."""
     if not same_crs(crs, other):
         raise InvalidInput(
@@ -100,7 +103,7 @@ def require_one_crs(path, crs, other_path, other, remedy="") -> None:
         )
 
 
-def crs_words(crs) -> str:
+def crs_words(crs: Any) -> str:
     """Return the name of a reference system for messages."""
     if crs is None:
         return "none"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +16,7 @@ from clgeom.errors import InvalidInput
 from clgeom.io.arrays import check_exact, side_by_side
 from clgeom.io.cloud import Cloud
 from clgeom.io.columns import choose_columns, position_of
-from clgeom.io.files import is_stdin, opened, reading, suffix_of
+from clgeom.io.files import FilePath, Progress, is_stdin, opened, reading, suffix_of
 from clgeom.io.geometries import points_of
 from clgeom.io.labels import NO_GROUP, Groups, Texts, groups_of_values
 from clgeom.io.layout import MissingNumber
@@ -26,7 +28,14 @@ DEFAULT_CRS = "OGC:CRS84"
 
 
 @keeps_subnormals
-def read_columnar(path, *, columns=None, by=None, value=None, nan_if_empty=False) -> Cloud:
+def read_columnar(
+    path: FilePath,
+    *,
+    columns: Sequence[str] | None = None,
+    by: str | None = None,
+    value: Any = None,
+    nan_if_empty: bool = False,
+) -> Cloud:
     """Return the points of a Parquet or Arrow file.
 
     Parameters
@@ -52,12 +61,28 @@ def read_columnar(path, *, columns=None, by=None, value=None, nan_if_empty=False
 
 
 @keeps_subnormals
-def columnar_clouds(path, *, rows, columns=None, by=None, nan_if_empty=False, progress=None):
+def columnar_clouds(
+    path: FilePath,
+    *,
+    rows: Any,
+    columns: Sequence[str] | None = None,
+    by: str | None = None,
+    nan_if_empty: bool = False,
+    progress: Progress | None = None,
+) -> Any:
     """Yield the points of a Parquet or Arrow file in parts of at most `rows` rows; parameters as in `read_columnar`."""
     return _clouds(path, rows, columns, by, None, nan_if_empty, progress)
 
 
-def _clouds(path, rows, columns, by, value, nan_if_empty, progress):
+def _clouds(
+    path: FilePath,
+    rows: Any,
+    columns: Sequence[str] | None,
+    by: str | None,
+    value: Any,
+    nan_if_empty: bool,
+    progress: Progress | None,
+) -> Iterator[Any]:
     """Yield the clouds of parts of a file; one of all points if `rows` is None."""
     with _opened(path) as file:
         schema, read = _reader(path, file)
@@ -82,7 +107,7 @@ def _clouds(path, rows, columns, by, value, nan_if_empty, progress):
 
 
 @keeps_subnormals
-def read_arrow_column(path, column=None) -> np.ndarray:
+def read_arrow_column(path: FilePath, column: Any = None) -> np.ndarray:
     """Return one column of numbers, bools, dates or durations of a Parquet or Arrow file, shape (n,)."""
     with _opened(path) as file:
         schema, read = _reader(path, file)
@@ -94,7 +119,7 @@ def read_arrow_column(path, column=None) -> np.ndarray:
 
 
 @keeps_subnormals
-def read_rows(path, choose):
+def read_rows(path: FilePath, choose: Any) -> tuple[Any, ...]:
     """Return all rows of a Parquet or Arrow file.
 
     Parameters
@@ -121,7 +146,7 @@ def read_rows(path, choose):
 
 
 @contextlib.contextmanager
-def _opened(path):
+def _opened(path: FilePath) -> Iterator[Any]:
     """Yield the open file; an exception of PyArrow within the block becomes `InvalidInput`."""
     with reading(path):
         require("PyArrow", f"Reading '{path}'")
@@ -141,11 +166,11 @@ def _opened(path):
             raise InvalidInput(f"The file '{path}' is no Parquet or Arrow file, or it is damaged: {said}") from error
 
 
-def _in_one_line(error) -> str:
+def _in_one_line(error: BaseException) -> str:
     return " ".join(str(error).split())
 
 
-def _reader(path, file):
+def _reader(path: FilePath, file: Any) -> tuple[Any, ...]:
     """Return the schema of an open file, and a callable that yields tables of columns.
 
     Its parameters are the names of the columns, the names of those of texts, the most rows of a table (None: one table
@@ -158,7 +183,7 @@ def _reader(path, file):
     if start[:4] == b"PAR1" or suffix_of(path) in (".parquet", ".geoparquet"):
         from pyarrow import parquet
 
-        def read_parquet(names, texts, rows=None, progress=None):
+        def read_parquet(names: Any, texts: Any, rows: Any = None, progress: Progress | None = None) -> Iterator[Any]:
             check_names(path, schema, names)
             file.seek(0)
             whole = parquet.ParquetFile(file, read_dictionary=texts, pre_buffer=rows is None)
@@ -180,7 +205,7 @@ def _reader(path, file):
         raise wrong_file(path, "is of the first version of Feather: write it again by a newer PyArrow")
     ipc = pa.ipc.open_file if start == b"ARROW1" else pa.ipc.open_stream
 
-    def read_arrow(names, texts, rows=None, progress=None):
+    def read_arrow(names: Any, texts: Any, rows: Any = None, progress: Progress | None = None) -> Iterator[Any]:
         del texts
         check_names(path, schema, names)
         file.seek(0)
@@ -207,7 +232,7 @@ def _reader(path, file):
     return schema, read_arrow
 
 
-def check_names(path, schema, names):
+def check_names(path: FilePath, schema: Any, names: Any) -> None:
     """Raise `InvalidInput` if two columns have one of the names of those to be read."""
     for name in names:
         count = schema.names.count(name)
@@ -215,7 +240,7 @@ def check_names(path, schema, names):
             raise wrong_file(path, f"has {count} columns named '{shown(name)}': rename all but one")
 
 
-def _geometry_of(schema):
+def _geometry_of(schema: Any) -> tuple[Any, ...]:
     """Return (position of the column of geometries or None, reference system)."""
     metadata = schema.metadata or {}
     if b"geo" in metadata:
@@ -234,7 +259,7 @@ def _geometry_of(schema):
     return None, None
 
 
-def _crs_of_extension(field):
+def _crs_of_extension(field: Any) -> Any:
     """Return the reference system in the metadata of a GeoArrow field."""
     try:
         return _crs_text(json.loads((field.metadata or {})[b"ARROW:extension:metadata"]).get("crs"))
@@ -242,7 +267,7 @@ def _crs_of_extension(field):
         return None
 
 
-def _crs_text(crs):
+def _crs_text(crs: Any) -> Any:
     """Return a reference system that is PROJJSON by its code, such as EPSG:25832, if it has one; else its text."""
     if not isinstance(crs, dict):
         return crs
@@ -253,7 +278,9 @@ def _crs_text(crs):
 # Columns ----------------------------------------------------------------------------------------------------------
 
 
-def cloud_of_geometries(path, table, geometry, *, by=None, value=None, crs=None) -> Cloud:
+def cloud_of_geometries(
+    path: FilePath, table: Any, geometry: str, *, by: str | None = None, value: Any = None, crs: Any = None
+) -> Cloud:
     """Return all vertices of a column of geometries, each with the group and the value of its row."""
     points, rows, notes = points_of(path, table[geometry])
     groups = values = None
@@ -267,7 +294,7 @@ def cloud_of_geometries(path, table, geometry, *, by=None, value=None, crs=None)
     return Cloud(points, None, groups, values, crs, notes=notes)
 
 
-def _points(path, table, pair, nan_if_empty) -> np.ndarray:
+def _points(path: FilePath, table: Any, pair: Any, nan_if_empty: bool) -> np.ndarray:
     """Return two columns of numbers side by side."""
     x, y = (table[name] for name in pair)
     if x.type != y.type or x.null_count or y.null_count or not _is_plain(x.type):
@@ -276,13 +303,13 @@ def _points(path, table, pair, nan_if_empty) -> np.ndarray:
     return np.column_stack([x.to_numpy(), y.to_numpy()])
 
 
-def _is_plain(type) -> bool:
+def _is_plain(type: Any) -> bool:
     import pyarrow as pa
 
     return pa.types.is_integer(type) or pa.types.is_floating(type)
 
 
-def numbers_of(path, column, name, *, nan_if_empty=False) -> np.ndarray:
+def numbers_of(path: FilePath, column: Any, name: str, *, nan_if_empty: bool = False) -> np.ndarray:
     """Return a column of numbers; decimals become integers if their type is of whole numbers, else float64."""
     import pyarrow as pa
 
@@ -298,7 +325,7 @@ def numbers_of(path, column, name, *, nan_if_empty=False) -> np.ndarray:
     return _without_nulls(path, column, name)
 
 
-def keys_of(path, column, name) -> np.ndarray:
+def keys_of(path: FilePath, column: Any, name: str) -> np.ndarray:
     """Return a column of numbers, bools, dates or durations. Times with a zone are in UTC."""
     import pyarrow as pa
 
@@ -308,7 +335,7 @@ def keys_of(path, column, name) -> np.ndarray:
     return numbers_of(path, column, name)
 
 
-def _without_nulls(path, column, name) -> np.ndarray:
+def _without_nulls(path: FilePath, column: Any, name: str) -> np.ndarray:
     if column.null_count:
         row = column.is_null().to_numpy().argmax() + 1
         fault = f"has a null in row {row:,} of '{shown(name)}': a number is missing"
@@ -316,7 +343,7 @@ def _without_nulls(path, column, name) -> np.ndarray:
     return column.to_numpy()
 
 
-def _from_decimals(path, column, name):
+def _from_decimals(path: FilePath, column: Any, name: str) -> Any:
     """Return a column of decimals as int64 or uint64 if they have no fractions, else as float64."""
     import pyarrow as pa
 
@@ -335,7 +362,7 @@ def _from_decimals(path, column, name):
     raise InvalidInput(f"The column '{shown(name)}' of '{path}' must be whole numbers that a type of 64 bits holds.")
 
 
-def groups_of(path, column, name) -> Groups:
+def groups_of(path: FilePath, column: Any, name: str) -> Groups:
     """Return the groups that a column of texts, integers, booleans or dates names; a null names none."""
     import pyarrow as pa
 
@@ -362,7 +389,7 @@ def groups_of(path, column, name) -> Groups:
     return groups_of_values(path, column.to_numpy(), name)
 
 
-def _is_text(type) -> bool:
+def _is_text(type: Any) -> bool:
     import pyarrow as pa
 
     types = pa.types

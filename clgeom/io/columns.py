@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import difflib
+from typing import Any
 
 from clgeom.arguments import wrong_file
 from clgeom.core.messages import listed, shown
 from clgeom.errors import InvalidInput
 from clgeom.intake.interop.columns import KNOWN_PAIRS
+from clgeom.io.files import FilePath
 
 
-def choose_columns(path, names, width, wanted, *, by=None):
+def choose_columns(path: FilePath, names: Any, width: int, wanted: Any, *, by: Any = None) -> tuple[Any, ...]:
     """Return the positions, from 0, of the columns of x and y.
 
     Parameters
@@ -49,12 +51,12 @@ def choose_columns(path, names, width, wanted, *, by=None):
     )
 
 
-def are_known(names) -> bool:
+def are_known(names: Any) -> bool:
     """Return whether two columns have names of x and y that are found by default."""
     return tuple(name.strip().lower() for name in names) in KNOWN_PAIRS
 
 
-def position_of(path, names, width, column, what="column"):
+def position_of(path: FilePath, names: Any, width: int, column: Any, what: str = "column") -> Any:
     """Return the position of a column, or a layer, given by name (as written, else in any case) or by number."""
     column = str(column).strip()
     for same in (str, str.lower):
@@ -70,7 +72,7 @@ def position_of(path, names, width, column, what="column"):
     raise InvalidInput(f"The file '{path}' has no {what} '{shown(column)}'. {_nearest(column, names or ())}{has}")
 
 
-def _nearest(wanted, names) -> str:
+def _nearest(wanted: Any, names: Any) -> str:
     """Return a question with the name that is most like the one wanted; "" if none is."""
     lower = {name.strip().lower(): name for name in names}
     found = difflib.get_close_matches(wanted.lower(), lower, n=1)

@@ -12,13 +12,14 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from clgeom.arguments import wrong_file
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import listed, shown
 from clgeom.errors import InvalidInput
 from clgeom.io.columns import number_from_1
-from clgeom.io.files import is_stdin, reading, standard_input
+from clgeom.io.files import FilePath, is_stdin, reading, standard_input
 
 #: First bytes of a file compressed by gzip.
 GZIP = b"\x1f\x8b"
@@ -40,12 +41,12 @@ class Record:
     sequence: bytes
     qualities: bytes | None = None
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Record({self.name!r}, {len(self.sequence):,} letters)"
 
 
 @keeps_subnormals
-def read_fasta(path) -> list[Record]:
+def read_fasta(path: FilePath) -> list[Record]:
     """Return all sequences of a FASTA file, in upper case. A file compressed by gzip is unpacked,
     whatever its name. "-" is standard input.
 
@@ -61,7 +62,7 @@ def read_fasta(path) -> list[Record]:
 
 
 @keeps_subnormals
-def read_sequences(path, *, qualities=False) -> list[Record]:
+def read_sequences(path: FilePath, *, qualities: bool = False) -> list[Record]:
     """Return all sequences of a FASTA or FASTQ file, as `read_fasta` does. Qualities are kept on request only.
 
     A record of FASTQ begins with a line that begins with "@". A line that begins with "+" ends its sequence; as many
@@ -76,9 +77,10 @@ def read_sequences(path, *, qualities=False) -> list[Record]:
 
 
 @keeps_subnormals
-def iterate_sequences(path, *, qualities=False) -> Iterator[Record]:
+def iterate_sequences(path: FilePath, *, qualities: bool = False) -> Iterator[Record]:
     """Yield the sequences of a FASTA or FASTQ file one by one, as `read_sequences` reads them."""
-    lines, blank = _lines(path), []
+    lines = _lines(path)
+    blank: list[bytes] = []
     for first in lines:
         if first.strip():
             rest = itertools.chain(blank, [first], lines)
@@ -88,10 +90,10 @@ def iterate_sequences(path, *, qualities=False) -> Iterator[Record]:
     yield from _fasta(path, ())
 
 
-def _fastq(path, lines, keeps_qualities):
+def _fastq(path: FilePath, lines: Any, keeps_qualities: Any) -> Iterator[Any]:
     lines = enumerate(lines, 1)
 
-    def wrong(number, what):
+    def wrong(number: int, what: Any) -> Any:
         return wrong_file(path, f"is malformed in line {number}: {what}")
 
     for begin, line in lines:
@@ -122,10 +124,10 @@ def _fastq(path, lines, keeps_qualities):
         yield record
 
 
-def _lines(path) -> Iterator[bytes]:
+def _lines(path: FilePath) -> Iterator[bytes]:
     """Yield the lines of a file of text, which may be compressed by gzip."""
     with reading(path), contextlib.ExitStack() as stack:
-        file = io.BytesIO(standard_input()) if is_stdin(path) else stack.enter_context(open(path, "rb"))
+        file: Any = io.BytesIO(standard_input()) if is_stdin(path) else stack.enter_context(open(path, "rb"))
         start = file.read(len(GZIP))
         file.seek(0)
         if start == GZIP or (not is_stdin(path) and Path(path).suffix.lower() == ".gz"):
@@ -147,11 +149,11 @@ def _lines(path) -> Iterator[bytes]:
                 raise wrong_file(path, f"cannot be read: {error}") from error
 
 
-def _refuse_alignments(path, line):
+def _refuse_alignments(path: FilePath, line: bytes) -> None:
     """Refuse a file of alignments by its first line."""
     fields = line.split(b"\t")
-    kind = ALIGNMENTS.match(line)
-    if kind is not None:
+    kind = None
+    if ALIGNMENTS.match(line):
         kind = {b"B": "BAM", b"C": "CRAM"}.get(line[:1], "SAM")
     elif len(fields) > 10 and fields[1].isdigit() and fields[3].isdigit():
         kind = "SAM"
@@ -161,8 +163,9 @@ def _refuse_alignments(path, line):
         )
 
 
-def _fasta(path, lines):
-    description, parts = None, []
+def _fasta(path: FilePath, lines: Any) -> Iterator[Any]:
+    description: str | None = None
+    parts: list[bytes] = []
     for number, line in enumerate(lines, 1):
         if line.startswith(b">"):
             if description is not None:
@@ -180,7 +183,7 @@ def _fasta(path, lines):
     yield _record(description, parts)
 
 
-def _letters(path, line, number) -> bytes:
+def _letters(path: FilePath, line: bytes, number: int) -> bytes:
     """The letters of a line, in upper case and without blanks."""
     letters = b"".join(line.split())
     wrong = letters.translate(None, LETTERS)
@@ -189,11 +192,11 @@ def _letters(path, line, number) -> bytes:
     return letters.upper()
 
 
-def _record(description, parts):
+def _record(description: Any, parts: Any) -> Record:
     return Record((description.split() or [""])[0], description, b"".join(parts).removesuffix(b"*"))
 
 
-def choose_record(path, records, wanted=None) -> Record:
+def choose_record(path: FilePath, records: Any, wanted: Any = None) -> Record:
     """Return the record of this name or number, from 1; by default the first."""
     if wanted is None:
         return records[0]
@@ -212,7 +215,7 @@ def choose_record(path, records, wanted=None) -> Record:
 
 
 @keeps_subnormals
-def write_fasta(file, records) -> None:
+def write_fasta(file: Any, records: Any) -> None:
     """Write (description, letters) to a binary file, 70 letters a line."""
     for description, letters in records:
         file.write(f">{description}\n".encode())

@@ -14,8 +14,10 @@ import json
 import math
 import os
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -29,6 +31,7 @@ from clgeom.geo.lonlat import WGS84, LonLat
 from clgeom.intake.interop.rasters import chosen_unit
 from clgeom.io.atomic import check_output, replacing
 from clgeom.io.attributes import attributes_of, style_of
+from clgeom.io.files import FilePath
 from clgeom.io.outputs import GEOMETRIES, IN_LONLAT
 from clgeom.optional import require_shapely
 
@@ -54,8 +57,8 @@ OPTION, PARAMETER = "--crs EPSG:32632", "crs='EPSG:32632', or 'EPSG:4326' for lo
 class Feature:
     """A GeoJSON-like geometry with its properties."""
 
-    geometry: dict
-    properties: dict
+    geometry: dict[str, Any]
+    properties: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ class Written:
 class Listed:
     """GeoJSON-like geometries of any type."""
 
-    geometries: list
+    geometries: list[Any]
 
     @property
     def vertices(self) -> int:
@@ -96,7 +99,7 @@ class Listed:
         return made
 
 
-def features_of(regions, *, unit) -> list[Feature]:
+def features_of(regions: Any, *, unit: str | None) -> list[Feature]:
     """Return coverage regions or nested shapes as features with the attributes of `attributes_of`.
 
     Empty regions are left out. Ids are 1, 2, 3, .. in the given order.
@@ -107,13 +110,21 @@ def features_of(regions, *, unit) -> list[Feature]:
     return [Feature(region.__geo_interface__, dict(zip(columns, row))) for region, row in zip(shown, rows)]
 
 
-def not_empty(regions) -> list:
+def not_empty(regions: Any) -> list[Any]:
     """Return the regions that have a geometry."""
     return [region for region in regions if len(region.__geo_interface__["coordinates"])]
 
 
 @keeps_subnormals
-def write_regions(regions, path, *, crs=None, layer=None, unit=None, densify=None) -> Written:
+def write_regions(
+    regions: Any,
+    path: FilePath,
+    *,
+    crs: Any = None,
+    layer: Any = None,
+    unit: str | None = None,
+    densify: float | None = None,
+) -> Written:
     """Write coverage regions to a file, whole or not at all; the method `to_file` of coverage regions says how."""
     from clgeom.io import vector
 
@@ -135,7 +146,16 @@ def write_regions(regions, path, *, crs=None, layer=None, unit=None, densify=Non
 
 
 @keeps_subnormals
-def encode_regions(regions, path, *, crs, unit, densify=None, named=OPTION, style=True):
+def encode_regions(
+    regions: Any,
+    path: FilePath,
+    *,
+    crs: Any,
+    unit: str | None,
+    densify: float | None = None,
+    named: Any = OPTION,
+    style: bool = True,
+) -> tuple[Any, ...]:
     """Return the bytes of a file of coverage regions, and the numbers of vertices.
 
     Parameters
@@ -175,13 +195,13 @@ def encode_regions(regions, path, *, crs, unit, densify=None, named=OPTION, styl
     return _encoded(columns, shapes, crs, path), _written(shapes, regions, added)
 
 
-def _written(shapes, regions, added=None):
+def _written(shapes: Any, regions: Any, added: Any = None) -> Written:
     own = getattr(regions, "corners", None)
     more = 0 if own is None else shapes.vertices - len(own)  # of polygons that stay apart
     return Written(shapes.vertices, more if added is None else added)
 
 
-def densify_or_none(densify) -> float | None:
+def densify_or_none(densify: float | None) -> float | None:
     """The `densify` parameter: a distance in metres."""
     if densify is None:
         return None
@@ -194,7 +214,7 @@ def densify_or_none(densify) -> float | None:
     return metres
 
 
-def _check_lonlat(regions, path, named):
+def _check_lonlat(regions: Any, path: FilePath, named: Any) -> None:
     """Refuse regions without a system whose coordinates are columns and rows, or beyond longitude and latitude."""
     grid = getattr(regions, "grid", None) or next((region.grid for region in regions), None)
     if grid is None:
@@ -212,14 +232,14 @@ def _check_lonlat(regions, path, named):
 # Geometries -------------------------------------------------------------------------------------------------------
 
 
-def geometries_of(regions):
+def geometries_of(regions: Any) -> Any:
     """The geometries of regions in their own coordinates."""
     if hasattr(regions, "polygon_offsets"):
         return regions.ragged_for_files()
     return Listed([region.__geo_interface__ for region in regions])
 
 
-def in_degrees(regions, crs, *, caller, densify):
+def in_degrees(regions: Any, crs: Any, *, caller: str, densify: float | None) -> tuple[Any, ...]:
     """The geometries of regions in longitude and latitude, and the number of vertices that were added."""
     if hasattr(regions, "polygon_offsets"):
         found = regions.in_degrees(crs, caller=caller, densify=densify)
@@ -232,11 +252,11 @@ def in_degrees(regions, crs, *, caller, densify):
     return Listed(_nested_in_degrees(regions, way)), way.added
 
 
-def _nested_in_degrees(regions, way):
+def _nested_in_degrees(regions: Any, way: Any) -> list[Any]:
     """Nested shapes in longitude and latitude, where they still nest and bands share boundaries."""
     wholes = {}
 
-    def whole(layer):
+    def whole(layer: Any) -> Any:
         """The shape of a level in longitude and latitude, inside the shape of the level before."""
         if id(layer) not in wholes:
             shape = way.shape(require_shapely().geometry.mapping(layer.shape))
@@ -251,7 +271,7 @@ def _nested_in_degrees(regions, way):
     ]
 
 
-def count_vertices(geometry) -> int:
+def count_vertices(geometry: dict[str, Any]) -> int:
     """Return the number of vertices of a GeoJSON-like geometry; the first one of a ring counts once."""
     kind = geometry["type"]
     if kind == "GeometryCollection":
@@ -264,7 +284,7 @@ def count_vertices(geometry) -> int:
     return 1 if kind == "Point" else len(parts) if kind in ("LineString", "MultiPoint") else sum(map(len, parts))
 
 
-def wkt(geometry) -> str:
+def wkt(geometry: dict[str, Any]) -> str:
     """Return a GeoJSON-like geometry as WKT, with every bit of its coordinates."""
     kind = geometry["type"]
     name = kind.upper()
@@ -273,7 +293,7 @@ def wkt(geometry) -> str:
         return f"{name} ({', '.join(parts)})" if parts else f"{name} EMPTY"
     parts = geometry["coordinates"]
 
-    def text(some):
+    def text(some: Any) -> str:
         if len(some) and isinstance(some[0], (int, float, np.number)):
             return " ".join(repr(float(number)) for number in some[:2])
         return f"({', '.join(map(text, some))})"
@@ -284,7 +304,9 @@ def wkt(geometry) -> str:
 # Formats ----------------------------------------------------------------------------------------------------------
 
 
-def encode_features(features, path, *, crs=None, lonlat=False, densify=None):
+def encode_features(
+    features: Any, path: FilePath, *, crs: Any = None, lonlat: bool = False, densify: float | None = None
+) -> tuple[Any, ...]:
     """Return the content of a file of features for `clgeom.io.atomic.write_whole`, and the numbers of vertices.
 
     Parameters
@@ -314,24 +336,24 @@ def encode_features(features, path, *, crs=None, lonlat=False, densify=None):
     return _encoded(_columns(features), shapes, crs, path), Written(shapes.vertices, added)
 
 
-def encode_kml(features, path) -> bytes:
+def encode_kml(features: Any, path: FilePath) -> bytes:
     """Return a .kml file of features in longitude and latitude, with their property "label" as names."""
     shapes = Listed([feature.geometry for feature in features])
     return _as_kml(_columns(features), shapes, WGS84, path)
 
 
-def encode_row(columns, geometry, path) -> bytes:
+def encode_row(columns: Any, geometry: dict[str, Any], path: FilePath) -> bytes:
     """Return a .csv or .wkt file of one geometry, and of its values as columns by name."""
     return _encoded(columns, Listed([geometry]), None, path)
 
 
-def _columns(features) -> dict:
+def _columns(features: Any) -> dict[str, Any]:
     """The properties of features as columns by name."""
     names = dict.fromkeys(name for feature in features for name in feature.properties)
     return {name: _column([feature.properties.get(name) for feature in features]) for name in names}
 
 
-def _column(values):
+def _column(values: Sequence[Any]) -> np.ndarray:
     """Values as a column: numbers if all are, else text."""
     if all(isinstance(value, (int, np.integer)) for value in values):
         return np.array(values, np.int64)
@@ -340,19 +362,19 @@ def _column(values):
     return np.array(values, object)
 
 
-def _encoded(columns, shapes, crs, path):
+def _encoded(columns: Any, shapes: Any, crs: Any, path: FilePath) -> Any:
     encode, in_lonlat = FORMATS[Path(path).suffix.lower()]
     return encode(columns, shapes, WGS84 if in_lonlat else crs, path)
 
 
-def _plain(values) -> list:
+def _plain(values: np.ndarray) -> list[Any]:
     """A column as values of Python: None for what is missing, and for NaN and infinity."""
     if values.dtype.kind == "f":
         values = np.ma.masked_invalid(values)
     return values.tolist()
 
 
-def _as_json(columns, shapes, crs, path) -> bytes:
+def _as_json(columns: Any, shapes: Any, crs: Any, path: FilePath) -> bytes:
     del crs, path
     forms, values = zip(*map(_json_form, columns.values())) if columns else ((), ())
     form = ", ".join(f"{json.dumps(name)}: {form}" for name, form in zip(columns, forms))
@@ -364,7 +386,7 @@ def _as_json(columns, shapes, crs, path) -> bytes:
     return f'{{"type": "FeatureCollection", "features": [\n{lines}\n]}}\n'.encode()
 
 
-def _json_form(values) -> tuple[str, list]:
+def _json_form(values: np.ndarray) -> tuple[str, list[Any]]:
     """How the values of a column are formatted as JSON, and these. Each distinct text is encoded once."""
     plain = _plain(values)
     if values.dtype.kind == "O" or None in plain:
@@ -373,12 +395,12 @@ def _json_form(values) -> tuple[str, list]:
     return "%r", plain
 
 
-def _as_wkt(columns, shapes, crs, path) -> bytes:
+def _as_wkt(columns: Any, shapes: Any, crs: Any, path: FilePath) -> bytes:
     del columns, crs, path
     return "".join(text + "\n" for text in shapes.wkt()).encode()
 
 
-def _as_csv(columns, shapes, crs, path) -> bytes:
+def _as_csv(columns: Any, shapes: Any, crs: Any, path: FilePath) -> bytes:
     """Properties and WKT, which GDAL reads as a geometry by the name of its column."""
     del crs, path
     file = io.StringIO()
@@ -388,18 +410,18 @@ def _as_csv(columns, shapes, crs, path) -> bytes:
     return file.getvalue().encode()
 
 
-def _as_kml(columns, shapes, crs, path) -> bytes:
+def _as_kml(columns: Any, shapes: Any, crs: Any, path: FilePath) -> bytes:
     # GDAL gives each placemark an id of its own, and reads it as "id"; it writes integers of 64 bits as text
     others = {name: values for name, values in columns.items() if name.lower() != "name"}
     named = {"Name": columns["label"]} | {"feature_id" if name == "id" else name: others[name] for name in others}
-    made = _by_gdal({name: _narrow(values) for name, values in named.items()}, shapes, crs, path)
+    made: Any = _by_gdal({name: _narrow(values) for name, values in named.items()}, shapes, crs, path)
     if "level" not in columns or not len(columns["level"]):
         return made
     labels = columns["label"].tolist()
     return _by_levels(made, labels, style_of(columns["level"], [label[:2] for label in labels]))
 
 
-def _by_levels(made, labels, style) -> bytes:
+def _by_levels(made: Any, labels: Any, style: Any) -> bytes:
     """A .kml file of GDAL's, which has one folder and one style, with a folder and a style for each label."""
     root = ElementTree.fromstring(made)
     for element in root.iter():
@@ -408,7 +430,7 @@ def _by_levels(made, labels, style) -> bytes:
     (document,) = root.findall("Document")
     (all_levels,) = document.findall("Folder")
     document.remove(all_levels)
-    folders = {}
+    folders: dict[Any, Any] = {}
     for i, (label, placemark) in enumerate(zip(labels, all_levels.findall("Placemark"), strict=True)):
         if label not in folders:
             name = f"level-{len(folders) + 1}"
@@ -426,7 +448,7 @@ def _by_levels(made, labels, style) -> bytes:
     return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
 
 
-def _kml_style(name, style):
+def _kml_style(name: Any, style: Any) -> Any:
     """A KML style from a simplestyle one. KML writes colours as aabbggrr."""
     made = ElementTree.Element("Style", id=name)
     for kind, colour in (("LineStyle", "stroke"), ("PolyStyle", "fill")):
@@ -438,17 +460,17 @@ def _kml_style(name, style):
     return made
 
 
-def _add(parent, tag, text):
+def _add(parent: Any, tag: Any, text: Any) -> None:
     ElementTree.SubElement(parent, tag).text = text
 
 
-def _narrow(values):
+def _narrow(values: np.ndarray) -> Any:
     """Integers as int32 if that holds them."""
     fits = values.dtype.kind == "i" and (not values.size or np.abs(values).max() < 1 << 31)
     return values.astype(np.int32) if fits else values
 
 
-def _by_gdal(columns, shapes, crs, path) -> bytes | dict[str, bytes]:
+def _by_gdal(columns: Any, shapes: Any, crs: Any, path: FilePath) -> bytes | dict[str, bytes]:
     """The content of a file that other libraries write: the drivers of GDAL need a file of their own."""
     from clgeom.io import vector
 

@@ -9,14 +9,17 @@ import os
 import stat
 import sys
 import zlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from clgeom.arguments import wrong_file
 from clgeom.errors import InvalidInput
 
 #: The name of a file.
 FilePath: TypeAlias = "str | os.PathLike[str]"
+#: Called with what is done and what there is in all.
+Progress: TypeAlias = "Callable[[int, int], object]"
 #: The name of standard input.
 STDIN = "-"
 #: Endings of tables of text.
@@ -42,7 +45,7 @@ STARTS = {
 }
 
 
-def kind_of(path, kinds=tuple(ENDINGS)) -> str:
+def kind_of(path: FilePath, kinds: Any = tuple(ENDINGS)) -> str:
     """Return the kind of a file by its ending, or by its first bytes for standard input.
 
     Raises
@@ -67,7 +70,7 @@ def kind_of(path, kinds=tuple(ENDINGS)) -> str:
     raise wrong_file(path, f"must end in one of {known}{more}")
 
 
-def check_selection(path, kind, array, layer, parameter: str) -> None:
+def check_selection(path: FilePath, kind: Any, array: str | None, layer: str | None, parameter: str) -> None:
     """Refuse the name of an array or a layer for a file that has none; `parameter` has {} for the name."""
     is_npz = kind == "numpy" and os.fspath(path).lower().endswith(".npz")
     for name, value, applies, files in (
@@ -77,12 +80,12 @@ def check_selection(path, kind, array, layer, parameter: str) -> None:
             raise InvalidInput(f"{parameter.format(name)} is for {files}. Got the file '{path}' instead.")
 
 
-def suffix_of(path) -> str:
+def suffix_of(path: FilePath) -> str:
     """Return the ending of a file in lower case, without that of its compression."""
     return Path(os.fspath(path).lower().removesuffix(".gz")).suffix
 
 
-def is_stdin(path) -> bool:
+def is_stdin(path: FilePath) -> bool:
     return os.fspath(path) == STDIN
 
 
@@ -100,14 +103,14 @@ def standard_input() -> bytes:
 
 
 @contextlib.contextmanager
-def opened(path):
+def opened(path: FilePath) -> Iterator[Any]:
     """Yield a binary file, its size in bytes, and a callable that returns the number of bytes read so far.
 
     Standard input is in memory. A file compressed by gzip is unpacked; its bytes are counted compressed.
     """
     with contextlib.ExitStack() as stack:
         if is_stdin(path):
-            file = io.BytesIO(standard_input())
+            file: Any = io.BytesIO(standard_input())
             total = len(standard_input())
         else:
             file = stack.enter_context(open(path, "rb"))
@@ -119,7 +122,7 @@ def opened(path):
 
 
 @contextlib.contextmanager
-def reading(path):
+def reading(path: FilePath) -> Iterator[Any]:
     """Turn errors of the system within a block that reads the file `path` into `InvalidInput`.
 
     The file must be a regular one, because a pipe without a writer would block forever.

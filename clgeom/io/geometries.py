@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import counted
 from clgeom.errors import InvalidInput
+from clgeom.io.files import FilePath
 from clgeom.optional import any_m, require
 
 #: Record of a point in well-known binary: byte order, type, x, y. With z or m it is longer.
@@ -17,7 +20,7 @@ Z_LEFT_OUT = "z and m of the geometries were left out"
 
 
 @keeps_subnormals
-def points_of(path, column):
+def points_of(path: FilePath, column: Any) -> Any:
     """Return all vertices of a column of geometries.
 
     Parameters
@@ -58,16 +61,16 @@ def points_of(path, column):
     return _by_shapely(path, column) if plain is None else plain
 
 
-def _filled(column):
+def _filled(column: Any) -> Any:
     """Return the rows that are not null."""
     return column.drop_null() if column.null_count else column
 
 
-def _stacked(parts):
+def _stacked(parts: Any) -> np.ndarray:
     return np.concatenate([np.asarray(part, np.float64) for part in parts]) if parts else np.empty((0, 2))
 
 
-def _kept(points, column, more):
+def _kept(points: np.ndarray, column: Any, more: Any) -> tuple[Any, ...]:
     """Return points with their rows, and notes."""
     notes = (Z_LEFT_OUT,) if more else ()
     if not column.null_count:
@@ -76,18 +79,18 @@ def _kept(points, column, more):
     return points, rows, (*notes, _empty_words(column.null_count))
 
 
-def _empty_words(count) -> str:
+def _empty_words(count: int) -> str:
     return f"{counted(count, 'row', 'rows')} without a readable geometry {'was' if count == 1 else 'were'} left out"
 
 
-def _plain_points(column):
+def _plain_points(column: Any) -> tuple[Any, ...] | None:
     """Return what `points_of` does if all rows are points as little-endian binary of one length; None if not."""
     if column.null_count or not len(column):
         return None
     length = len(column[0].as_py())
     if length not in POINTS:
         return None
-    record = np.dtype({**POINT_LAYOUT, "itemsize": length})
+    record = np.dtype({**POINT_LAYOUT, "itemsize": length})  # type: ignore[call-overload]
     parts = []
     for chunk in column.chunks:
         _, offsets, data = chunk.buffers()
@@ -104,13 +107,13 @@ def _plain_points(column):
     return points, None, (Z_LEFT_OUT,) if length > min(POINTS) else ()
 
 
-def _offset_type(type):
+def _offset_type(type: Any) -> Any:
     import pyarrow as pa
 
     return np.int64 if pa.types.is_large_binary(type) else np.int32
 
 
-def _by_shapely(path, column):
+def _by_shapely(path: FilePath, column: Any) -> tuple[Any, ...]:
     require("Shapely", f"Reading '{path}'")
     import shapely
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.io.atomic import check_output, replacing
 from clgeom.io.features import Feature, encode_kml
+from clgeom.io.files import FilePath, Progress
 from clgeom.io.hulls import as_lonlat, as_wkt
 from clgeom.io.points import read_cloud
 
@@ -16,10 +19,18 @@ TAKEN = ("points", "area", "perimeter", "vertices", "crs", "index", "x", "y")
 
 
 @keeps_subnormals
-def read_groups(path, by, *, columns=None, array=None, progress=None):
+def read_groups(
+    path: FilePath,
+    by: str | None,
+    *,
+    columns: Sequence[str] | None = None,
+    array: str | None = None,
+    progress: Progress | None = None,
+) -> tuple[Any, ...]:
     """Return (points, names of x and y, numbers of the groups, their names, title) of a file, as `read_cloud` does."""
     cloud = read_cloud(path, by=by, columns=columns, array=array, progress=progress)
     groups = cloud.groups
+    assert groups is not None
     return cloud.coordinates, cloud.names, groups.numbers, groups.names, groups.title
 
 
@@ -27,7 +38,7 @@ def read_groups(path, by, *, columns=None, array=None, progress=None):
 
 
 @keeps_subnormals
-def write_hulls(batch, names, title, path, *, crs=None) -> None:
+def write_hulls(batch: Any, names: Any, title: str, path: FilePath, *, crs: Any = None) -> None:
     """Write the hulls of groups to a file, whole or not at all.
 
     Parameters
@@ -50,21 +61,21 @@ def write_hulls(batch, names, title, path, *, crs=None) -> None:
             file.write(part)
 
 
-def _in_lonlat(batch, names, title, path, crs):
+def _in_lonlat(batch: Any, names: Any, title: str, path: FilePath, crs: Any) -> Iterator[Any]:
     """Yield the features of a batch in longitude and latitude."""
     for name, feature in zip(names, batch.features()):
         measures = {key: value for key, value in feature["properties"].items() if key != "label"}
         yield as_lonlat({**feature, "properties": {title: name, **measures}}, crs, path)
 
 
-def _as_geojson(batch, names, title, path, crs):
+def _as_geojson(batch: Any, names: Any, title: str, path: FilePath, crs: Any) -> Iterator[Any]:
     yield b'{"type": "FeatureCollection", "features": [\n'
     for i, feature in enumerate(_in_lonlat(batch, names, title, path, crs)):
         yield (",\n" if i else "").encode() + json.dumps(feature, allow_nan=False).encode()
     yield b"\n]}\n"
 
 
-def _as_kml(batch, names, title, path, crs):
+def _as_kml(batch: Any, names: Any, title: str, path: FilePath, crs: Any) -> Iterator[Any]:
     features = [
         Feature(feature["geometry"], {"label": str(name), **feature["properties"]})
         for name, feature in zip(names, _in_lonlat(batch, names, title, path, crs))
@@ -72,13 +83,13 @@ def _as_kml(batch, names, title, path, crs):
     yield encode_kml(features, path)
 
 
-def _as_wkt(batch, names, title, path, crs):
+def _as_wkt(batch: Any, names: Any, title: str, path: FilePath, crs: Any) -> Iterator[Any]:
     del names, title
     for hull in batch:
         yield as_wkt(hull, crs, path)
 
 
-def _as_csv(batch, names, title, path, crs):
+def _as_csv(batch: Any, names: Any, title: str, path: FilePath, crs: Any) -> Iterator[Any]:
     del path, crs
     yield f"{_quoted(title)},index,x,y\n".encode()
     for name, hull in zip(names, batch):

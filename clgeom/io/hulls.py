@@ -10,6 +10,7 @@ import json
 import math
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,10 +23,11 @@ from clgeom.geo.lonlat import named_lonlat, to_lonlat
 from clgeom.intake.interop.columns import LATITUDES, LONGITUDES
 from clgeom.io.atomic import check_output, write_whole
 from clgeom.io.features import Feature, encode_kml, encode_row, wkt
+from clgeom.io.files import FilePath
 from clgeom.io.outputs import IN_LONLAT
 
 
-def check_lonlat(path, names, crs, *, has_columns) -> None:
+def check_lonlat(path: FilePath | None, names: Any, crs: Any, *, has_columns: Any) -> None:
     """Raise `InvalidInput` if coordinates for a GeoJSON or KML file are not known to be longitude and latitude.
 
     Parameters
@@ -60,7 +62,7 @@ def check_lonlat(path, names, crs, *, has_columns) -> None:
 
 
 @keeps_subnormals
-def as_lonlat(feature, crs, path):
+def as_lonlat(feature: Any, crs: Any, path: FilePath) -> Any:
     """Return a GeoJSON feature in longitude and latitude: reprojected from `crs`, or as it is if that is None.
 
     Raises
@@ -84,20 +86,20 @@ def as_lonlat(feature, crs, path):
     return feature
 
 
-def _positions(geometry):
+def _positions(geometry: dict[str, Any]) -> list[Any]:
     """Return the positions of a geometry."""
     return [place for part in arrays_of(geometry) for place in part.tolist()]
 
 
 @keeps_subnormals
-def write_hull(hull, path, *, crs=None) -> None:
+def write_hull(hull: Any, path: FilePath, *, crs: Any = None) -> None:
     """Write a hull to a file, whole or not at all; see `encode_hull` for parameters and errors."""
     check_output(path, HULL_FORMATS)
     write_whole(path, encode_hull(hull, path, crs=crs))
 
 
 @keeps_subnormals
-def encode_hull(hull, path, *, crs=None) -> bytes:
+def encode_hull(hull: Any, path: FilePath, *, crs: Any = None) -> bytes:
     """Return the content of a file that holds a hull.
 
     Parameters
@@ -120,7 +122,7 @@ def encode_hull(hull, path, *, crs=None) -> bytes:
 
 
 @keeps_subnormals
-def write_row(columns, geometry, path, *, crs=None) -> None:
+def write_row(columns: Any, geometry: dict[str, Any], path: FilePath, *, crs: Any = None) -> None:
     """Write a geometry and its values to a .csv (with WKT), .wkt or .kml file, whole or not at all."""
     if Path(path).suffix.lower() != ".kml":
         content = encode_row(columns, geometry, path)
@@ -136,7 +138,7 @@ def finite(number: float) -> float | None:
     return float(number) if math.isfinite(number) else None
 
 
-def as_geojson(hull, crs, path) -> bytes:
+def as_geojson(hull: Any, crs: Any, path: FilePath) -> bytes:
     properties = {
         "points": int(hull.n),
         "area": finite(hull.area),
@@ -147,19 +149,19 @@ def as_geojson(hull, crs, path) -> bytes:
     return (json.dumps(as_lonlat(feature, crs, path), allow_nan=False) + "\n").encode()
 
 
-def as_kml(hull, crs, path) -> bytes:
+def as_kml(hull: Any, crs: Any, path: FilePath) -> bytes:
     measures = {"points": int(hull.n), "area": finite(hull.area), "perimeter": finite(hull.perimeter)}
     feature = as_lonlat({"properties": {"label": "hull", **measures}, "geometry": hull.__geo_interface__}, crs, path)
     return encode_kml([Feature(feature["geometry"], feature["properties"])], path)
 
 
-def as_csv(hull, crs, path) -> bytes:
+def as_csv(hull: Any, crs: Any, path: FilePath) -> bytes:
     del crs, path
     rows = zip(hull.vertices.tolist(), hull.points.tolist())
     return "".join(["index,x,y\n", *(f"{index},{x!r},{y!r}\n" for index, (x, y) in rows)]).encode()
 
 
-def as_wkt(hull, crs, path) -> bytes:
+def as_wkt(hull: Any, crs: Any, path: FilePath) -> bytes:
     del crs, path
     if hull.across is not None:
         return f"{wkt(hull.__geo_interface__)}\n".encode()
@@ -171,18 +173,18 @@ def as_wkt(hull, crs, path) -> bytes:
     return f"{kind} {_wkt(corners)}\n".encode()
 
 
-def _wkt(corners):
+def _wkt(corners: Any) -> Any:
     return "({})".format(", ".join(f"{x!r} {y!r}" for x, y in corners))
 
 
-def as_npy(hull, crs, path) -> bytes:
+def as_npy(hull: Any, crs: Any, path: FilePath) -> bytes:
     del crs, path
     out = io.BytesIO()
     np.save(out, hull.points)
     return out.getvalue()
 
 
-def as_npz(hull, crs, path) -> bytes:
+def as_npz(hull: Any, crs: Any, path: FilePath) -> bytes:
     del crs, path
     out = io.BytesIO()
     np.savez(out, vertices=hull.vertices, points=hull.points)

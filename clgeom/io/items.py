@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from clgeom.arguments import wrong_file
 from clgeom.core.host_floats import keeps_subnormals
@@ -13,7 +15,7 @@ from clgeom.core.messages import listed, shown
 from clgeom.errors import InvalidInput
 from clgeom.io.atomic import replacing
 from clgeom.io.columns import position_of
-from clgeom.io.files import kind_of
+from clgeom.io.files import FilePath, kind_of
 from clgeom.io.layout import decoded, malformed, what_is_wrong
 from clgeom.io.numbers import EXACT, as_int_or_float
 from clgeom.io.tables import read_blocks
@@ -42,8 +44,8 @@ class Items:
     header: tuple[str, ...] | None
     rows: list[list[str]]
     names: list[str] | None
-    values: list
-    weights: list
+    values: list[Any]
+    weights: list[Any]
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -51,7 +53,7 @@ class Items:
 
 
 @keeps_subnormals
-def read_items(path, columns=None, *, lightest=0) -> Items:
+def read_items(path: FilePath, columns: Sequence[str] | None = None, *, lightest: float = 0) -> Items:
     """Return the items of a table: of text, whose rules are in `clgeom.io.tables`, or a Parquet or Arrow file.
 
     Parameters
@@ -71,7 +73,7 @@ def read_items(path, columns=None, *, lightest=0) -> Items:
     """
     checks = _wrong_value, lambda weight: _wrong_weight(weight, lightest)
 
-    def choose(names, width):
+    def choose(names: Any, width: int) -> tuple[Any, ...]:
         wanted = columns or (None, None)
         values = _column(path, names, width, wanted[0], "values", VALUES, 0)
         return (values, _column(path, names, width, wanted[1], "weights", WEIGHTS, 1)), None
@@ -82,12 +84,14 @@ def read_items(path, columns=None, *, lightest=0) -> Items:
         raise wrong_file(path, "has no items")
     lower = [name.lower() for name in header or ()]
     named = next((lower.index(name) for name in NAMES if name in lower), None)
-    return Items(header, rows, None if named is None else [row[named] for row in rows], *numbers, notes)
+    values, weights = numbers
+    return Items(header, rows, None if named is None else [row[named] for row in rows], values, weights, notes)
 
 
-def _of_text(path, choose, checks):
+def _of_text(path: FilePath, choose: Any, checks: Any) -> tuple[Any, ...]:
     """Return (header, rows, (values, weights), notes) of a table of text; all are empty for an empty file."""
-    layout, rows, numbers = None, [], ([], [])
+    layout, rows = None, []
+    numbers: tuple[list[float], list[float]] = ([], [])
     for block in read_blocks(path, choose):
         layout = block.layout
         for line, text, fields in block.rows():
@@ -103,7 +107,7 @@ def _of_text(path, choose, checks):
     return None if layout is None else layout.names, rows, numbers, () if layout is None else layout.notes
 
 
-def _of_arrow(path, choose, checks):
+def _of_arrow(path: FilePath, choose: Any, checks: Any) -> tuple[Any, ...]:
     """Return (header, rows, (values, weights), notes) of a Parquet or Arrow file."""
     from clgeom.io.columnar import read_rows
 
@@ -115,14 +119,14 @@ def _of_arrow(path, choose, checks):
     return header, rows, numbers, ()
 
 
-def _wrong_value(value) -> str:
+def _wrong_value(value: Any) -> str:
     """Return what is wrong with a value; "" for one that an item can have."""
     if not math.isfinite(value):
         return "the value must be finite"
     return "the value must not be negative" if value < 0 else ""
 
 
-def _wrong_weight(weight, least) -> str:
+def _wrong_weight(weight: Any, least: Any) -> str:
     """Return what is wrong with a weight; "" for one that an item can have."""
     if isinstance(weight, float) and not weight.is_integer():
         return "the weight must be a whole number"
@@ -131,7 +135,7 @@ def _wrong_weight(weight, least) -> str:
     return "the weight must be within 2**53" if weight > EXACT else ""
 
 
-def _column(path, names, width, wanted, what, known, default):
+def _column(path: FilePath, names: Any, width: int, wanted: Any, what: Any, known: Any, default: Any) -> Any:
     """Return the position of the column of values or weights."""
     if wanted is not None:
         return position_of(path, names, width, wanted)
@@ -146,7 +150,7 @@ def _column(path, names, width, wanted, what, known, default):
 
 
 @keeps_subnormals
-def write_items(path, items, chosen) -> None:
+def write_items(path: FilePath, items: Any, chosen: Any) -> None:
     """Write some rows, by their numbers from 0, to a .csv file, with the header; whole or not at all."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from clgeom.errors import InvalidInput
 from clgeom.io.arrays import Archive, load_array
 from clgeom.io.atomic import replacing
 from clgeom.io.columns import position_of
-from clgeom.io.files import check_selection, kind_of, reading
+from clgeom.io.files import FilePath, Progress, check_selection, kind_of, reading
 from clgeom.io.numbers import EXACT, narrowest
 from clgeom.io.tables import line_of_row, read_blocks
 
@@ -23,7 +24,15 @@ AT_ONCE = 1 << 16
 
 
 @keeps_subnormals
-def read_numbers(path, *, column=None, array=None, layer=None, progress=None, told=None) -> np.ndarray:
+def read_numbers(
+    path: FilePath,
+    *,
+    column: str | None = None,
+    array: str | None = None,
+    layer: str | None = None,
+    progress: Progress | None = None,
+    told: Any = None,
+) -> np.ndarray:
     """Return the numbers of one column of a file.
 
     Parameters
@@ -74,10 +83,10 @@ def read_numbers(path, *, column=None, array=None, layer=None, progress=None, to
         return _of_array(path, _load(path, Path(path).suffix.lower(), array), column)
 
 
-def _of_table(path, column, progress, told) -> np.ndarray:
+def _of_table(path: FilePath, column: str | None, progress: Progress | None, told: Any) -> np.ndarray:
     """Return one column of a table, in the narrowest type that holds it."""
 
-    def choose(names, width):
+    def choose(names: Any, width: int) -> tuple[Any, ...]:
         if column is None and width > 1:
             what = f"{width} columns" if names is None else f"the columns {listed(names)}"
             raise wrong_file(path, f"has {what}; name one (--column)")
@@ -95,7 +104,7 @@ def _of_table(path, column, progress, told) -> np.ndarray:
     return _of_texts(path, choose, progress) if found is None else found
 
 
-def _together(parts):
+def _together(parts: Any) -> np.ndarray | None:
     """Return numbers of blocks as one array, of the narrowest type; None if a type does not hold all.
 
     A zero among integers may be written -0, which is another float64.
@@ -111,18 +120,18 @@ def _together(parts):
     return None
 
 
-def _is_exact(integers) -> bool:
+def _is_exact(integers: Any) -> bool:
     return bool(((integers != 0) & (-EXACT < integers) & (integers < EXACT)).all())
 
 
-def _of_texts(path, choose, progress) -> np.ndarray:
+def _of_texts(path: FilePath, choose: Any, progress: Progress | None) -> np.ndarray:
     texts = []
     for block in read_blocks(path, choose, progress=progress):
         texts += block.texts(block.layout.columns[0])
     return narrowest(path, texts, lambda row: line_of_row(path, row))
 
 
-def _load(path, suffix, array) -> np.ndarray:
+def _load(path: FilePath, suffix: str, array: str | None) -> np.ndarray:
     """Return the array of a .npy file, or one of a .npz file."""
     if suffix == ".npy":
         return load_array(path)
@@ -132,10 +141,10 @@ def _load(path, suffix, array) -> np.ndarray:
     return archive[archive.names[0] if array is None else array]
 
 
-def _of_array(path, values, column) -> np.ndarray:
+def _of_array(path: FilePath, values: np.ndarray, column: str | None) -> np.ndarray:
     """Return one column of an array that has columns or fields, else the array."""
-    names = values.dtype.names
-    width = len(names) if names else values.shape[1] if values.ndim == 2 else None
+    names: Any = values.dtype.names
+    width: Any = len(names) if names else values.shape[1] if values.ndim == 2 else None
     if names and values.ndim == 1:
         if column is None and width > 1:
             raise wrong_file(path, f"has the columns {listed(names)}; name one (--column)")
@@ -149,7 +158,7 @@ def _of_array(path, values, column) -> np.ndarray:
 
 
 @keeps_subnormals
-def write_numbers(path, keys, *, progress=None) -> None:
+def write_numbers(path: FilePath, keys: Any, *, progress: Progress | None = None) -> None:
     """Write numbers to a .npy file, or one a line to a .csv or .txt file; whole or not at all.
 
     No bit is lost: text has as many digits as distinguish all numbers of the type. NaN is "nan". ``progress(written,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput
+from clgeom.io.files import FilePath
 
 #: Largest range of integers that are counted in a table instead of sorted.
 COUNTED = 1 << 20
@@ -30,7 +32,7 @@ class Groups:
     """
 
     numbers: np.ndarray
-    names: list
+    names: list[Any]
     title: str = "group"
 
 
@@ -40,7 +42,7 @@ class Texts:
     Distinct texts are in order of appearance.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.distinct: dict[str, int] = {}
         self.codes: list[np.ndarray] = []
 
@@ -57,9 +59,9 @@ class Texts:
             return None
         return int(np.isin(np.concatenate(self.codes), blank).argmax())
 
-    def groups(self, title, *, integers) -> Groups:
+    def groups(self, title: str, *, integers: Any) -> Groups:
         """Return the groups; with `integers` names become int if each is written as Python writes one."""
-        names = list(self.distinct)
+        names: list[Any] = list(self.distinct)
         as_integers = [_as_integer(name) for name in names] if integers else [None]
         if None not in as_integers:
             names = as_integers
@@ -68,7 +70,7 @@ class Texts:
 
 
 @keeps_subnormals
-def groups_of_values(path, values, title) -> Groups:
+def groups_of_values(path: FilePath, values: np.ndarray, title: str) -> Groups:
     """Return the groups of an array of integers or text."""
     if values.dtype.kind == "f" and (values == np.rint(values)).all() and (abs(values.astype(float)) < 2**53).all():
         values = values.astype(np.int64)  # whole numbers in an array of floats
@@ -92,7 +94,7 @@ def groups_of_values(path, values, title) -> Groups:
 
 
 @keeps_subnormals
-def joined_groups(parts) -> Groups:
+def joined_groups(parts: Any) -> Groups:
     """Return the groups of several files; groups of the same name are one."""
     if any(isinstance(name, str) for part in parts for name in part.names):
         parts = [Groups(part.numbers, list(map(str, part.names)), part.title) for part in parts]
@@ -103,7 +105,7 @@ def joined_groups(parts) -> Groups:
     return _ascending(np.concatenate(codes), list(distinct), parts[0].title)
 
 
-def _ascending(codes, names, title) -> Groups:
+def _ascending(codes: Any, names: Any, title: str) -> Groups:
     """Return groups with their names in order."""
     order = sorted(range(len(names)), key=names.__getitem__)
     numbers = np.full(len(names) + 1, NO_GROUP)  # the last one is that of NO_GROUP

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import re
 import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +17,7 @@ from clgeom.errors import InvalidInput
 from clgeom.io.cloud import Cloud
 from clgeom.io.columnar import check_names, cloud_of_geometries, numbers_of
 from clgeom.io.columns import position_of
-from clgeom.io.files import is_stdin, opened, reading, standard_input, suffix_of
+from clgeom.io.files import FilePath, is_stdin, opened, reading, standard_input, suffix_of
 from clgeom.optional import require
 
 #: First bytes of a file by its ending.
@@ -29,7 +31,14 @@ LIMITS = (-(2**63), 2**63 - 1)
 
 
 @keeps_subnormals
-def read_layer(path, *, layer=None, columns=None, by=None, value=None) -> Cloud:
+def read_layer(
+    path: FilePath,
+    *,
+    layer: str | None = None,
+    columns: Sequence[str] | None = None,
+    by: str | None = None,
+    value: Any = None,
+) -> Cloud:
     """Return all vertices of the geometries in a layer of a vector file.
 
     Parameters
@@ -64,7 +73,7 @@ def read_layer(path, *, layer=None, columns=None, by=None, value=None) -> Cloud:
 
 
 @keeps_subnormals
-def read_attribute(path, name=None, *, layer=None) -> np.ndarray:
+def read_attribute(path: FilePath, name: str | None = None, *, layer: str | None = None) -> np.ndarray:
     """Return an attribute of numbers of a layer, shape (n,)."""
     with _opened(path) as source:
         layer = _layer(path, source, layer)
@@ -76,7 +85,7 @@ def read_attribute(path, name=None, *, layer=None) -> np.ndarray:
 
 
 @contextlib.contextmanager
-def _opened(path):
+def _opened(path: FilePath) -> Iterator[Any]:
     """Yield the input of pyogrio; its exceptions within the block become `InvalidInput`."""
     with reading(path):
         for package in ("pyogrio", "PyArrow"):
@@ -99,7 +108,7 @@ def _opened(path):
             ) from error
 
 
-def _check_start(path):
+def _check_start(path: FilePath) -> None:
     """Raise `InvalidInput` unless a file begins as its ending says, and a Shapefile is as long as its header says.
 
     GDAL reads what it finds, such as a virtual layer that names other files, and says little of files cut short.
@@ -119,7 +128,7 @@ def _check_start(path):
 
 
 @contextlib.contextmanager
-def _plain_streams(pyogrio):
+def _plain_streams(pyogrio: Any) -> Iterator[Any]:
     """Let GDAL read FlatGeobuf by its general code: its own for this format fails at a feature without a geometry."""
     name = "OGR_FLATGEOBUF_STREAM_BASE_IMPL"
     before = pyogrio.get_gdal_config_option(name)
@@ -130,7 +139,7 @@ def _plain_streams(pyogrio):
         pyogrio.set_gdal_config_options({name: before})
 
 
-def _layer(path, source, wanted) -> str:
+def _layer(path: FilePath, source: Any, wanted: Any) -> str:
     """Return the name of the layer to read: the one asked for, or the only one with geometries."""
     import pyogrio
 
@@ -146,13 +155,13 @@ def _layer(path, source, wanted) -> str:
     return with_geometry[0]
 
 
-def _attributes(source, layer) -> list[str]:
+def _attributes(source: Any, layer: str | None) -> list[str]:
     import pyogrio
 
     return pyogrio.read_info(source, layer=layer)["fields"].tolist()
 
 
-def _read(path, source, layer, names, *, geometry):
+def _read(path: FilePath, source: Any, layer: str | None, names: Any, *, geometry: bool) -> tuple[Any, ...]:
     """Return (facts, table) of a layer; `InvalidInput` if a file has fewer features than its header says."""
     import pyogrio
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import math
 import struct
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +17,7 @@ from clgeom.errors import ClgeomError, InvalidInput
 from clgeom.intake.interop.crs import DAMAGED, crs_of_header
 from clgeom.io.cloud import Cloud
 from clgeom.io.columns import position_of
-from clgeom.io.files import opened, reading, suffix_of
+from clgeom.io.files import FilePath, Progress, opened, reading, suffix_of
 from clgeom.io.labels import groups_of_values
 from clgeom.optional import require
 
@@ -32,7 +34,14 @@ UNPACKED = {
 
 
 @keeps_subnormals
-def read_lidar(path, *, columns=None, by=None, value=None, progress=None) -> Cloud:
+def read_lidar(
+    path: FilePath,
+    *,
+    columns: Sequence[str] | None = None,
+    by: str | None = None,
+    value: Any = None,
+    progress: Progress | None = None,
+) -> Cloud:
     """Return the points of a LAS or LAZ file.
 
     Parameters
@@ -62,12 +71,21 @@ def read_lidar(path, *, columns=None, by=None, value=None, progress=None) -> Clo
 
 
 @keeps_subnormals
-def lidar_clouds(path, *, rows, columns=None, by=None, progress=None):
+def lidar_clouds(
+    path: FilePath,
+    *,
+    rows: Any,
+    columns: Sequence[str] | None = None,
+    by: str | None = None,
+    progress: Progress | None = None,
+) -> Any:
     """Yield the points of a LAS or LAZ file in parts of at most `rows` points; parameters as in `read_lidar`."""
     return _clouds(path, rows, columns, by, None, progress)
 
 
-def _clouds(path, rows, columns, by, value, progress):
+def _clouds(
+    path: FilePath, rows: Any, columns: Sequence[str] | None, by: str | None, value: Any, progress: Progress | None
+) -> Iterator[Any]:
     """Yield the clouds of parts of a file; one of all points if `rows` is None."""
     with _opened(path, columns or AXES[:2], by, value) as file:
         header, names = file.header, list(file.header.point_format.dimension_names)
@@ -97,7 +115,7 @@ def _clouds(path, rows, columns, by, value, progress):
 
 
 @keeps_subnormals
-def read_dimension(path, name=None) -> np.ndarray:
+def read_dimension(path: FilePath, name: str | None = None) -> np.ndarray:
     """Return one dimension of a LAS or LAZ file, shape (n,). X, Y and Z are scaled."""
     with _opened(path, (name,)) as file:
         header, names = file.header, list(file.header.point_format.dimension_names)
@@ -108,7 +126,7 @@ def read_dimension(path, name=None) -> np.ndarray:
 
 
 @contextlib.contextmanager
-def _opened(path, *names):
+def _opened(path: FilePath, *names: Any) -> Iterator[Any]:
     """Yield a laspy reader that unpacks the dimensions of these names; its errors become `InvalidInput`."""
     with reading(path):
         require("laspy", f"Reading '{path}'")
@@ -132,7 +150,7 @@ def _opened(path, *names):
                 raise wrong_file(path, f"is no LAS file, or it is damaged or cut short: {said}") from error
 
 
-def _selection(names):
+def _selection(names: Any) -> Any:
     """Return which dimensions to unpack: those asked for, if each is named as LAS 1.4 does, else all."""
     from laspy import DecompressionSelection as Selection
 
@@ -145,7 +163,7 @@ def _selection(names):
     return found
 
 
-def _check_records(path, file):
+def _check_records(path: FilePath, file: Any) -> None:
     """Raise `InvalidInput` if a file is too small for the variable length records that its header counts.
 
     laspy would read each of them, also beyond the end of the file.
@@ -164,7 +182,7 @@ def _check_records(path, file):
         )
 
 
-def _check_size(path, header, file):
+def _check_size(path: FilePath, header: Any, file: Any) -> None:
     """Raise `InvalidInput` if a file has fewer points than its header says, or fewer bytes than chunks of points."""
     here = file.tell()
     size = file.seek(0, 2)
@@ -177,7 +195,7 @@ def _check_size(path, header, file):
         raise _cut_short(path, max(has, 0), header.point_count)
 
 
-def _chunk_count(file, start) -> int:
+def _chunk_count(file: Any, start: Any) -> int:
     """Return the number of chunks that a LAZ file says it has; 0 where it does not say."""
     file.seek(start)
     (place,) = struct.unpack("<q", file.read(8))
@@ -191,11 +209,11 @@ def _chunk_count(file, start) -> int:
     return struct.unpack("<II", table)[1] if len(table) == 8 else 0
 
 
-def _cut_short(path, has, count) -> InvalidInput:
+def _cut_short(path: FilePath, has: Any, count: int) -> InvalidInput:
     return wrong_file(path, f"is cut short: it has {has:,} points, and its header says {count:,}")
 
 
-def _read(path, file, names, progress, rows=None):
+def _read(path: FilePath, file: Any, names: Any, progress: Progress | None, rows: Any = None) -> Iterator[Any]:
     """Yield once the first two dimensions as an array of shape (n, 2), and each other one, of all points."""
     del rows
     count, start, arrays = (
@@ -217,7 +235,7 @@ def _read(path, file, names, progress, rows=None):
     yield arrays
 
 
-def _read_parts(path, file, names, progress, rows):
+def _read_parts(path: FilePath, file: Any, names: Any, progress: Progress | None, rows: Any) -> Iterator[Any]:
     """Yield what `_read` does, of at most `rows` points at a time."""
     done, count = 0, file.header.point_count
     for x, y, *others in _dimensions(path, file, names, min(rows, AT_ONCE)):
@@ -229,7 +247,7 @@ def _read_parts(path, file, names, progress, rows):
         yield np.empty((0, 2), np.int32), *(np.empty(0, int) for _ in names[2:])
 
 
-def _dimensions(path, file, names, rows):
+def _dimensions(path: FilePath, file: Any, names: Any, rows: Any) -> Iterator[Any]:
     """Yield the dimensions of these names, of at most `rows` points at a time."""
     done, count = 0, file.header.point_count
     for chunk in file.chunk_iterator(rows) if count else ():
@@ -243,7 +261,7 @@ def _dimensions(path, file, names, rows):
         raise _cut_short(path, done, count)
 
 
-def _scale_of(path, header, name):
+def _scale_of(path: FilePath, header: Any, name: str) -> tuple[Any, ...]:
     """Return (scale, offset) of a dimension: those of the header for X, Y and Z."""
     if name not in AXES:
         return 1.0, 0.0
@@ -257,7 +275,7 @@ def _scale_of(path, header, name):
     return scale, offset
 
 
-def _scaled(path, header, name, values):
+def _scaled(path: FilePath, header: Any, name: str, values: np.ndarray) -> Any:
     """Return a dimension in its unit: X, Y and Z as float64, any other as it is."""
     scale, offset = _scale_of(path, header, name)
     return values * scale + offset if name in AXES else values

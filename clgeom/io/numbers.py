@@ -130,6 +130,7 @@ def _is_rounded(text: str, value: float) -> bool:
         return False
     exact = Decimal(text)
     _, digits, exponent = exact.as_tuple()
+    assert isinstance(exponent, int)  # as of all finite numbers
     if exponent <= 0:
         has_fraction = exponent < 0 and any(digits[exponent:])
         return not has_fraction and Decimal(value) != exact

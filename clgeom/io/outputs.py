@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 #: Endings of files of geometries.
 GEOMETRIES = (".geojson", ".json", ".gpkg", ".fgb", ".shp", ".parquet", ".kml", ".csv", ".wkt")
 #: Those in longitude and latitude.
@@ -14,7 +16,7 @@ BY_PACKAGES = (".gpkg", ".fgb", ".shp", ".parquet", ".kml")
 ARRAYS = (".npy", ".npz")
 
 
-def either(endings) -> str:
+def either(endings: Any) -> str:
     """Endings in words: ".csv, .npy or .npz"."""
     *others, last = endings
     return f"{', '.join(others)} or {last}" if others else last

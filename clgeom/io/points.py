@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,14 +17,21 @@ from clgeom.errors import InvalidInput, short
 from clgeom.io import arrays
 from clgeom.io.cloud import Cloud
 from clgeom.io.columns import choose_columns, position_of
-from clgeom.io.files import check_selection, kind_of
+from clgeom.io.files import FilePath, Progress, check_selection, kind_of
 from clgeom.io.labels import Texts, groups_of_values
 from clgeom.io.layout import MissingNumber
 from clgeom.io.tables import Block, line_of_row, read_blocks
 
 
 @keeps_subnormals
-def read_points(path, *, columns=None, array=None, layer=None, progress=None) -> np.ndarray:
+def read_points(
+    path: FilePath,
+    *,
+    columns: Sequence[str] | None = None,
+    array: str | None = None,
+    layer: str | None = None,
+    progress: Progress | None = None,
+) -> np.ndarray:
     """Return the 2D points of a file.
 
     Parameters
@@ -70,7 +78,15 @@ def read_points(path, *, columns=None, array=None, layer=None, progress=None) ->
 
 @keeps_subnormals
 def read_cloud(
-    path, *, columns=None, by=None, value=None, array=None, layer=None, nan_if_empty=False, progress=None
+    path: FilePath,
+    *,
+    columns: Sequence[str] | None = None,
+    by: str | None = None,
+    value: Any = None,
+    array: str | None = None,
+    layer: str | None = None,
+    nan_if_empty: bool = False,
+    progress: Progress | None = None,
 ) -> Cloud:
     """Return the points of a file with their groups or values, reference system and scale.
 
@@ -119,13 +135,15 @@ def read_cloud(
 
 
 @keeps_subnormals
-def read_valued_points(path, value, *, columns=None, array=None):
+def read_valued_points(
+    path: FilePath, value: Any, *, columns: Sequence[str] | None = None, array: str | None = None
+) -> tuple[Any, ...]:
     """Return (points, names of x and y, values) of a file; parameters as in `read_cloud`."""
     cloud = read_cloud(path, value=value, columns=columns, array=array)
     return cloud.coordinates, cloud.names, cloud.values
 
 
-def _read_numpy(path, columns, by, value, array) -> Cloud:
+def _read_numpy(path: Path, columns: Sequence[str] | None, by: str | None, value: Any, array: str | None) -> Cloud:
     """Return the points of a NumPy file, with its groups or values."""
     other = by if value is None else value
     is_npz = path.suffix.lower() == ".npz"
@@ -158,7 +176,7 @@ DROP = " (--nonfinite drop leaves such points out)"
 
 
 @contextlib.contextmanager
-def saying_where(paths, counts, *, drop=True):
+def saying_where(paths: Sequence[FilePath], counts: Any, *, drop: bool = True) -> Iterator[Any]:
     """Let errors about a nonfinite point name its file and line, and those about an empty coordinate the remedy.
 
     Parameters
@@ -177,16 +195,17 @@ def saying_where(paths, counts, *, drop=True):
             raise InvalidInput(f"{str(error).removesuffix('.')}{DROP}.") from error
         if not hasattr(error, "row"):
             raise
+        at: Any = error  # its attributes say which number it is
         ends = np.cumsum(counts)
-        file = int(np.searchsorted(ends, error.row, side="right"))
-        path, row = paths[file], error.row - int(ends[file]) + counts[file]
-        place = place_of(path, row, error.column)
+        file = int(np.searchsorted(ends, at.row, side="right"))
+        path, row = paths[file], at.row - int(ends[file]) + counts[file]
+        place = place_of(path, row, at.column)
         raise InvalidInput(
-            f"The points in '{path}' must be finite. Got {error.value} {place} instead{DROP if drop else ''}."
+            f"The points in '{path}' must be finite. Got {at.value} {place} instead{DROP if drop else ''}."
         ) from error
 
 
-def place_of(path, row, column) -> str:
+def place_of(path: FilePath, row: Any, column: str | None) -> str:
     """Return where in its file a coordinate is, for messages: "in line 4" of a table, "at index [2, 0]" of an array."""
     kind = kind_of(path)
     if kind == "table":
@@ -194,7 +213,15 @@ def place_of(path, row, column) -> str:
     return f"at index [{row}, {column}]" if kind == "numpy" else f"in point {row + 1:,}"
 
 
-def read_table(path, *, columns=None, by=None, value=None, nan_if_empty=False, progress=None) -> Cloud:
+def read_table(
+    path: FilePath,
+    *,
+    columns: Sequence[str] | None = None,
+    by: str | None = None,
+    value: Any = None,
+    nan_if_empty: bool = False,
+    progress: Progress | None = None,
+) -> Cloud:
     """Return the points of a table of text; parameters as in `read_cloud`."""
     layout, texts, parts = None, Texts(), []
     for block in _blocks(path, columns, by, value, nan_if_empty, progress):
@@ -210,7 +237,14 @@ def read_table(path, *, columns=None, by=None, value=None, nan_if_empty=False, p
 
 
 @keeps_subnormals
-def table_clouds(path, *, columns=None, by=None, nan_if_empty=False, progress=None) -> Iterator[Cloud]:
+def table_clouds(
+    path: FilePath,
+    *,
+    columns: Sequence[str] | None = None,
+    by: str | None = None,
+    nan_if_empty: bool = False,
+    progress: Progress | None = None,
+) -> Iterator[Cloud]:
     """Yield the points of a table of text, block by block; parameters as in `read_cloud`. Groups are texts."""
     row = 0
     for block in _blocks(path, columns, by, None, nan_if_empty, progress):
@@ -223,11 +257,18 @@ def table_clouds(path, *, columns=None, by=None, nan_if_empty=False, progress=No
         yield read_table(path, columns=columns, by=by)
 
 
-def _blocks(path, columns, by, value, nan_if_empty, progress) -> Iterator[Block]:
+def _blocks(
+    path: FilePath,
+    columns: Sequence[str] | None,
+    by: str | None,
+    value: Any,
+    nan_if_empty: bool,
+    progress: Progress | None,
+) -> Iterator[Block]:
     """Yield the blocks of a table with the columns of x and y, and that of groups or of values."""
     other = by if value is None else value
 
-    def choose(names, width):
+    def choose(names: Any, width: int) -> tuple[Any, ...]:
         position = None if other is None else position_of(path, names, width, other)
         pair = choose_columns(path, names, width, columns, by=position)
         return (pair, position) if value is None else ((*pair, position), None)
@@ -236,7 +277,9 @@ def _blocks(path, columns, by, value, nan_if_empty, progress) -> Iterator[Block]
     return read_blocks(path, choose, missing=missing, nan_if_empty=nan_if_empty, progress=progress)
 
 
-def _cloud_of_lines(path, layout, points, texts=None, *, first=0, integers=True) -> Cloud:
+def _cloud_of_lines(
+    path: FilePath, layout: Any, points: np.ndarray, texts: Any = None, *, first: int = 0, integers: bool = True
+) -> Cloud:
     """Return points of a table with their groups; `InvalidInput` names the first line without a group.
 
     `first` is the number of the first row. With `integers` names of groups become int if all are.

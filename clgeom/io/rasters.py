@@ -6,8 +6,10 @@ import contextlib
 import operator
 import sys
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +28,7 @@ from clgeom.intake.interop.rasters import (
 )
 from clgeom.intake.interop.strips import Strips, is_large
 from clgeom.io.arrays import Archive, load_array
-from clgeom.io.files import TABLES, reading
+from clgeom.io.files import TABLES, FilePath, reading
 from clgeom.io.numbers import EXACT, as_float, may_lose
 from clgeom.optional import require
 
@@ -45,7 +47,9 @@ KNOWN_ARRAYS = ("raster", "values", "dbm", "elevation", "data")
 
 
 @keeps_subnormals
-def read_raster(path, *, band=1, array=None, nodata=None, window=None) -> Raster:
+def read_raster(
+    path: FilePath, *, band: int = 1, array: str | None = None, nodata: Any = None, window: Any = None
+) -> Raster:
     """Return the raster of a file.
 
     Parameters
@@ -78,7 +82,7 @@ def read_raster(path, *, band=1, array=None, nodata=None, window=None) -> Raster
     return _read(path, band, array, nodata, window)
 
 
-def _read(path, band, array, nodata, window, *, strips=False) -> Raster:
+def _read(path: FilePath, band: int, array: str | None, nodata: Any, window: Any, *, strips: bool = False) -> Raster:
     """What `read_raster` returns; with `strips` see `_read_xarray`."""
     path = Path(path)
     suffix = path.suffix.lower()
@@ -107,7 +111,9 @@ def _read(path, band, array, nodata, window, *, strips=False) -> Raster:
         return found if window is None else _part(path, found, window)
 
 
-def open_raster(path, *, band=1, array=None, nodata=None, window=None) -> Raster:
+def open_raster(
+    path: FilePath, *, band: int = 1, array: str | None = None, nodata: Any = None, window: Any = None
+) -> Raster:
     """Return the raster of a file as `read_raster` does, but the values of a large one as `Strips`.
 
     GeoTIFF, Erdas Imagine and NetCDF files and Zarr stores are read by strips. Every strip is read by `read_raster`, so
@@ -127,7 +133,7 @@ def open_raster(path, *, band=1, array=None, nodata=None, window=None) -> Raster
         if is_large((rows, columns), strips.dtype):
             about = read_raster(path, band=band, nodata=nodata, window=(row, column, 1, 1), array=array)
 
-            def part(first, left, height, width):
+            def part(first: Any, left: Any, height: Any, width: int) -> Any:
                 there = (row + first, column + left, height, width)
                 return read_raster(path, band=band, nodata=nodata, window=there, array=array).values
 
@@ -135,7 +141,7 @@ def open_raster(path, *, band=1, array=None, nodata=None, window=None) -> Raster
     return read_raster(path, band=band, nodata=nodata, window=window, array=array)
 
 
-def _header(path, band):
+def _header(path: FilePath, band: int) -> tuple[Any, ...] | None:
     """(the shape of a file's raster, its band as strips without a way to read them); None for what cannot be read."""
     require("rasterio", f"Reading '{path}'")
     import rasterio
@@ -144,12 +150,16 @@ def _header(path, band):
         with warnings.catch_warnings(), _quiet_log(), rasterio.Env(CPL_VSIL_CURL_ALLOWED_FILENAME="-"):
             warnings.simplefilter("ignore")
             with rasterio.open(Path(path).absolute(), driver=RASTERS[Path(path).suffix.lower()]) as source:
-                return source.shape, strips_of(source, band, None, source.shape)
+                return source.shape, strips_of(source, band, _unread, source.shape)
     except (rasterio.errors.RasterioError, rasterio.errors.CRSError, UnicodeError, OSError, IndexError, TypeError):
         return None  # `read_raster` says why
 
 
-def _checked_window(path, window, shape):
+def _unread(*window: int) -> Any:
+    raise NotImplementedError("strips without a way to read them")
+
+
+def _checked_window(path: FilePath, window: Any, shape: Any) -> tuple[Any, ...]:
     """The window as integers, within the raster."""
     try:
         row, column, rows, columns = (operator.index(number) for number in window)
@@ -164,13 +174,13 @@ def _checked_window(path, window, shape):
     return row, column, rows, columns
 
 
-def _moved(transform, row, column):
+def _moved(transform: Any, row: Any, column: str | None) -> tuple[Any, ...]:
     """The transform of a window that begins at a row and a column."""
     a, b, c, d, e, f = transform[:6]
     return (a, b, a * column + b * row + c, d, e, d * column + e * row + f)
 
 
-def _part(path, raster, window):
+def _part(path: FilePath, raster: Any, window: Any) -> Any:
     """A window of a raster in memory."""
     row, column, rows, columns = _checked_window(path, window, raster.values.shape)
     values = raster.values[row : row + rows, column : column + columns]
@@ -178,7 +188,9 @@ def _part(path, raster, window):
     return replace(raster, values=values, transform=transform)
 
 
-def _read_xarray(path, suffix, band, array, nodata, window, *, strips=False):
+def _read_xarray(
+    path: Path, suffix: str, band: int, array: str | None, nodata: Any, window: Any, *, strips: bool = False
+) -> Any:
     """A variable of a NetCDF file or of a Zarr store, scaled and masked as its attributes say.
 
     With `strips` a large one is not read: its values are `Strips` of a file that is closed then.
@@ -194,7 +206,7 @@ def _read_xarray(path, suffix, band, array, nodata, window, *, strips=False):
             if len(systems) == 1 and "spatial_ref" not in one.coords:  # no variable refers to it
                 one = one.assign_coords(spatial_ref=systems[0].variable)
 
-            def checked(shape):
+            def checked(shape: Any) -> tuple[Any, ...]:
                 return _checked_window(path, window, shape)
 
             what, part = f"The variable '{one.name}' in '{path}'", None if window is None else checked
@@ -209,7 +221,7 @@ def _read_xarray(path, suffix, band, array, nodata, window, *, strips=False):
     return replace(found, transform=_moved(found.transform, *window[:2]))
 
 
-def _variable_name(path, source, wanted):
+def _variable_name(path: FilePath, source: Any, wanted: Any) -> Any:
     """The name of the variable to read."""
     flat = [name for name, one in source.data_vars.items() if sum(size > 1 for size in one.shape) >= 2]
     if wanted is not None and wanted in source.data_vars:
@@ -223,7 +235,7 @@ def _variable_name(path, source, wanted):
     raise wrong_file(path, f"has the arrays {listed(flat)};{none} name one (--array)")
 
 
-def _read_rasterio(path, band, nodata, window):
+def _read_rasterio(path: Path, band: int, nodata: Any, window: Any) -> Any:
     require("rasterio", f"Reading '{path}'")
     import rasterio
     import rasterio.windows
@@ -259,18 +271,18 @@ def _read_rasterio(path, band, nodata, window):
 
 
 @contextlib.contextmanager
-def _quiet_log():
+def _quiet_log() -> Iterator[Any]:
     """Suppress the traceback that Python prints if GDAL logs text that is not UTF-8.
 
     The logging function of rasterio cannot raise: the error goes to both hooks of `sys`, and rasterio continues.
     """
     hooks = sys.excepthook, sys.unraisablehook
 
-    def excepthook(kind, error, traceback):
+    def excepthook(kind: Any, error: BaseException, traceback: Any) -> None:
         if not issubclass(kind, UnicodeDecodeError):
             hooks[0](kind, error, traceback)
 
-    def unraisablehook(what):
+    def unraisablehook(what: Any) -> None:
         if not issubclass(what.exc_type, UnicodeDecodeError):
             hooks[1](what)
 
@@ -281,7 +293,7 @@ def _quiet_log():
         sys.excepthook, sys.unraisablehook = hooks
 
 
-def _check_sides(path):
+def _check_sides(path: Path) -> None:
     """Refuse a mask or an overview beside a raster that is not a TIFF: GDAL would open any file."""
     for ending in (".msk", ".ovr", ".msk.ovr", ".ovr.msk", ".MSK", ".OVR"):
         side = Path(f"{path}{ending}")
@@ -291,7 +303,7 @@ def _check_sides(path):
                     raise wrong_file(side, "beside the raster is no TIFF")
 
 
-def _ascii_values(path, shape):
+def _ascii_values(path: FilePath, shape: Any) -> Any:
     """Return the numbers of an Arc/Info ASCII file: int32 if all are whole and fit, else float32.
 
     It is float64 for whole numbers that float32 rounds, and numbers that it takes for infinity or 0. GDAL reads missing
@@ -326,7 +338,7 @@ def _ascii_values(path, shape):
     return (values if is_other.any() else single).reshape(shape)
 
 
-def _ascii_numbers(path, words):
+def _ascii_numbers(path: FilePath, words: list[bytes]) -> Any:
     """Return words as float64."""
     try:
         if b"_" in b"".join(words):
@@ -344,7 +356,7 @@ def _ascii_numbers(path, words):
     return values
 
 
-def _is_number(word) -> bool:
+def _is_number(word: bytes) -> bool:
     try:
         float(word)
     except ValueError:
@@ -352,13 +364,13 @@ def _is_number(word) -> bool:
     return b"_" not in word
 
 
-def _read_numpy(path, suffix, band, array):
+def _read_numpy(path: FilePath, suffix: str, band: int, array: str | None) -> Raster:
     if suffix == ".npy":
         loaded = load_array(path)
         return Raster(_one_map(path, loaded, band), bands=_maps(loaded))
     archive = Archive(path)
     whole = archive[_array_name(path, archive, array)]
-    about = {key: archive[key] for key in ("transform", "crs", "nodata") if key in archive.names}
+    about: dict[str, np.ndarray] = {key: archive[key] for key in ("transform", "crs", "nodata") if key in archive.names}
     if "unit" in archive.names and archive["unit"].dtype.kind in "US":  # others are values
         about["unit"] = archive["unit"]
     return Raster(
@@ -371,11 +383,11 @@ def _read_numpy(path, suffix, band, array):
     )
 
 
-def _maps(array) -> int:
+def _maps(array: np.ndarray) -> int:
     return len(array) if array.ndim == 3 else 1
 
 
-def _numbers(path, about, name, counts):
+def _numbers(path: FilePath, about: Any, name: str, counts: Any) -> Any:
     """Return an entry of a .npz file as floats, None if it is missing."""
     if name not in about:
         return None
@@ -389,7 +401,7 @@ def _numbers(path, about, name, counts):
     return tuple(values.astype(np.float64).tolist())
 
 
-def _text(path, about, name):
+def _text(path: FilePath, about: Any, name: str) -> Any:
     """Return an entry of a .npz file as text, None if it is missing or empty."""
     if name not in about:
         return None
@@ -404,7 +416,7 @@ def _text(path, about, name):
     return (text.decode("utf-8", "replace") if isinstance(text, bytes) else text) or None
 
 
-def _array_name(path, archive, wanted):
+def _array_name(path: FilePath, archive: Any, wanted: Any) -> Any:
     if wanted is not None:
         return wanted
     flat = [name for name in archive.names if archive[name].ndim in (2, 3)]
@@ -414,7 +426,7 @@ def _array_name(path, archive, wanted):
     raise wrong_file(path, f"has the arrays {listed(archive.names)}; name one (--array)")
 
 
-def _one_map(path, values, band):
+def _one_map(path: FilePath, values: np.ndarray, band: int) -> Any:
     if values.ndim not in (2, 3):
         raise InvalidInput(f"The array in '{path}' must have two dimensions. Got shape {values.shape} instead.")
     if not 1 <= band <= _maps(values):

@@ -6,6 +6,7 @@ import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from clgeom.core.messages import shown
 from clgeom.errors import InvalidInput, short
 from clgeom.io.arrays import load_array
 from clgeom.io.atomic import replacing
+from clgeom.io.files import FilePath
 from clgeom.io.layout import malformed, what_is_wrong
 from clgeom.io.numbers import as_int_or_float
 from clgeom.io.tables import read_blocks
@@ -48,14 +50,14 @@ class Spec:
 
     equation: str
     shape: tuple[int, int]
-    types: dict
-    values: dict
-    about: dict
-    options: dict
+    types: dict[str, Any]
+    values: dict[str, Any]
+    about: dict[str, Any]
+    options: dict[str, Any]
 
 
 @keeps_subnormals
-def read_spec(path, *, told=None) -> Spec:
+def read_spec(path: FilePath, *, told: Any = None) -> Spec:
     """Return the content of a specification.
 
     `told` is called with the `clgeom.io.layout.Layout` of each table that it names, if given.
@@ -67,7 +69,7 @@ def read_spec(path, *, told=None) -> Spec:
     """
     spec = _read_toml(path)
 
-    def wrong(name, expected, got):
+    def wrong(name: str, expected: Any, got: Any) -> InvalidInput:
         return InvalidInput(f"The key '{name}' of '{path}' must be {expected}. Got {short(got)} instead.")
 
     for name in spec:
@@ -99,7 +101,7 @@ def read_spec(path, *, told=None) -> Spec:
 
 
 @keeps_subnormals
-def read_instance(path, *, told=None) -> dict:
+def read_instance(path: FilePath, *, told: Any = None) -> dict[str, Any]:
     """Return the parameters in a specification of a problem, by name; those of files as arrays.
 
     `told` is called with the `clgeom.io.layout.Layout` of each table that it names, if given.
@@ -126,12 +128,12 @@ def read_instance(path, *, told=None) -> dict:
     return found
 
 
-def _is_plain(given) -> bool:
+def _is_plain(given: Any) -> bool:
     """Whether a value of TOML is made of numbers and texts: no dates, and no tables in lists."""
     return all(map(_is_plain, given)) if isinstance(given, list) else isinstance(given, (bool, int, float, str))
 
 
-def _value(path, name, given, told):
+def _value(path: FilePath, name: str, given: Any, told: Any) -> Any:
     """Return the value of a parameter: written out, text as codes, or a file beside the specification."""
     sources = [key for key in ("value", "text", "file") if key in given]
     unknown = sorted(set(given) - {"type", *sources})
@@ -154,7 +156,7 @@ def _value(path, name, given, told):
     return read_matrix(file, _type(given["type"]), told=told)
 
 
-def _type(spelled) -> np.dtype:
+def _type(spelled: Any) -> np.dtype:
     """Return the type of the numbers of a parameter, such as "int32[]"; float64 for any other text."""
     try:
         dtype = np.dtype(str(spelled).replace(" ", "").partition("[")[0])
@@ -164,7 +166,7 @@ def _type(spelled) -> np.dtype:
 
 
 @keeps_subnormals
-def read_matrix(path, dtype=np.float64, *, told=None) -> np.ndarray:
+def read_matrix(path: FilePath, dtype: Any = np.float64, *, told: Any = None) -> np.ndarray:
     """Return all numbers of a table: shape (rows, columns), or (n,) for a single row or column.
 
     `told` is called with the `clgeom.io.layout.Layout`, if given. Integers are exact, floats are rounded to `dtype`.
@@ -181,7 +183,7 @@ def read_matrix(path, dtype=np.float64, *, told=None) -> np.ndarray:
     return values if min(values.shape) > 1 else values.reshape(-1)
 
 
-def _floats(path, block, dtype) -> np.ndarray:
+def _floats(path: FilePath, block: Any, dtype: Any) -> np.ndarray:
     """Return the numbers of a block rounded to this type; `InvalidInput` if a finite one is beyond it."""
     values = block.floats()
     with np.errstate(over="ignore"):
@@ -191,9 +193,10 @@ def _floats(path, block, dtype) -> np.ndarray:
     return rounded
 
 
-def _integers(path, block, dtype) -> np.ndarray:
+def _integers(path: FilePath, block: Any, dtype: Any) -> np.ndarray:
     """Return the numbers of a block as integers of this type; `InvalidInput` names the first line that has another."""
-    limits, rows = np.iinfo(dtype), []
+    limits = np.iinfo(dtype)
+    rows: list[list[int]] = []
     for line, text, fields in block.rows():
         rows.append([])
         for field in fields:
@@ -210,7 +213,7 @@ def _integers(path, block, dtype) -> np.ndarray:
     return np.array(rows, dtype).reshape(-1, len(block.layout.columns))
 
 
-def _read_toml(path) -> dict:
+def _read_toml(path: FilePath) -> dict[str, Any]:
     if sys.version_info >= (3, 11):
         import tomllib
     else:
@@ -241,7 +244,7 @@ def _read_toml(path) -> dict:
 
 
 @keeps_subnormals
-def write_table(path, values) -> None:
+def write_table(path: FilePath, values: np.ndarray) -> None:
     """Write an array to a .npy file, or as rows of a .csv file, with every bit; whole or not at all."""
     with replacing(path) as file:
         if Path(path).suffix.lower() == ".npy":

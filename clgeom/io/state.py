@@ -9,10 +9,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from typing import Any, BinaryIO
 
 from clgeom.arguments import wrong_file
 from clgeom.core.messages import printable
 from clgeom.errors import InvalidInput
+from clgeom.io.files import FilePath
 
 #: What follows the name of the output.
 ENDING = ".clgeom-state"
@@ -34,13 +36,15 @@ class State:
         The entries of the state that was found.
     """
 
-    def __init__(self, output, about):
+    def __init__(self, output: FilePath | None, about: Any) -> None:
         self.path = None if output is None else f"{os.path.realpath(output)}{ENDING}"
         self.shown = None if output is None else printable(f"{os.fspath(output)}{ENDING}")
-        self.about, self.done, self._file = json.loads(json.dumps(about)), [], None
+        self.about: Any = json.loads(json.dumps(about))
+        self.done: list[Any] = []
+        self._file: BinaryIO | None = None
         self._has_entries = False
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         if self.path is None:
             return self
         try:
@@ -54,12 +58,12 @@ class State:
             raise self._unwritable(error) from error
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         self._close()
         if not self._has_entries:
             self.remove()
 
-    def _close(self):
+    def _close(self) -> None:
         if self._file is not None:
             file, self._file = self._file, None
             with contextlib.suppress(OSError):  # what could not be written was said before
@@ -68,6 +72,7 @@ class State:
     def _found(self) -> int:
         """Read the entries that are whole; return their bytes."""
         try:
+            assert self.path is not None
             with open(self.path, "rb") as file:
                 lines = file.read().split(b"\n")[:-1]  # the last one has no end
         except FileNotFoundError:
@@ -92,7 +97,7 @@ class State:
             kept += len(line) + 1
         return kept
 
-    def add(self, entry) -> None:
+    def add(self, entry: Any) -> None:
         """Keep an entry.
 
         Raises
@@ -109,11 +114,12 @@ class State:
             raise self._unwritable(error) from error
         self._has_entries = True
 
-    def _write(self, entry):
+    def _write(self, entry: Any) -> None:
+        assert self._file is not None
         self._file.write(json.dumps(entry).encode() + b"\n")
         self._file.flush()
 
-    def _unwritable(self, error):
+    def _unwritable(self, error: OSError) -> InvalidInput:
         return InvalidInput(
             f"The state '{self.shown}' cannot be written: {error.strerror or error}. What was done before is kept in "
             "it: the same command goes on from there."

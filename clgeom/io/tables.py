@@ -25,7 +25,7 @@ import io
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
@@ -34,7 +34,7 @@ import numpy as np
 
 from clgeom.arguments import wrong_file
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.io.files import FilePath, opened, reading
+from clgeom.io.files import FilePath, Progress, opened, reading
 from clgeom.io.layout import (
     Choice,
     Layout,
@@ -266,9 +266,10 @@ class Block:
         if self._fields is None:
             return None
         columns = [as_floats(self._fields[position :: self.layout.width]) for position in self.layout.columns]
-        if any(column is None for column in columns):
+        complete = [column for column in columns if column is not None]
+        if len(complete) < len(columns):
             return None
-        return np.column_stack(columns) if columns else np.empty((len(self._fields) // self.layout.width, 0))
+        return np.column_stack(complete) if complete else np.empty((len(self._fields) // self.layout.width, 0))
 
     def _floats_by_line(self) -> np.ndarray:
         """Return the columns of numbers, read line by line; `InvalidInput` names the first malformed line."""
@@ -295,7 +296,7 @@ def read_blocks(
     *,
     missing: str = "a number",
     nan_if_empty: bool = False,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Progress | None = None,
 ) -> Iterator[Block]:
     """Yield the blocks of a table; none for a file without header and rows.
 

@@ -10,7 +10,9 @@ import json
 import os
 import struct
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +23,7 @@ from clgeom.errors import InvalidInput, short
 from clgeom.geo.geodesy import as_crs
 from clgeom.geo.lonlat import LonLat
 from clgeom.io.atomic import check_output, replacing, replacing_files
+from clgeom.io.files import FilePath
 from clgeom.optional import require, require_shapely
 
 #: Drivers of GDAL by ending.
@@ -39,17 +42,17 @@ KINDS = np.array(
 GEOMETRY = "geometry"
 
 
-def is_map(path) -> bool:
+def is_map(path: FilePath) -> bool:
     """Whether a file of this name is one of `MAPS`."""
     return Path(path).suffix.lower() in MAPS
 
 
-def is_features(path) -> bool:
+def is_features(path: FilePath) -> bool:
     """Whether `write_features` writes a file of this name."""
     return Path(path).suffix.lower() in FORMATS
 
 
-def check_layer(path, layer) -> None:
+def check_layer(path: FilePath, layer: str | None) -> None:
     """Raise `InvalidInput` for a layer that is not the name of one, or of a file without layers."""
     if layer is not None and (not isinstance(layer, str) or "\0" in layer):
         raise InvalidInput(f"The 'layer' parameter must be a name. Got {short(layer)} instead.")
@@ -57,7 +60,7 @@ def check_layer(path, layer) -> None:
         raise InvalidInput(f"The 'layer' parameter is for GeoPackages. Got '{printable(os.fspath(path))}' instead.")
 
 
-def check_features_output(path) -> Path:
+def check_features_output(path: FilePath) -> Path:
     """Raise `InvalidInput` unless `write_features` can write a file of this name. Return it, links followed.
 
     Call it before the work starts.
@@ -67,14 +70,14 @@ def check_features_output(path) -> Path:
     return target
 
 
-def require_packages(path) -> None:
+def require_packages(path: FilePath) -> None:
     """Raise `InvalidInput` unless the packages that write a file of geometries are installed."""
     gdal = ("pyogrio",) if Path(path).suffix.lower() in (*DRIVERS, ".kml") else ()
     for package in ("PyArrow", "Shapely", *gdal):
         require(package, f"Writing '{printable(os.fspath(path))}'")
 
 
-def geo_table(columns, shapes, crs=None):
+def geo_table(columns: Any, shapes: Any, crs: Any = None) -> Any:
     """An Arrow table of columns and geometries, with the metadata of GeoArrow and GeoParquet.
 
     Parameters
@@ -114,12 +117,12 @@ def geo_table(columns, shapes, crs=None):
     return pyarrow.table([*arrays.values(), pyarrow.array(shapely.to_wkb(shapes), pyarrow.binary())], schema=schema)
 
 
-def _kinds(shapely, shapes):
+def _kinds(shapely: Any, shapes: Any) -> Any:
     kinds = shapely.get_type_id(shapes)
     return kinds[kinds >= 0]
 
 
-def _as_arrow(pyarrow, name, values):
+def _as_arrow(pyarrow: Any, name: Any, values: np.ndarray) -> Any:
     """A column as an Arrow array; values without a plain Arrow type become text."""
     try:
         array = pyarrow.array(values, from_pandas=True)
@@ -140,7 +143,7 @@ def _as_arrow(pyarrow, name, values):
 
 
 @keeps_subnormals
-def write_features(path, table, crs=None, *, layer=None) -> None:
+def write_features(path: FilePath, table: Any, crs: Any = None, *, layer: str | None = None) -> None:
     """Write a table of geometries to a file, whole or not at all.
 
     Parameters
@@ -171,7 +174,7 @@ def write_features(path, table, crs=None, *, layer=None) -> None:
         write_table(target, given, table, crs, layer=layer)
 
 
-def write_table(target, given, table, crs, *, layer=None) -> None:
+def write_table(target: Any, given: Any, table: Any, crs: Any, *, layer: str | None = None) -> None:
     """Write a table of geometries as it is: one of `MAPS`, a Shapefile, or KML, which is in longitude and latitude.
 
     Parameters
@@ -199,7 +202,7 @@ def write_table(target, given, table, crs, *, layer=None) -> None:
 # GDAL -------------------------------------------------------------------------------------------------------------
 
 
-def _by_gdal(target, given, driver, table, system, layer):
+def _by_gdal(target: Any, given: Any, driver: Any, table: Any, system: Any, layer: str | None) -> None:
     import pyarrow
     import pyogrio.raw
 
@@ -225,7 +228,7 @@ def _by_gdal(target, given, driver, table, system, layer):
             raise wrong_file(given, f"cannot be written: {f'{error}'.rstrip('.')}", "output") from error
 
 
-def _check_whole(path, count):
+def _check_whole(path: Path, count: int) -> None:
     """Raise OSError unless the files of a Shapefile are as long as their headers say: GDAL does not say of a full disk.
 
     A record of the .shx takes 8 bytes. The .dbf says how many records it has, and how long its header and each are.
@@ -244,7 +247,7 @@ def _check_whole(path, count):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def _of_one_kind(pyarrow, table, driver, given):
+def _of_one_kind(pyarrow: Any, table: Any, driver: Any, given: Any) -> tuple[Any, ...]:
     """Return (table, GDAL's name for the type of its geometries, whether some are empty or missing).
 
     Single and multiple geometries of one type become multiple ones.
@@ -276,7 +279,7 @@ def _of_one_kind(pyarrow, table, driver, given):
     return table, kinds[0] if one else "Unknown" if mixed else "Polygon", not full.all()
 
 
-def _as_gdal_takes(pyarrow, table, driver):
+def _as_gdal_takes(pyarrow: Any, table: Any, driver: Any) -> Any:
     """A table without metadata, of types that GDAL writes; values that it would change as text."""
     of = pyarrow.types
     arrays = []
@@ -301,7 +304,7 @@ def _as_gdal_takes(pyarrow, table, driver):
     return pyarrow.table(arrays, names=table.column_names)
 
 
-def _integers(pyarrow, column, driver):
+def _integers(pyarrow: Any, column: Any, driver: Any) -> Any:
     """Integers of 64 bits; as text where GDAL has no field for all of them: one of a Shapefile has 18 characters."""
     least, most = (-(10**17) + 1, 10**18 - 1) if driver == "ESRI Shapefile" else (-(2**63), 2**63 - 1)
     values = column.drop_null().to_numpy()
@@ -309,7 +312,7 @@ def _integers(pyarrow, column, driver):
     return column.cast(pyarrow.int64() if within else pyarrow.string())
 
 
-def _times(pyarrow, column):
+def _times(pyarrow: Any, column: Any) -> Any:
     """Dates and times, in UTC if they have a zone; as text if finer than milliseconds or not of the years 1 to 9999."""
     from pyarrow import compute
 
@@ -332,7 +335,7 @@ def _times(pyarrow, column):
     )
 
 
-def _check_text(pyarrow, table, driver, given):
+def _check_text(pyarrow: Any, table: Any, driver: Any, given: Any) -> None:
     """Raise `InvalidInput` for text that GDAL would cut."""
     from pyarrow import compute
 
@@ -352,7 +355,7 @@ def _check_text(pyarrow, table, driver, given):
 # GeoJSON ----------------------------------------------------------------------------------------------------------
 
 
-def _geojson(table, system, given):
+def _geojson(table: Any, system: Any, given: Any) -> Iterator[Any]:
     """The lines of a file of GeoJSON features, as bytes."""
     import pyarrow
 
@@ -381,7 +384,7 @@ def _geojson(table, system, given):
     yield b"\n]}\n"
 
 
-def _plain(value):
+def _plain(value: Any) -> Any:
     """A value that JSON can hold: null for NaN and infinity, text for dates and others."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
