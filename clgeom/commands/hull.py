@@ -518,7 +518,8 @@ def _save_trace(points: Any, path: str, collinear: str, nonfinite: str, session:
     points = np.asarray(leave_out(points, nonfinite=nonfinite, caller="hull")[0])
     points = points[np.lexsort((points[:, 1], points[:, 0]))]
     options: dict[str, Any] = {"collinear": collinear, "trace": True, "device": session}
-    save_trace(points, path, upper_hood(points, **options).stages, lower_hood(points, **options).stages)
+    upper, lower = upper_hood(points, **options), lower_hood(points, **options)
+    save_trace(points, path, upper.stages or (), lower.stages or ())
 
 
 def _check_outputs(files: list[str], output: Any, picture: str | None, trace: str | None) -> None:

@@ -313,7 +313,7 @@ def _print_stats(result: Any) -> None:
     terminal.print_table(headings, rows)
 
 
-def _save_plot(result: Any, path: str, title: str | None) -> None:
+def _save_plot(result: Any, path: str, title: str) -> None:
     """Draw passes and time of each gap."""
     from clgeom.plotting.gaps import save_gaps_plot
 

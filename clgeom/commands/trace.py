@@ -132,7 +132,7 @@ def hull(
     found = find(cloud, trace=True, collinear=collinear, device=session)
     title = f"Wagener's match-and-merge: the {side} hood of {counted(len(cloud), 'point', 'points')}"
     if _is_drawn(output):
-        _draw(merge_scenes(cloud, found.stages, found.merges, side=side), output, title, HULL_WORDS)
+        _draw(merge_scenes(cloud, found.stages or (), found.merges or (), side=side), output, title, HULL_WORDS)
     else:
         _write_json(output, _hood_as_data(found, cloud))
     corners, stages = counted(len(found), "corner", "corners"), counted(len(found.merges or ()), "stage", "stages")
@@ -261,7 +261,7 @@ def sort_command(
     title = f"Shellsort of {counted(len(numbers), 'key', 'keys')}, variant {result.variant}"
     passes = [phase.gaps for phase in result.phases]
     if _is_drawn(output):
-        _draw(pass_scenes(result.stages, passes), output, title, SORT_WORDS)
+        _draw(pass_scenes(result.stages or (), passes), output, title, SORT_WORDS)
     else:
         is_date = numbers.dtype.kind in "mM"
         stages = [(keys.astype(str) if is_date else keys).tolist() for keys in result.stages or ()]
@@ -293,7 +293,7 @@ def _is_drawn(output: Any) -> Any:
     return Path(output).suffix.lower() != ".json"
 
 
-def _draw(scenes: Any, output: Any, title: str | None, words: str) -> None:
+def _draw(scenes: Any, output: Any, title: str, words: str) -> None:
     from clgeom.plotting.scenes import save_scenes
 
     with terminal.progress("drawing") as progress:

@@ -46,13 +46,7 @@ from clgeom.io.layout import (
     split,
     what_is_wrong,
 )
-from clgeom.io.numbers import (
-    OTHER_BLANKS,
-    as_float,
-    as_floats,
-    is_missing,
-    may_lose,
-)
+from clgeom.io.numbers import OTHER_BLANKS, as_float, as_floats, is_missing, may_lose
 from clgeom.optional import is_installed
 
 if TYPE_CHECKING:
