@@ -100,7 +100,7 @@ def in_degrees(
     *,
     caller: str,
     resolution: float,
-    densify: float | None = None,
+    densify: Any = None,
     sheets: Sheets | None = None,
 ) -> InDegrees:
     """Polygons in longitude and latitude, by the rules of RFC 7946.

@@ -123,7 +123,7 @@ def write_regions(
     crs: Any = None,
     layer: Any = None,
     unit: str | None = None,
-    densify: float | None = None,
+    densify: Any = None,
 ) -> Written:
     """Write coverage regions to a file, whole or not at all; the method `to_file` of coverage regions says how."""
     from clgeom.io import vector
