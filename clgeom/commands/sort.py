@@ -178,6 +178,7 @@ def _sort_by_pieces(
     from clgeom.scale.sorting.file import sort_file
     from clgeom.scale.sorting.state import state_folder
 
+    assert output is not None  # a rule of the command
     session = as_session(device)
     with terminal.progress(f"sorting {file}", hidden=as_json) as progress:
         options = {"max_bytes": max_bytes, "descending": descending, "device": session, "progress": progress}
