@@ -22,7 +22,7 @@ from clgeom.io.points import read_cloud, table_clouds
 WILD = "*?["
 
 
-def files_of(files: Sequence[str], *, caller: str) -> list[str]:
+def files_of(files: FilePath | Iterable[FilePath], *, caller: str) -> list[str]:
     """The names of files that names and patterns stand for; those of a pattern in the order of their names.
 
     Raises
