@@ -14,7 +14,6 @@ from clgeom.arguments import wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import short
 from clgeom.geo.geodesy import as_crs, same_crs
-from clgeom.io.files import FilePath
 from clgeom.optional import require, require_shapely
 
 if TYPE_CHECKING:
@@ -189,7 +188,7 @@ class Exchange:
         else:
             self._write_text(path, crs)
 
-    def _write_text(self, path: FilePath, crs: Any) -> None:
+    def _write_text(self, path: Any, crs: Any) -> None:
         """Write a .csv, .wkt or .kml file, or one of `_more_formats`."""
         from clgeom.io.hulls import write_row
 
