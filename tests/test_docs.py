@@ -35,7 +35,7 @@ from clgeom.dp.language import nodes, trace, users_c
 from clgeom.hull import stream
 from clgeom.hull.sieve import polygons
 from clgeom.io import arrays, rasters
-from clgeom.radio import servers
+from clgeom.radio import sites
 from clgeom.sequences import scoring
 from clgeom.sequences.matrices import MATRICES
 from clgeom.sorting import search
@@ -439,7 +439,7 @@ CLAIMS = {
         f"{polygons.BINS} bins of x",
         f"maps files from {arrays.MAP_FROM >> 20} MiB on",
     ],
-    "explanation/radio.rst": [f"up to {servers.MOST_TRANSMITTERS:,} transmitters"],
+    "explanation/radio.rst": [f"up to {sites.MOST_TRANSMITTERS:,} transmitters"],
     "explanation/shellsort.rst": [
         f"max_items_per_subsequence ({MOST_ITEMS}) is the most",
         f"min_elements_per_item ({LEAST_ELEMENTS}) the fewest",

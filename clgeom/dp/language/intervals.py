@@ -179,7 +179,9 @@ class Intervals:
             if not missing:
                 exact = self.exact(top)
                 whole = LIMITS.get(top.type)
-                self.known[top] = exact if whole is None or within(exact, top.type) else whole
+                # a cell has the interval that is asked about, which narrower cells cannot have
+                holds = whole is None or top.op == "cell" or within(exact, top.type)
+                self.known[top] = exact if holds else whole
         return self.known[part]
 
     def of_integer(self, part: Expr) -> Interval:
@@ -191,7 +193,7 @@ class Intervals:
     def fits(self, part: Expr) -> bool:
         """Whether a node of integers never goes beyond its type, provided that its operands do not."""
         self.of(part)
-        return part.type not in LIMITS or within(self.exact(part), part.type)
+        return part.op == "cell" or part.type not in LIMITS or within(self.exact(part), part.type)
 
     def exact(self, part: Expr) -> Interval | None:
         """The interval of a node before it wraps around, from those of its operands; None if it is not known."""

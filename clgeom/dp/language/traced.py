@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from clgeom.core.cache import Cache
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language import trace, types
 from clgeom.dp.language.cells import CellType, RecordType, cell_type_of
 from clgeom.dp.language.indexed import Cells, Values, refused_by_python
@@ -25,6 +26,7 @@ from clgeom.intake.typing import DTypeLike
 NOT_PICKLED = ("value", "decision", "source", "wide", "cache")
 
 
+@keeps_subnormals
 class EquationBase:
     """An equation without its dependences. `traced` says whether it has nodes: a value, and a choice or None."""
 

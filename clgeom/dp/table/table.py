@@ -296,11 +296,13 @@ class Table(OverTable):
     ([1, 8, 27], 27, (4, 3))
     """
 
+    decisions: Any
+
     def __init__(self, fill: Fill, filled: Filled, *, basis: str = "given", phases: Sequence[Phase] = ()) -> None:
         self.equation, self.shape, self.keep, self.session = fill.equation, fill.shape, fill.keep, fill.session
         self.pattern, self.pattern_basis = fill.pattern.name, basis
         self.layout, self.path = filled.layout, filled.path
-        self.decisions: Any = filled.decisions
+        self.decisions = filled.decisions
         self.phases = tuple(phases)
         self._fill, self._store, self._last, self._corner = fill, filled.table, filled.last, filled.corner
         self._corner_at = fill.pattern.corner(*fill.shape)
