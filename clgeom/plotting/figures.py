@@ -97,7 +97,7 @@ def figure_size(corners: Points) -> tuple[float, float]:
 
 def finite(points: Any) -> Any:
     """Return the points whose coordinates are finite."""
-    points = np.ma.getdata(points)
+    points = np.ma.getdata(np.asanyarray(points))  # of a frame: its columns
     return points[np.isfinite(points).all(axis=1)]
 
 
