@@ -155,11 +155,19 @@ def functions_with_overloads():
             yield pytest.param(ast.parse(text), id=path.relative_to(ROOT).as_posix())
 
 
+def fields_of(classes, name) -> dict:
+    """The annotations of a TypedDict and of those that it extends, by field."""
+    node = classes[name]
+    found = {}
+    for base in map(ast.unparse, node.bases):
+        found |= fields_of(classes, base) if base in classes else {}
+    return found | {field.target.id: ast.unparse(field.annotation) for field in node.body if hasattr(field, "target")}
+
+
 @pytest.mark.parametrize("tree", list(functions_with_overloads()))
 def test_overloads_name_the_parameters_of_the_function(tree):
-    """What an overload names and ``Options`` make up the function's parameters, of the same types."""
-    options = next(node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name == "Options")
-    common = {field.target.id: ast.unparse(field.annotation) for field in options.body if hasattr(field, "target")}
+    """What an overload names and its ``**options`` make up the function's parameters, of the same types."""
+    classes = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     checked = 0
     for overload in functions:
@@ -168,6 +176,7 @@ def test_overloads_name_the_parameters_of_the_function(tree):
         whole = next(
             f for f in functions if f.name == overload.name and "overload" not in map(ast.unparse, f.decorator_list)
         )
+        common = fields_of(classes, ast.unparse(overload.args.kwarg.annotation).removeprefix("Unpack[").rstrip("]"))
         own = {a.arg for a in overload.args.args + overload.args.kwonlyargs}
         types_of = {a.arg: ast.unparse(a.annotation) for a in whole.args.args + whole.args.kwonlyargs}
         assert own | set(common) == set(types_of) and not own & set(common)

@@ -24,7 +24,7 @@ The variants of the study (study.py) differ in the work-items that sort an h-sub
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args, overload
 
 from clgeom.arguments import boolean, integer, one_of
 from clgeom.core.call import Call
@@ -41,7 +41,7 @@ from clgeom.sorting.shellsort.result import ShellPhase, ShellsortResult
 from clgeom.sorting.shellsort.study import PARTIAL, Study
 
 Variant: TypeAlias = Literal["auto", "0", "A", "B", "C", "D", "E", "F"]
-VARIANTS = get_args(Variant)
+VARIANTS: tuple[Variant, ...] = get_args(Variant)
 #: Variants with several work-items for an h-subsequence; by default at most so many, each with at least so many keys.
 SEVERAL_ITEMS = ("B", "C", "D", "E", "F")
 MOST_ITEMS, LEAST_ELEMENTS = 512, 1
@@ -72,7 +72,7 @@ def shellsort(keys: CLArray, **options: Unpack[Options]) -> ShellsortResult[CLAr
 def shellsort(
     keys: Any,
     *,
-    variant: str = "auto",
+    variant: Variant = "auto",
     gaps: str | Sequence[int] = "sedgewick86",
     max_items_per_subsequence: int | None = None,
     min_elements_per_item: int | None = None,
@@ -178,9 +178,8 @@ def _items_option(value: Any, default: int, name: str, variant: str) -> int:
     return integer(value, name, caller="shellsort")
 
 
-def _checked_variant(variant: Any) -> str:
+def _checked_variant(variant: Any) -> Variant:
     """The variant in upper case, but "auto"."""
-    name = variant.upper() if isinstance(variant, str) and variant != "auto" else variant
-    return (
-        name if isinstance(name, str) and name in VARIANTS else one_of(variant, VARIANTS, "variant", caller="shellsort")
-    )
+    if isinstance(variant, str) and variant.upper() in VARIANTS:
+        variant = variant.upper()
+    return cast("Variant", one_of(variant, VARIANTS, "variant", caller="shellsort"))
