@@ -102,10 +102,9 @@ class DeviceArray:
     def one_buffer(self, what: str) -> cl.Buffer:
         """The buffer of all rows; `DeviceLimit` if the device needs several. `what` begins its message."""
         if len(self.chunks) > 1:
-            profile = self.session.profile
+            most = self.nbytes // self.n * self.chunks[0].count
             raise DeviceLimit(
-                f"{what} has {self.nbytes:,} bytes, and {profile.name} allows {profile.max_alloc_bytes:,} "
-                "in one buffer."
+                f"{what} has {self.nbytes:,} bytes, and {self.session.profile.name} holds {most:,} of them in one buffer."
             )
         return self.chunks[0].buffer
 

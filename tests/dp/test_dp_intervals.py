@@ -196,14 +196,14 @@ def test_systems_of_differences_are_decided(box, differences):
 
 #: Stencils cut to the table, a pattern that allows them, and one that does not.
 CLAMPED = {
-    "rows": (lambda M, i, j, n, m: M[dp.maximum(i - 2, 0), j - 1], "NOSE", "RUD"),
+    "rows": (lambda M, i, j, n, m: M[dp.maximum(i - 2, 0), j - 1], "NOSE", "CRL"),
     "columns": (lambda M, i, j, n, m: M[i - 1, dp.minimum(j + 2, m - 1)], "RUD", "NOSE"),
     "both": (lambda M, i, j, n, m: M[dp.maximum(i - 2, 0), dp.maximum(j - 3, 0)], "NOSE", "NESO"),
     "branch": (lambda M, i, j, n, m: M[i - 1, dp.where(j < 4, 0, j - 4)], "NOSE", "CRL"),
     "half": (lambda M, i, j, n, m: M[i - 1, j // 2], "NOSE", "CRL"),
     "quarter": (lambda M, i, j, n, m: M[i - 1, j >> 2], "NOSE", "CRL"),
-    "inside each other": (lambda M, i, j, n, m: M[i - 1, dp.minimum(dp.maximum(j - 3, 0), m - 2)], "NOSE", "NESO"),
-    "distance": (lambda M, i, j, n, m: M[i - 1, j - abs(j - i)], "NOSE", "NESO"),
+    "inside each other": (lambda M, i, j, n, m: M[i - 1, dp.minimum(dp.maximum(j - 3, 0), m - 1)], "NOSE", "NESO"),
+    "distance": (lambda M, i, j, n, m: M[i - 1, j - dp.minimum(abs(j - i), j)], "NOSE", "NESO"),
 }
 
 

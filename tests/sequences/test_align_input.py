@@ -151,8 +151,8 @@ def test_reads_of_gaps_alone_are_unmapped():
 
 
 def test_too_many_tiles_for_one_buffer(session):
-    """The list of 88 x 88 tiles does not fit in one buffer, where the edges between tiles do."""
+    """The list of tiles, 88 x 88 on CPUs, does not fit in one buffer, where the edges between tiles do."""
     small = imposed_session(session.device, kind="gpu", max_alloc_bytes=362_000)
     letters = np.resize(np.frombuffer(b"ACGT", np.uint8), 11_200)
-    with pytest.raises(DeviceLimit, match="The list of tiles of align has 371,712 bytes, and .* in one buffer"):
+    with pytest.raises(DeviceLimit, match="The list of tiles of align has .* bytes, and .* holds .* in one buffer"):
         clgeom.align(letters, letters, path=False, device=small)
