@@ -305,6 +305,12 @@ def test_shadowing_has_its_deviation_and_correlation():
     assert not np.array_equal(field[3], field[4])
 
 
+def test_shadowing_without_a_seed_is_that_of_seed_0():
+    maps = [coverage_map((12, 15), sigma=6.0, **seed).values for seed in ({}, {"seed": 0}, {"seed": 1})]
+    np.testing.assert_array_equal(maps[0], maps[1])
+    assert not np.array_equal(maps[0], maps[2])
+
+
 @pytest.mark.parametrize("shape", [(6, 18), (7, 11), (1, 45)])
 def test_shadowing_of_a_seed_is_of_the_next_grid_that_an_fft_likes(shape):
     """The grid of the noise is the first on whose sides only 2, 3 and 5 divide: a seed gives the same map for ever."""

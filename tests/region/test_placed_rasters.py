@@ -1,12 +1,14 @@
 """Rasters of rasterio and xarray, files and windows of them, and what covered cells amount to."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import clgeom
 from clgeom.errors import InputWarning, InvalidInput
+from clgeom.intake.interop import rasters
 from clgeom.intake.interop.rasters import placed_raster, unit_of_band
 from clgeom.io.rasters import read_raster
 from clgeom.radio import coverage_map
@@ -225,6 +227,14 @@ def test_reference_systems_of_data_arrays():
     assert placed_raster(globe, caller="test").crs == "EPSG:4326"
     one = array.rio.write_crs("EPSG:32632").rio.write_transform()[:, 4:5]
     assert placed_raster(one, caller="test").transform[0] == 20
+
+
+def test_the_step_of_coordinates_is_that_of_all_of_them():
+    """Rounded coordinates are far from the step between any two, and near that between the first and the last."""
+    centres = {"x": np.round(np.arange(31) / 3, 4), "y": 48 - 0.5 * np.arange(5)}
+    coords = {name: SimpleNamespace(values=values, attrs={}) for name, values in centres.items()}
+    place = rasters._transform(SimpleNamespace(coords=coords), "x", "y", "A raster", None)
+    assert place == (10 / 30, 0, -10 / 60, 0, -0.5, 48.25)
 
 
 @pytest.mark.parametrize(
