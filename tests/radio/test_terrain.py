@@ -10,6 +10,8 @@ from effort import LONG
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clgeom.core.build import build
+from clgeom.core.render import render_text
 from clgeom.errors import InputWarning, InvalidInput
 from clgeom.radio import Transmitter, best_server, knife_edge_loss, terrain_loss
 
@@ -88,6 +90,27 @@ def test_kernel_gives_the_values_of_itu(any_session, number, turned):
                 device=any_session,
             )
             assert found.ravel()[-1] == pytest.approx(loss, abs=0.1), (frequency, method)
+
+
+EDGES = """
+#include "radio/diffraction.h"
+kernel void edge_losses(global const float *nu, global float *losses)
+{
+    losses[get_global_id(0)] = edge_loss(nu[get_global_id(0)]);
+}
+"""
+
+
+def test_an_edge_far_below_the_line_of_sight_has_no_loss(session):
+    """P.526: the formula holds for nu greater than -0.78, where it is some mB."""
+    import pyopencl as cl
+
+    limit = np.float32(-0.78)
+    nu = np.array([-2, np.nextafter(limit, np.float32(-1)), limit, np.nextafter(limit, np.float32(0)), 0], np.float32)
+    buffers = [cl.Buffer(session.context, cl.mem_flags.COPY_HOST_PTR, hostbuf=nu) for _ in range(2)]
+    build(session, render_text(EDGES)).edge_losses(session.queue, nu.shape, None, *buffers)
+    cl.enqueue_copy(session.queue, losses := np.empty_like(nu), buffers[1])
+    assert (losses[:3] == 0).all() and 0 < losses[3] < 0.01 and losses[4] == pytest.approx(6.03, abs=0.01)
 
 
 @pytest.mark.settings("as_is", "as_gpu", "odd_shapes")
