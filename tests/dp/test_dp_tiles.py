@@ -1,5 +1,6 @@
 """Slanted tiles: every shape, pattern and type equals a plain fill; the order of launches; decisions in bits."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -131,12 +132,10 @@ def test_reads_along_one_axis(session, pattern, axis):
                 np.testing.assert_array_equal(found.last, whole[dp.PATTERNS[pattern].last(*shape)])
 
 
-@pytest.mark.parametrize("wg_size", (1, 8))
-def test_offsets_beyond_the_next_cell(subtests, session, wg_size):
-    policy = TilePolicy("group", wg_size, block_rows=2, block_columns=4, steps=8)
-    for shape in ((1, 2), (40, 71), (270, 30)):
-        with subtests.test(shape=shape):
-            with override({"dp/paths/tile_sweep": policy}):
+def test_offsets_beyond_the_next_cell(subtests, session):
+    for wg_size, shape in itertools.product((1, 8), ((1, 2), (40, 71), (270, 30))):
+        with subtests.test(wg_size=wg_size, shape=shape):
+            with override({"dp/paths/tile_sweep": TilePolicy("group", wg_size, block_rows=2, block_columns=4, steps=8)}):
                 found = dp.fill(far, shape, path="tiles", device=session)
             np.testing.assert_array_equal(found.numpy(), dp.fill(far, shape, path="stages", device=session).numpy())
 
