@@ -265,6 +265,7 @@ def test_trace_of_nothing(session):
 def test_points_out_of_order_are_refused(session, at):
     points = np.stack([np.arange(5000), np.zeros(5000)], axis=1).astype(np.float32)
     points[at, 0] = points[at - 1, 0]
+    points[max(at - 5, 0) : max(at - 2, 1), 0] = points[max(at - 5, 0), 0]
     upper_hood(points, device=session)  # equal points are in order
     points[at, 1] = -1
     with pytest.raises(InvalidInput, match=rf"'points' parameter of upper_hood .* at index {at} after"):
