@@ -40,13 +40,11 @@ inline uint group_hull_of_list(global const real_t *points, global uint *list, u
     const hull_t hull = {points, list};
     sizes[lid] = item_chain_of_list(points, list, first, min(strip, count - first), side);
     for (uint span = 1; span < WG_SIZE; span *= 2) {
-        const uint pairs = (WG_SIZE + 2 * span - 1) / (2 * span);
+        const uint pairs = WG_SIZE / (2 * span);     // both are powers of two
         ARC_FENCE();
         if (lid < pairs) {
             const uint left = lid * 2 * span, right = left + span;
-            uint p_first = left * strip, p_size = sizes[left], q_first = right * strip, q_size = 0;
-            if (right < WG_SIZE)
-                q_size = sizes[right];
+            uint p_first = left * strip, p_size = sizes[left], q_first = right * strip, q_size = sizes[right];
             if (p_size > 0 && q_size > 0) {
                 const point_t end = arc_corner(&hull, p_first + p_size - 1), start = arc_corner(&hull, q_first);
                 if (end.x == start.x) {                       // a column of both: its outer point is taken
