@@ -135,7 +135,8 @@ def test_reads_along_one_axis(session, pattern, axis):
 def test_offsets_beyond_the_next_cell(subtests, session):
     for wg_size, shape in itertools.product((1, 8), ((1, 2), (40, 71), (270, 30))):
         with subtests.test(wg_size=wg_size, shape=shape):
-            with override({"dp/paths/tile_sweep": TilePolicy("group", wg_size, block_rows=2, block_columns=4, steps=8)}):
+            policy = TilePolicy("group", wg_size, block_rows=2, block_columns=4, steps=8)
+            with override({"dp/paths/tile_sweep": policy}):
                 found = dp.fill(far, shape, path="tiles", device=session)
             np.testing.assert_array_equal(found.numpy(), dp.fill(far, shape, path="stages", device=session).numpy())
 
