@@ -15,7 +15,7 @@ from clgeom.core.tuning import is_overridden
 # Fixtures hold no state that an example could change, so examples may share them.
 COMMON = {"deadline": None, "suppress_health_check": list(hypothesis.HealthCheck)}
 hypothesis.settings.register_profile("default", max_examples=15, **COMMON)
-hypothesis.settings.register_profile("ci", max_examples=5, derandomize=True, **COMMON)
+hypothesis.settings.register_profile("ci", max_examples=4, derandomize=True, **COMMON)
 hypothesis.settings.register_profile("long", max_examples=2000, **COMMON)
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default")
 #: Whether to try as much as possible, for however long it takes.
@@ -32,16 +32,23 @@ def thinned(values, step):
 
 
 def left_out_in_ci(items) -> set:
-    """Cases on devices that CI leaves out: most of each test's, in a mixed order that is the same each time."""
+    """Slow tests, and most cases of each test on devices, in a mixed order that is the same each time."""
     cases = {}
     for item in items:
         if not {"session", "any_session"}.isdisjoint(getattr(item, "fixturenames", ())):
             cases.setdefault(item.function, []).append(item)
-    gone = set()
+    gone = {item for item in items if item.get_closest_marker("slow")}
     for mine in cases.values():
-        mine.sort(key=lambda item: zlib.crc32(item.nodeid.encode()))
+        few = len(mine) <= CASES_A_RUN
+        mine.sort(key=lambda item: (few and place_of_setting(item), zlib.crc32(item.nodeid.encode())))
         gone.update(mine[-(-len(mine) // CASES_A_RUN) :])
     return gone
+
+
+def place_of_setting(item) -> int:
+    """Tests of a file of which CI runs one case run it in the same setting, where they have that, and share kernels."""
+    _, setting = item.callspec.params.get("any_session", (None, ""))
+    return zlib.crc32(f"{item.path.name} {setting}".encode())
 
 
 class QuickBuilds:

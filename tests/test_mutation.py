@@ -198,6 +198,7 @@ VERDICTS = {
 }
 
 
+@pytest.mark.slow
 def test_verdicts(tmp_path, monkeypatch, capfd):
     """And a test that fails without a mutant, too, kills none; one whose name goes on after its name still does."""
     (tmp_path / "tests").mkdir()

@@ -3,6 +3,7 @@
 import functools
 
 import numpy as np
+import pytest
 from device_settings import imposed_session
 
 from clgeom import selftest
@@ -24,6 +25,7 @@ def test_every_question_has_a_known_answer():
         assert known()[question.name].bound == question.bound
 
 
+@pytest.mark.slow  # CI runs `clgeom selftest`
 def test_answers_are_the_known_ones(session):
     outcomes = {outcome.name: outcome for outcome in outcomes_of(session)}
     for question in answers.QUESTIONS:

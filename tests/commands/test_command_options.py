@@ -418,7 +418,7 @@ class Unmeasured:
 
 
 #: Most calls of a command with an option, or with two, in CI.
-MOST_IN_CI, MOST_PAIRS = 120, 20
+MOST_IN_CI, MOST_PAIRS = 60, 20
 #: The first modes of a command in which the long profile tries all pairs, where these are not all modes.
 PAIRED = {"region": 2}
 

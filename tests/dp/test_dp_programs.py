@@ -142,6 +142,7 @@ print(grown, resident() - begin)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory as Linux counts it")
 def test_release_returns_memory_to_the_system(session):
     """What a compiler took of the heap for programs."""

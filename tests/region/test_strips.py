@@ -273,6 +273,7 @@ print(len(found), found.cells.sum(), resource.getrusage(resource.RUSAGE_SELF).ru
 """
 
 
+@pytest.mark.slow
 def test_memory_is_that_of_strips(here, session):
     """A raster of 160 MiB takes less than half of that beyond what a small one takes."""
     rasterio = pytest.importorskip("rasterio")
@@ -321,6 +322,7 @@ def test_too_many_runs_are_refused_before_all_strips_are_read(session, monkeypat
     assert 25 < max(last) < 60
 
 
+@pytest.mark.slow
 def test_corners_whose_removal_would_add_more_than_31_bits_stay(session):
     """A column and a row of cells: the triangle between them is too large for the keys of corners, and for a budget."""
     rows, columns = 65_538, 32_769  # twice the triangle's area is 2^31 + 2^15
