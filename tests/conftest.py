@@ -100,7 +100,7 @@ def pytest_collection_modifyitems(config, items):
     """But in the long profile: leave out other types in the settings of ONE_TYPE, and most cases in CI."""
     if LONG:
         return
-    gone = left_out_in_ci(items) if PROFILE == "ci" else set()
+    gone = left_out_in_ci(items, slow="slow" in config.option.markexpr) if PROFILE == "ci" else set()
     types = {}  # of each test, by its function
     for item in items:
         if item not in gone and parameters(item).get("dtype") is not None:

@@ -31,13 +31,13 @@ def thinned(values, step):
     return values[::step] if PROFILE == "ci" else values
 
 
-def left_out_in_ci(items) -> set:
-    """Slow tests, and most cases of each test on devices, in a mixed order that is the same each time."""
+def left_out_in_ci(items, *, slow=False) -> set:
+    """Slow tests, but with `slow`; and most cases of a test on devices, in a mixed order that is the same each time."""
     cases = {}
     for item in items:
         if not {"session", "any_session"}.isdisjoint(getattr(item, "fixturenames", ())):
             cases.setdefault(item.function, []).append(item)
-    gone = {item for item in items if item.get_closest_marker("slow")}
+    gone = {item for item in items if item.get_closest_marker("slow") and not slow}
     for mine in cases.values():
         few = len(mine) <= CASES_A_RUN
         mine.sort(key=lambda item: (few and place_of_setting(item), zlib.crc32(item.nodeid.encode())))

@@ -366,6 +366,8 @@ class Trials:
             "--tb=short",
             "-p",
             "no:cacheprovider",
+            "-m",
+            "slow or not slow",
             *tests,
         ]
         command += ["--device", self.options.device] if self.options.device else []

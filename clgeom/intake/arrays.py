@@ -102,10 +102,8 @@ class DeviceArray:
     def one_buffer(self, what: str) -> cl.Buffer:
         """The buffer of all rows; `DeviceLimit` if the device needs several. `what` begins its message."""
         if len(self.chunks) > 1:
-            most = self.nbytes // self.n * self.chunks[0].count
-            raise DeviceLimit(
-                f"{what} has {self.nbytes:,} bytes, and {self.session.profile.name} holds {most:,} of them in one buffer."
-            )
+            name, most = self.session.profile.name, self.nbytes // self.n * self.chunks[0].count
+            raise DeviceLimit(f"{what} has {self.nbytes:,} bytes, and {name} holds {most:,} of them in one buffer.")
         return self.chunks[0].buffer
 
     def split(self) -> list[DeviceArray]:
