@@ -181,6 +181,22 @@ def test_pairs_are_cut_where_their_choices_have_no_room(session):
         assert [one.tile_side(n, np.array([m]), True) > 0 for m in sizes] == [False, True]
 
 
+def test_tiles_that_just_fit_keep_their_shape(session):
+    """With a byte less a work-item fills one tile at a time, or the group has half the work-items."""
+    rules = align_tiles.Rules(as_scoring(None, None, None, None, None), False, 0, None)
+    lanes = align_tiles.LANES["short"]
+    for shape, most, less in (
+        ("serial", ("short", lanes, 1), ("int", 1, 1)),
+        ("group", ("short", 1, 64), ("short", 1, 32)),
+    ):
+        needed = 1_000 * 2 * 2 * most[1] * most[2]  # two edges of 1,000 numbers of 16 bits
+        for limit, expected in ((needed, most), (needed - 1, less)):
+            small = imposed_session(session.device, max_alloc_bytes=limit)
+            with override({align_tiles.KERNEL: SHAPES[shape]}):
+                found = align_tiles.PairTiles(small, None, None, rules)._shape("short", 5_000, 1_000)
+            assert (found.value, found.lanes, found.policy.wg_size) == expected
+
+
 def score_of(found, match=2, mismatch=-3, gap_open=5, gap_extend=2):
     """The score of a path by its operations."""
     path = found.operations
