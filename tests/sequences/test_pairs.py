@@ -97,7 +97,8 @@ def test_strips(any_session, rng, monkeypatch):
     monkeypatch.setattr(pairs_bits, "MOST_CARRIES", 1 << 14)
     monkeypatch.setattr(pairs_bits, "MOST_LETTERS", 1_500)
     n = [520, 700, 1_030, 1_600, 1_100, 5] * 3
-    check(any_session, texts(rng, n, "ACGT"), texts(rng, n[3:] + n[:3], "ACGTN"))
+    m = n[3:] + n[:3]
+    check(any_session, texts(rng, [*n, 1_510, 1_600, 7], "ACGT"), texts(rng, [*m, 1_700, 1_540, 9], "ACGTN"))
     for n in (513, 1025):  # the last strip has one letter
         check(any_session, texts(rng, [n] * 5, "ACGT"), texts(rng, [n] * 5, "ACGTN"))
 
