@@ -359,7 +359,7 @@ def test_regions_and_outlines_of_placed_rasters(shape):
 def test_polygons_of_strips_of_unknown_heights_and_of_none():
     raster = rough(40, 30)
     array = da.from_array(raster, chunks=(13, 30))
-    for rows in (40, 28, 11):  # the last strips have no rows
+    for rows in (40, 28, 11, 1):  # the last strips have no rows
         cut = array[da.from_array(np.arange(40) < rows, chunks=13)]
         found = lazily.coverage_regions(cut, 10, outline="cells").compute()
         same_regions(found, clgeom.coverage_regions(raster[:rows], 10, outline="cells"))
