@@ -258,6 +258,14 @@ def test_unique_by_numpy_is_that_of_the_device(session, data):
         np.testing.assert_array_equal(bits_of(ours), bits_of(theirs))
 
 
+def test_the_first_nan_is_the_value_of_all(session):
+    """NumPy sorts by vectors where it can, and gives all NaN the same bits."""
+    for n in (3, 40, host.FEW):
+        keys = keys_of("random", n, np.float32)
+        keys.view(np.uint32)[[0, n // 2, n - 1]] = 0xFFC00003, 0x7FC00002, 0xFFC00001
+        assert bits_of(unique(keys, device=session))[-1] == 0xFFC00003
+
+
 @pytest.mark.parametrize("name", ("random", "few", "special"))
 def test_unique_of_few_keys_needs_no_launch(session, launches, name):
     for dtype in ("uint8", "float32", "int64"):
