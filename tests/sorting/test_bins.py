@@ -13,9 +13,12 @@ from hypothesis import strategies as st
 from sort_keys import DISTRIBUTIONS, bits_of, device_array, keys_of, types_in
 
 from clgeom import bincount, histogram, unique
+from clgeom.core.launch import run
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.policies import Policy
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.sorting import bins
-from clgeom.sorting.keys import KEY_TYPES, KeyOrder
+from clgeom.sorting.keys import KEY_TYPES, KeyOrder, as_device_bits
 
 TYPES = ("float32", "int32", "uint8", "int16", "uint64", "int64", "float16", "float64")
 
@@ -36,6 +39,17 @@ def test_densities_of_edges_as_far_apart_as_their_type_allows(dtype):
         counts = histogram(values, edges)[0].tolist()
         expected = [Fraction(count) / (right - left) / 30 for count, left, right in zip(counts, ends, ends[1:])]
         np.testing.assert_allclose(found, np.array(expected, float), rtol=1e-15, err_msg=f"seed {seed}")
+
+
+def test_each_group_has_the_range_of_its_share(session):
+    """A share that is longer is no error, until its length exceeds 32 bits for many keys."""
+    keys = np.arange(1_000, dtype=np.uint32)
+    there, order = as_device_bits(session, keys, caller="test"), KeyOrder(keys.dtype)
+    for variant, wg_size in (("serial", 1), ("group", 64)):
+        policy, found = Policy(variant, wg_size), Scratch("found", order.storage, 2 * 7)
+        step = Step("sorting/key_range", policy, ("keys[0]", np.uint32(1_000), order.flip, found), 7, order.options())
+        ends = run(session, Plan(step), keys=there).read(found).reshape(7, 2)
+        assert ends.tolist() == [[0, min(at + 142, 999)] for at in range(0, 1_000, 143)]  # all look at keys[0]
 
 
 @pytest.mark.settings("as_is", "as_gpu", "odd_shapes")
