@@ -27,7 +27,7 @@ from clgeom.core.launch import finish
 from clgeom.dp.analysis import bands, bounds, overflows, readiness, trial
 from clgeom.dp.analysis import outside as outside_table
 from clgeom.dp.analysis.dependences import Near
-from clgeom.dp.analysis.infer import forbidden_read, infer_pattern
+from clgeom.dp.analysis.infer import forbidden_reads, infer_pattern, text_of_read
 from clgeom.dp.fills import Fill, bind, check_shape, check_values, given_values, unbound
 from clgeom.dp.initial import initial_of
 from clgeom.dp.language.equation import Equation
@@ -207,7 +207,7 @@ def fill(
         if band is not None:
             bands.check_reachable(band, chosen, shape, caller="fill")
         stages_ = _range(start, stop, chosen.stages(*shape))
-        hold_to_pattern(equation, chosen, held, shape)
+        hold_to_pattern(equation, chosen, held, shape, stages=stages_, trapped=check is True)
     else:
         chosen, basis, stages_ = choice.pattern, choice.basis, choice.stages
     given_cells = None if initial is None else initial_of(initial, equation, chosen, shape, start, session)
@@ -355,31 +355,50 @@ def hold_to_table(fill: Fill) -> None:
         outside_table.check(fill, nodes)
 
 
-def hold_to_pattern(equation: Equation, pattern: Pattern, values: Mapping[str, Any], shape: tuple[int, int]) -> None:
-    """Raise `DependencyError` if the equation is proven to read what the pattern does not allow."""
+def hold_to_pattern(
+    equation: Equation,
+    pattern: Pattern,
+    values: Mapping[str, Any],
+    shape: tuple[int, int],
+    *,
+    stages: tuple[int, int] | None = None,
+    trapped: bool = False,
+) -> None:
+    """Raise `DependencyError` if the equation reads what the pattern does not allow.
+
+    A read that leads to such cells wherever it is made may still be made by none: parameters, the shape and the stages
+    may show that. Where values of cells decide, it is refused, unless the fill traps such reads.
+    """
     nodes = nodes_of(equation)
-    read = equation.cache.get(("forbidden read", pattern.name), lambda: _forbidden_read(equation, nodes, pattern))
+    key = "forbidden read", pattern.name
+    read = equation.cache.get(key, lambda: _forbidden_read(equation, nodes, pattern))
     if read is None:  # no read is proven wrong for any parameters
         return
     if equation.traced and not _indices_fit(equation, shape, values):
         return  # indices may wrap around, and what is proven of sums says nothing
-    # the parameters and the shape may show that the read is unreachable
-    if (
-        nodes is None
-        or forbidden_read(nodes, pattern, values, shape)
-        and not readiness.holds(unbound(equation, shape, pattern, values))
-    ):
-        if read == "M(i, j)":
-            raise reads_itself(equation)
-        raise DependencyError(
-            f"{equation.name} reads {read}, and the pattern {pattern.name} allows {pattern.reads()} only."
-        )
+    verdict: readiness.Verdict = "depends on cells"
+    if nodes is not None:
+        wrong = forbidden_reads(nodes, pattern, values, shape)
+        if not wrong:
+            return
+        read = text_of_read(wrong[0])
+        verdict = readiness.verdict_on(unbound(equation, shape, pattern, values, stages), wrong)
+    decided_by_cells = verdict == "depends on cells"
+    if verdict in ("not made", "unknown") or decided_by_cells and trapped:
+        return
+    if read == "M(i, j)":
+        raise reads_itself(equation)
+    hint = " If no cell makes this read, fill with check=True, which traps it." if decided_by_cells else ""
+    raise DependencyError(
+        f"{equation.name} reads {read}, and the pattern {pattern.name} allows {pattern.reads()} only.{hint}"
+    )
 
 
 def _forbidden_read(equation: Equation, nodes: Equation | None, pattern: Pattern) -> str | None:
     """A read that is proven to be none of the pattern's for any parameters, as text; None if there is none."""
     if nodes is not None:
-        return forbidden_read(nodes, pattern)
+        reads = forbidden_reads(nodes, pattern)
+        return text_of_read(reads[0]) if reads else None
     offsets = equation.reach.offsets if isinstance(equation.reach, Near) else ()
     bad = [offset for offset in offsets if not pattern.allows(*offset)]
     return f"M({_step('i', bad[0][0])}, {_step('j', bad[0][1])})" if bad else None

@@ -130,11 +130,17 @@ class Fill:
         return run(self.session, plan, watch=watch, **self.buffers, **buffers)
 
 
-def unbound(equation: Equation, shape: tuple[int, int], pattern: Pattern, values: Mapping[str, Any]) -> Fill:
-    """The fill of a whole table without a device, for proofs."""
+def unbound(
+    equation: Equation,
+    shape: tuple[int, int],
+    pattern: Pattern,
+    values: Mapping[str, Any],
+    stages: tuple[int, int] | None = None,
+) -> Fill:
+    """The fill of a table without a device, for proofs. `stages`: from the first to before the last; by default all."""
     session: Any = None
-    stages = pattern.stages(*shape)
-    return Fill(equation, shape, pattern, None, "corner", 0, stages, False, session, dict(values), (), {})
+    start, stop = stages or (0, pattern.stages(*shape))
+    return Fill(equation, shape, pattern, None, "corner", start, stop, False, session, dict(values), (), {})
 
 
 def too_large(fill: Fill, nbytes: int) -> str | None:

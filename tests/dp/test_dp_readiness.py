@@ -82,6 +82,54 @@ def test_what_is_proven_or_trapped_is_silent(session, no_warnings):
     dp.fill(again, (9, 9), f=far(9, 8), device=session)
 
 
+@dp.equation(pattern="RUD", parameters={"w": "int32[]", "x": "int32[]"})
+def in_its_row(M, i, j, w, x):
+    return dp.where(i == 0, 1, dp.where((w[i] + x[j] > 100) & (j > 0), M[i, j - 1], M[i - 1, j] + 1))
+
+
+@dp.equation(pattern="RUD")
+def at_negative_cells(M, i, j, n):
+    wrong = M[dp.minimum(i + 1, n - 1), j] + dp.where(j > 0, M[i, j - 1], 0)
+    return dp.where(i == 0, 1, dp.where(M[i - 1, j] < 0, wrong, M[i - 1, j] + 1))
+
+
+@pytest.mark.parametrize("check", ["auto", True, False])
+@pytest.mark.parametrize("n", [6, 1500])
+def test_reads_against_the_pattern_that_no_cell_makes(session, n, check):
+    """The verdict does not depend on the size of the table, nor on other reads."""
+    w, x = np.zeros(n, np.int32), np.zeros(n, np.int32)
+    w[1], x[0] = 60, 60  # the first column makes no such read
+    with warnings.catch_warnings():
+        warnings.simplefilter("error" if check is True or (check, n) == ("auto", 6) else "ignore")
+        assert dp.fill(in_its_row, (n, n), w=w, x=x, check=check, device=session).corner == n
+    w[:], x[n - 1] = 60, 60
+    with pytest.raises(DependencyError, match=r"reads M\(i, j - 1\), and the pattern RUD allows rows above only\.$"):
+        dp.fill(in_its_row, (n, n), w=w, x=x, check=check, device=session)
+
+
+@pytest.mark.parametrize("n", [6, 1500])
+def test_reads_against_the_pattern_behind_values_of_cells(session, n, no_warnings):
+    for check in ("auto", False):
+        with pytest.raises(DependencyError, match=r"rows above only. If no cell makes this read, fill with check=True"):
+            dp.fill(at_negative_cells, (n, n), check=check, device=session)
+    assert dp.fill(at_negative_cells, (n, n), check=True, device=session).corner == n
+    negative = dp.Equation("i == 0 ? -1 : M(i - 1, j) < 0 ? M(i, (j + 1) % m) : 0", pattern="RUD")
+    with pytest.raises(DependencyError, match=r"\(1, 0\) -> \(1, 1\)"):
+        dp.fill(negative, (n, n), check=True, device=session)
+
+
+def test_reads_against_the_pattern_in_other_stages(session, no_warnings):
+    """A table whose first row was computed elsewhere, by rows."""
+
+    @dp.equation(pattern="RUD")
+    def counted(M, i, j):
+        return dp.where(i > 0, M[i - 1, j] + 1, dp.where(j > 0, M[i, j - 1], 0))
+
+    with pytest.raises(DependencyError, match=r"reads M\(i, j - 1\), and the pattern RUD allows rows above only\.$"):
+        dp.fill(counted, (5, 4), device=session)
+    assert dp.fill(counted, (5, 4), start=1, initial=[7, 8, 9, 10], device=session)[4].tolist() == [11, 12, 13, 14]
+
+
 def test_stages_and_bands(session, no_warnings):
     """Only cells that are filled count."""
     f = far(40, 20)

@@ -225,20 +225,26 @@ def unproven_reads(
     return [part for part in walk(*nodes.computed) if part in unproven]
 
 
-def forbidden_read(
+def forbidden_reads(
     nodes: Equation,
     pattern: Pattern,
     parameters: Mapping[str, Any] | None = None,
     shape: tuple[int, int] | None = None,
-) -> str | None:
-    """A read that is proven to lie where a pattern allows none, as text in C; None if none is proven.
+) -> list[Expr]:
+    """The reads that are proven to lie where a pattern allows none.
 
-    Reads that are proven unreachable, in a table of this shape if one is given, do not count.
+    Reads that are proven unreachable, in a table of this shape if one is given, do not count. Others may be unreachable
+    all the same, by conditions on elements of parameters or on values of cells.
     """
     reads = _regions_of_reads(nodes, parameters, shape)
     wrong = {cell for cell, regions in reads if not any(pattern.allows(*signs) for signs in regions)}
-    first = next((part for part in walk(*nodes.computed) if part in wrong), None)
-    return None if first is None else Writer((first,), wraps=None).write(first, Block())[0]
+    return [part for part in walk(*nodes.computed) if part in wrong]
+
+
+def text_of_read(read: Expr) -> str:
+    """A read as text in C."""
+    text: str = Writer((read,), wraps=None).write(read, Block())[0]
+    return text
 
 
 def _regions_of_reads(

@@ -15,7 +15,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -41,6 +41,8 @@ MOST_ELEMENTS, FARTHEST = 1 << 24, 1 << 62
 #: Codes of an index of a read besides the signs 0, 1, 2 of its distance: outside the table, from an element beyond its
 #: array, and unknown.
 OUTSIDE, BEYOND, UNKNOWN = 3, 4, 5
+#: Rows, columns and values of indices of reductions that are evaluated where all would take long, and where these do.
+SIDE, LEAST_SIDE = 64, 8
 #: Nodes whose values are not known before a fill.
 LATER = ("cell", "reduce", "argreduce")
 #: Why a pattern is not known to hold.
@@ -48,8 +50,16 @@ NOT_LOOKED_AT = "with check=False no read is looked at"
 OPAQUE = "a text in C that is not a simple one does not tell before the fill which cells it reads"
 
 
+#: Whether cells make a read: at least one does, none does, values of cells decide, or not all cells were evaluated.
+Verdict: TypeAlias = Literal["made", "not made", "depends on cells", "unknown"]
+
+
 class Later(Exception):
     """Why the reads cannot be evaluated before the fill; the text is a part of a sentence."""
+
+
+class TooLong(Later):
+    """The evaluation would take longer than it may."""
 
 
 class Read(NamedTuple):
@@ -104,13 +114,23 @@ def check(fill, evaluate, *, cells: int, tables: int = 1, evaluated: bool, warne
         warn_of(fill.equation, fill.pattern.name, reason)
 
 
-def holds(fill) -> bool:
-    """Whether an evaluation in little time shows that all reads are ready. A wrong one may be in no cell."""
-    try:
-        Evaluation(fill).run(FREE)
-    except (Later, DependencyError, InvalidInput):
-        return False
-    return True
+def verdict_on(fill, nodes) -> Verdict:
+    """Whether a cell makes one of these reads, which lie where the pattern allows none.
+
+    Where all cells would take long, a few rows and columns are evaluated.
+    """
+    reads = tuple(Read(node, node.args) for node in nodes)
+    for most, seconds in (None, FREE), (SIDE, FREE), (LEAST_SIDE, math.inf):
+        try:
+            Evaluation(fill, reads, most_values=most).run(seconds)
+        except TooLong:
+            continue
+        except Later:
+            return "depends on cells"
+        except (DependencyError, InvalidInput):
+            return "made"
+        return "not made" if most is None else "unknown"
+    return "unknown"
 
 
 def warn_of(equation, pattern: str, reason: str) -> None:
@@ -160,10 +180,20 @@ def _in_text(equation, pattern) -> list[Read]:
 
 
 class Evaluation:
-    """The reads of a table that are not proven, evaluated on the host."""
+    """The reads of a table that are not proven, evaluated on the host.
 
-    def __init__(self, fill):
-        self.fill, self.reads, self.left = fill, reads_of(fill), 0.0
+    Parameters
+    ----------
+    fill : Fill
+    reads : tuple of Read, optional
+        By default those that are not proven to lie where the pattern allows them.
+    most_values : int, optional
+        Evaluate at most so many values of each variable, spread over its range. Only a fault is then certain.
+    """
+
+    def __init__(self, fill, reads=None, *, most_values=None):
+        self.fill, self.left, self.most_values = fill, 0.0, most_values
+        self.reads = reads_of(fill) if reads is None else reads
         nodes = nodes_of(fill.equation)
         self.roots = () if nodes is None else nodes.computed
         indices = [index for read in self.reads for index in read.indices]
@@ -194,7 +224,7 @@ class Evaluation:
         """Take the time of operations from what is left."""
         self.left -= operations * (OPERATION_SECONDS + elements * ELEMENT_SECONDS)
         if self.left < 0 or elements > MOST_ELEMENTS:
-            raise Later("to evaluate its reads for all cells would take more than a tenth of the fill")
+            raise TooLong("to evaluate its reads for all cells would take more than a tenth of the fill")
 
     # --- where a read leads
 
@@ -229,15 +259,19 @@ class Evaluation:
     def _range(self, variable) -> np.ndarray:
         """All values of a variable: "i", "j", or the index of a reduction."""
         if isinstance(variable, str):
-            size = self.fill.shape["ij".index(variable)]
-            self._pay(1, size)
-            return np.arange(size, dtype=np.int64)
+            return self._values(0, self.fill.shape["ij".index(variable)])
         if variable not in self.loops or not self.later.isdisjoint(self.loops[variable]):
             raise Later("the range of a reduction depends on values of cells")
         low, high = (self._on_grid(end)[0] for end in self.loops[variable])
         first, end = int(low.min()), int(high.max())
+        return self._values(first, max(end, first + 1))
+
+    def _values(self, first, end) -> np.ndarray:
+        """The numbers from `first` on below `end`, or some of them."""
+        if self.most_values is not None and end - first > self.most_values:
+            return np.linspace(first, end - 1, self.most_values).astype(np.int64)
         self._pay(1, end - first)
-        return np.arange(first, max(end, first + 1), dtype=np.int64)
+        return np.arange(first, end, dtype=np.int64)
 
     def _named(self, values):
         """The arguments `env` and `made` of `evaluate`, for values of variables."""
