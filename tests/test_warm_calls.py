@@ -7,15 +7,17 @@ import numpy as np
 import pytest
 
 import clgeom
+from clgeom import dp
 
 PACKAGE = str(Path(clgeom.__file__).parent)
 RNG = np.random.default_rng(0)
 POINTS = RNG.normal(size=(100_000, 2)).astype(np.float32)
 RASTER = RNG.integers(0, 4, (200, 300)).astype(np.float32)
 KEYS = RNG.integers(0, 1 << 32, 1 << 20, np.uint32)
+PATHS = dp.Equation(lambda M, i, j, n, m: dp.where((i == 0) | (j == 0), 1, (M[i - 1, j] + M[i, j - 1]) % 1009))
 #: Modules that do nothing for a plain array of NumPy on one device.
 NOT_NEEDED = (
-    *("intake/chunks", "intake/several", "intake/mapped", "intake/subnormals", "intake/device_arrays"),
+    *("intake/chunks", "intake/several", "intake/mapped", "intake/subnormals"),
     *("intake/interop", "exchange", "core/staging", "hull/stream", "hull/pieces", "sorting/radix/rows"),
 )
 
@@ -45,10 +47,12 @@ def modules_entered(call):
         (lambda session: clgeom.convex_hull(POINTS, device=session), 14),
         (lambda session: clgeom.sort(KEYS, device=session), 14),
         (lambda session: clgeom.sort(KEYS[:1000], device=session), 8),
+        (lambda session: clgeom.align("ACGTTGCAAC" * 30, "ACGTTGCACC" * 28, device=session), 18),
+        (lambda session: dp.fill(PATHS, (200, 300), device=session), 18),
         (lambda session: clgeom.raster_outlines(RASTER, (1, 2), device=session), 21),
         (lambda session: clgeom.raster_regions(RASTER, (1, 2), parts=False, device=session), 20),
     ),
-    ids=("convex_hull", "sort", "few keys", "raster_outlines", "raster_regions"),
+    ids=("convex_hull", "sort", "few keys", "align", "dp.fill", "raster_outlines", "raster_regions"),
 )
 def test_warm_calls_enter_few_modules(session, call, most):
     found = modules_entered(lambda: call(session))

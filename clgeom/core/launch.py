@@ -332,11 +332,13 @@ def read(
 def write(session: Session, buffer: cl.Buffer, values: np.ndarray) -> None:
     """Copy an array into a buffer; waits until the array may change again."""
     values = np.ascontiguousarray(values)
-    staged = staging.copy_in(session, functools.partial(_started, session, session.queue, "take data"), buffer, values)
-    if staged is None:
-        _copy(session, session.queue, "take data", buffer, values)
-    else:
-        staged.wait()
+    if values.nbytes >= staging.LEAST_BYTES:
+        started = functools.partial(_started, session, session.queue, "take data")
+        staged = staging.copy_in(session, started, buffer, values)
+        if staged is not None:
+            staged.wait()
+            return
+    _copy(session, session.queue, "take data", buffer, values)
 
 
 def copy_in(

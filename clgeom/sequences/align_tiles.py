@@ -293,7 +293,8 @@ class PairTiles:
         return np.array(cut)
 
     def _rounded(self, size: Any) -> int:
-        return int(ceil_div(int(size), self.rows) * self.rows)
+        count = int(size)
+        return count + -count % int(self.rows)
 
     def _classes(self, pairs: PairSpans, fits: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
         """(value, indices) of pairs that are launched together: in 16 bits or 32, on GPUs those of similar sizes."""
