@@ -196,6 +196,13 @@ def test_geojson_of_other_coordinates_is_refused(here, names, options, message, 
         done("hull", "t.csv", *by, *options, "-o", "hull.csv")
 
 
+def test_the_system_is_told_where_there_is_one(here):
+    pytest.importorskip("pyproj")
+    table("x,y", BOX)
+    assert "system" not in done("hull", "t.csv")
+    assert "system     EPSG:32632\n" in done("hull", "t.csv", "--crs", "EPSG:32632")
+
+
 def test_geojson_of_columns_without_names_is_refused(here):
     np.save("p.npy", np.array(BOX))
     (here / "p.csv").write_text("0,0\n1,0\n0,1\n")

@@ -10,6 +10,7 @@ from reference import dp_plans as reference
 from clgeom import dp
 from clgeom.dp import problems
 from clgeom.dp.problems.allocation import COVERS
+from clgeom.dp.problems.examples import EXAMPLES
 from clgeom.errors import InvalidInput
 
 ROUNDS = range(6)
@@ -114,6 +115,13 @@ def test_covering_as_knapsack(session, rng):
         total += count * left[-1] if count else 0
         left = left[: len(left) - count]
     assert total == found.value
+
+
+def test_example_of_covering_as_knapsack(session):
+    """Its answer is that in the documentation of the function."""
+    example = EXAMPLES["covering_as_knapsack"]
+    assert str(example["sizes"]) in problems.covering_as_knapsack.__doc__
+    assert problems.covering_as_knapsack(**example, device=session).value == 129
 
 
 def test_covers_read_no_size_before_the_first(session):

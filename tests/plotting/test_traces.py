@@ -2,6 +2,7 @@
 
 import html
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -15,10 +16,23 @@ from reference import hoods as reference
 
 import clgeom
 from clgeom.commands import main as cli
+from clgeom.commands import trace
 from clgeom.errors import InvalidInput
 from clgeom.plotting import merges, passes
 from clgeom.plotting.html import Step, page_text, save_page
-from clgeom.plotting.scenes import HEIGHT, MARGINS, MARKERS, WIDTH, Look, Scene, save_scenes, svg_of, swatch_of, ticks
+from clgeom.plotting.scenes import (
+    HEIGHT,
+    MARGINS,
+    MARKERS,
+    WIDTH,
+    Look,
+    Scene,
+    draw_scene,
+    save_scenes,
+    svg_of,
+    swatch_of,
+    ticks,
+)
 
 SVG = "{http://www.w3.org/2000/svg}"
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -135,6 +149,12 @@ def test_too_much_is_not_drawn():
         passes.pass_scenes([np.zeros(257)], [])
 
 
+def test_random_points_of_a_disc_fill_an_ellipse():
+    x, y = trace.CLOUDS["disc"](np.random.default_rng(1), 4000).T
+    share = (x / 1.6) ** 2 + y**2  # of the area
+    assert share.max() <= 1 + 1e-9 and abs(np.mean(share < 0.5) - 0.5) < 0.05
+
+
 # SVG and Matplotlib -----------------------------------------------------------------------------------------------
 
 ALL_MARKERS = (*MARKERS, "circle")
@@ -159,6 +179,25 @@ def test_svg_is_well_formed_and_to_scale():
     assert {"time (s)", "y", "<b>", "0", "10"} <= set(texts)
     for look in picture().looks:
         ET.fromstring(swatch_of(look))
+
+
+def test_outlines_of_markers_are_even_and_of_one_size():
+    for name, outline in MARKERS.items():
+        for x, y in outline:
+            assert 0.6 < max(abs(x), abs(y)) < 1.9 and min(math.dist((-x, y), at) for at in outline) < 1e-9, name
+    radii = [math.hypot(*at) for at in MARKERS["star"]]
+    np.testing.assert_allclose(radii, [1.8, 0.75] * 5)
+
+
+def test_markers_of_a_figure_are_those_of_the_page():
+    axes = pytest.importorskip("matplotlib.figure").Figure().subplots()
+    scene = Scene("", "", "", (0, 1, 0, 1), ("x", "y"))
+    scene.dots([(0, 0)], Look("a triangle", "#d1495b", "triangle", 5))
+    draw_scene(scene, axes)
+    outlines = [np.asarray(line.get_marker().vertices) for line in axes.lines if hasattr(line.get_marker(), "vertices")]
+    outlines += [path.vertices for dots in axes.collections for path in dots.get_paths()]
+    expected = np.array(MARKERS["triangle"]) * (1, -1)  # y goes up in a figure
+    assert any(len(one) > 2 and np.allclose(one[:3], expected) for one in outlines)
 
 
 def test_looks_differ_by_more_than_colour():

@@ -36,6 +36,8 @@ uint __ovld max(uint x, uint y);
 #else // neither
 #ifdef C
 int __ovld max(int x, int y);
+#else // nor C
+long __ovld max(long x, long y);
 #endif
 #endif
 #undef __ovld
@@ -62,6 +64,7 @@ def test_declarations_by_function_with_their_conditions(known):
     assert known["max"].splitlines() == [
         *(around[0], "uint __ovld max(uint x, uint y);", "#endif"),
         *(*around, "int __ovld max(int x, int y);", "#endif", "#endif"),
+        *(*around, "#else", "long __ovld max(long x, long y);", "#endif", "#endif"),
     ]
     assert known[""].splitlines() == [
         *("#ifndef _BASE_H_", "#define _BASE_H_", "typedef unsigned int uint;", "#endif"),

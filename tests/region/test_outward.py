@@ -341,6 +341,7 @@ def test_values_and_exchange(session):
             and one.area == found.areas[index]
             and "CoveragePolygon(" in repr(one)
         )
+        assert (f"(map {one.map}, part {one.part}: " in repr(one)) == bool(one.map or one.part)
         assert shapely.geometry.shape(one.__geo_interface__).equals(shapes[index])
         assert len(one) == len(shapely.get_coordinates(shapes[index])) - 1 - shapely.get_num_interior_rings(
             shapes[index]
