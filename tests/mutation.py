@@ -47,6 +47,8 @@ except ModuleNotFoundError:
 ROOT = Path(__file__).resolve().parents[1]
 #: Tests in the output of pytest, as they begin.
 TEST = re.compile(r"^(tests/[^:\s]+::.+?)(?: (?:[A-Z]{4,}.*|Fatal Python error: .*)?)?$", re.MULTILINE)
+#: Where the summaries begin, which name tests again: those with warnings, also passed ones.
+SUMMARIES = re.compile(r"^=+ (?:FAILURES|ERRORS|warnings summary|short test summary info) =+$", re.MULTILINE)
 #: How often the tests of a mutant are begun, when such fail as fail without it.
 MOST_TRIES = 6
 #: Bytes of memory that no test takes.
@@ -290,7 +292,7 @@ class Trials:
             of_kernels = file.suffix != ".py"
             if code == 1 and of_kernels and "KernelBuildError" in output and "The compiler said" in output:
                 return "invalid", "", output
-            begun = TEST.findall(output)
+            begun = tests_in(output)
             if not begun:  # pytest did not run the tests
                 file.write_bytes(source)
                 if self._run(copy, ["--collect-only", *tests])[1] == 0:
@@ -398,6 +400,11 @@ class Trials:
                 since + self.options.stall, math.inf if self.end is None else self.end + 5
             ):
                 return None
+
+
+def tests_in(output: str) -> list[str]:
+    """The tests that began, in order."""
+    return TEST.findall(SUMMARIES.split(output, maxsplit=1)[0])
 
 
 def memory_of(process) -> int:

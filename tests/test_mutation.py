@@ -128,8 +128,9 @@ def test_names_of_tests_in_output():
         "tests/test_d.py::test_f[a b] ",
         "tests/test_d.py:12: Error",
         "tests/test_d.py::test_g[a] Fatal Python error: x",
+        *("=== FAILURES ===", "=== warnings summary ===", "tests/a/test_b.py::test_c[x y-1]", "  a warning"),
     )
-    assert mutation.TEST.findall("\n".join(lines)) == [
+    assert mutation.tests_in("\n".join(lines)) == [
         *("tests/a/test_b.py::test_c[x y-1]", "tests/test_d.py::test_e", "tests/test_d.py::test_f[a b]"),
         "tests/test_d.py::test_g[a]",
     ]
