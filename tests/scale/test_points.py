@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from point_chunks import allowed, cut, same_region
 
-from clgeom import adaptive_region, convex_hull, convex_hulls_by_label
+from clgeom import Session, adaptive_region, convex_hull, convex_hulls_by_label
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull import stream
 from clgeom.hull.batch import stream as batch_stream
@@ -233,6 +233,16 @@ def test_a_device_without_memory_gets_smaller_pieces(session, monkeypatch, fault
                 same(work(), expected)
             happened += faults.happened
         assert happened or not counted.calls
+
+
+def test_points_of_two_buffers_are_all_kept(session):
+    """One launch reads the points of one buffer, so that those within rectangles are not left out of two."""
+    small, n = Session(session.device, max_alloc_bytes=1 << 19), 70_000
+    points, labels = cloud("disc", n, np.float32), np.zeros(n, np.int32)
+    for device, is_one in ((session, True), (small, False)):
+        inner = within.Within(device)
+        inner.learn(labels[:1], np.array([200]), points[:200], n)
+        assert (inner.outside(points, labels) is not None) == is_one
 
 
 def test_a_device_that_stays_without_memory(session):
