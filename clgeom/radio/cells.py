@@ -208,7 +208,7 @@ def _on_host(job: _Job) -> NDArray[Any]:
     for start, count in chunk_bounds(session.profile, len(out), dtype.itemsize):
         part = out[start : start + count]
         buffers = {
-            name: to_device(session, values[start : start + count], caller=caller).chunks[0].buffer
+            name: to_device(session, values[start : start + count], caller=caller).one_buffer(f"A part of '{name}'")
             for name, values in flat.items()
         }
         losses: Any = in_place(session, part) if on_cpu else allocate(session, part.nbytes)

@@ -351,7 +351,7 @@ def _launch(job: _ServerJob, rows: int, first_row: int, fields: dict[str, Any], 
     buffers: dict[str, Any] = {}
     for name, values in (("transmitters", job.rows.reshape(-1)), ("tables", job.tables)):
         values = values if len(values) else np.zeros(1, np.float32)
-        buffers[name] = to_device(session, values, caller=CALLER).chunks[0].buffer
+        buffers[name] = to_device(session, values, caller=CALLER).one_buffer(f"The list of {name} of {CALLER}")
     for name, buffer in fields.items():
         buffers[name] = buffers["tables"] if buffer is None else buffer  # not read
     run(session, server_plan(session.profile, job, rows, first_row), **buffers, **outputs)

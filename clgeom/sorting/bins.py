@@ -29,7 +29,10 @@ from clgeom.sorting.splitters import bisected
 
 if TYPE_CHECKING:
     from clgeom.core.device import Session
+    from clgeom.core.profile import DeviceProfile
 
+#: Of counts in kernels.
+COUNT = np.dtype(np.uint32)
 #: On CPUs each group has counts of its own, up to so many for each key, or MOST_COUNTS.
 COUNTS_A_KEY = 4
 MOST_COUNTS = 1 << 20
@@ -303,7 +306,7 @@ def _range(session: Session, keys: Any, *, caller: str, name: str) -> tuple[Any,
     if not is_device_array(keys):
         return keys.min(), keys.max()
     order, n = KeyOrder(keys.dtype.newbyteorder("=")), len(keys)
-    buffer = as_device_bits(session, keys, caller=caller, name=name).chunks[0].buffer
+    buffer = as_device_bits(session, keys, caller=caller, name=name).one_buffer(f"The '{name}' parameter of {caller}")
     policy = select(session.profile, "sorting/key_range", order.dtype, n)
     groups = policy.groups(ceil_div(n, policy.tile), session.profile.compute_units)
     found = Scratch("found", order.storage, 2 * groups)
@@ -341,6 +344,11 @@ def _thresholds(order: KeyOrder, edges: np.ndarray) -> tuple[np.ndarray, Any]:
     return first, None if after == least else order.storage.type(after - 1)
 
 
+def most_counts(profile: DeviceProfile) -> int:
+    """The most bins that kernels count: their counts fit in one allocation."""
+    return profile.max_alloc_bytes // COUNT.itemsize
+
+
 def counts_of(
     session: Session,
     keys: Any,
@@ -355,13 +363,15 @@ def counts_of(
     """Counts of the bins that begin at these ordered keys, or with `edges` False of single ones from the first on."""
     n, profile = len(keys), session.profile
     most = profile.max_alloc_bytes
-    if number.itemsize * bins > most and not profile.is_cpu and not is_device_array(keys):
-        narrow = np.dtype(np.uint32)  # as the kernels count: half of the memory, and as exact
-        return counts_of(session, keys, order, first, last, bins, narrow, edges=edges).astype(number)
+    used = len(first) if edges else bins
+    if used > most_counts(profile):
+        raise DeviceLimit(f"There are {used:,} bins, and {profile.name} holds {most_counts(profile):,} counts at most.")
     if first.nbytes > most and not profile.is_cpu:
         raise DeviceLimit(f"histogram would have {bins:,} bins, whose edges {profile.name} does not hold in one array.")
+    if number.itemsize * bins > most and not profile.is_cpu and not is_device_array(keys) and number != COUNT:
+        # half of the memory, and as exact
+        return counts_of(session, keys, order, first, last, bins, COUNT, edges=edges).astype(number)
     sums = Output(session, number, bins, [keys])
-    used = len(first) if edges else bins
     if not bins:
         return sums.finished()
     if not n or not used or last is None:
@@ -387,7 +397,8 @@ def counts_of(
         wide = np.dtype(np.int64)
         found = sum(counts_of(session, part, order, first, last, bins, wide, edges=edges) for part in parts)
         return found.astype(number, copy=False)
-    buffers = {"keys": array.chunks[0].buffer, "edges": starts.chunks[0].buffer, "counts": counts, "sums": sums.buffer}
+    edges_buffer = starts.one_buffer("The edges of bins of histogram")
+    buffers = {"keys": array.chunks[0].buffer, "edges": edges_buffer, "counts": counts, "sums": sums.buffer}
     params = {**order.options(), "edges": edges, "tables": tables}
     args: tuple[Any, ...] = ("keys", np.uint32(n), order.flip, "edges", order.storage.type(last), total, "counts")
     step = Step("sorting/bin_counts", policy, args, groups, params, bytes_moved=n * order.storage.itemsize)

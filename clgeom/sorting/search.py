@@ -139,8 +139,11 @@ def _places(session: Session, haystack: Any, needles: Any, side: str, sorter: An
         # kept until the end: kernels may read the caller's memory
         hay = as_device_bits(session, haystack, caller=caller, name="haystack")
         pins = as_device_bits(session, needles, caller=caller, name="needles")
-        buffers: dict[str, Any] = {"needles": pins.chunks[0].buffer, "found": places.buffer}
-        buffers["haystack"] = hay.chunks[0].buffer if n else buffers["needles"]
+        buffers: dict[str, Any] = {
+            "needles": pins.one_buffer("The 'needles' parameter of searchsorted"),
+            "found": places.buffer,
+        }
+        buffers["haystack"] = hay.one_buffer("The 'haystack' parameter of searchsorted") if n else buffers["needles"]
         if n and sorter is None and not is_device_array(haystack) and n <= TESTED * m:
             _refuse_unsorted(session, haystack, buffers["haystack"], order)
         args: tuple[Any, ...] = (
@@ -155,7 +158,8 @@ def _places(session: Session, haystack: Any, needles: Any, side: str, sorter: An
         params = {**order.options(), "index": c_name(number)}
         if sorter is not None and n:
             numbers = as_device_values(session, sorter, caller=caller, name="sorter")
-            buffers["order"], params["order"] = numbers.chunks[0].buffer, c_name(numbers.dtype)
+            buffers["order"] = numbers.one_buffer("The 'sorter' parameter of searchsorted")
+            params["order"] = c_name(numbers.dtype)
             args += ("order",)
         moved = m * (order.storage.itemsize * (1 + n.bit_length()) + number.itemsize)
         step = Step.over(

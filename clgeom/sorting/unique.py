@@ -26,7 +26,7 @@ from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.sorting.arrays import Output
-from clgeom.sorting.bins import counts_of
+from clgeom.sorting.bins import counts_of, most_counts
 from clgeom.sorting.distinct import Wanted, distinct_on_host, run_results
 from clgeom.sorting.family import array_of_keys, flat_keys, sorted_for_kernels
 from clgeom.sorting.keys import KeyOrder, as_device_bits, index_dtype
@@ -177,9 +177,11 @@ def _unique(session: Session, keys: Any, wanted: Wanted) -> list[Any]:
 def _by_kernels(session: Session, keys: Any, ordered: Any, order: Any, wanted: Wanted) -> list[Any]:
     """The same from sorted keys where kernels read them."""
     profile, n, kind, number = session.profile, len(keys), KeyOrder(ordered.dtype), wanted.number
-    buffers: dict[str, Any] = {"keys": as_device_bits(session, ordered, caller="unique").chunks[0].buffer}
+    held = as_device_bits(session, ordered, caller="unique")
+    buffers: dict[str, Any] = {"keys": held.one_buffer("The sorted array of unique")}
     if order is not None:
-        buffers["order"] = as_device_values(session, order, caller="unique", name="order").chunks[0].buffer
+        numbers = as_device_values(session, order, caller="unique", name="order")
+        buffers["order"] = numbers.one_buffer("The order of the array of unique")
     args: tuple[Any, ...] = ("keys", np.uint32(n), kind.storage.type(wanted.apart))
     counts, offsets = (Scratch(name, np.uint32, ceil_div(n, TILE) + 1) for name in ("counts", "offsets"))
     plan = _tiles_plan(profile, "unique_count", (*args, counts), n, kind)
@@ -233,7 +235,7 @@ def _counted(session: Session, keys: Any, wanted: Wanted) -> list[Any] | None:
             return None
         first, last = kind.digits(np.array([keys.min(), keys.max()], kind.dtype))
     bins = int(last) - int(first) + 1
-    if bins > n * BINS_A_KEY:
+    if bins > min(n * BINS_A_KEY, most_counts(session.profile)):
         return None
     native = keys if there else np.require(keys, kind.dtype, ["C", "A"])
     counts = counts_of(session, native, kind, np.array([first]), last, bins, np.dtype(np.int64), edges=False)

@@ -142,7 +142,13 @@ class GroupHulls:
         step, buffers = self._hulls(ALL if listed is None else LISTED, self.groups, "starts")
         if listed is not None:
             buffers["listed"] = listed
-        run(self.session, Plan(step), rows=self.array.chunks[0].buffer, starts=self.starts, **buffers)
+        run(
+            self.session,
+            Plan(step),
+            rows=self.array.one_buffer(f"The points of {self.work.caller}"),
+            starts=self.starts,
+            **buffers,
+        )
         alone = [] if large is None else self._cut(large, count)
         if not count and self.array.dtype.kind == "f":
             self._require_finite()
@@ -269,7 +275,11 @@ class GroupHulls:
         memory: dict[str, Any] = {
             name: allocate(self.session, parts.nbytes) for name in ("begins", "sizes", "parts", "stalled", "first")
         }
-        memory |= {"large": large, "starts": self.starts, "rows": self.array.chunks[0].buffer}
+        memory |= {
+            "large": large,
+            "starts": self.starts,
+            "rows": self.array.one_buffer(f"The points of {self.work.caller}"),
+        }
         memory |= {"before": self.status, "points": self.array}
         plan, alone, n, count, rounds = Plan(), [], self.array.n, np.uint32(groups), 0
         while True:
@@ -442,4 +452,4 @@ class GroupHulls:
         """A buffer with these numbers as uint32, which lives as long as the job."""
         array = to_device(self.session, np.ascontiguousarray(values, np.uint32), caller=self.work.caller)
         self.held.append(array)
-        return array.chunks[0].buffer
+        return array.one_buffer(f"A list of groups of {self.work.caller}")

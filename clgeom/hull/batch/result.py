@@ -337,7 +337,7 @@ def picked_on_device(session: Session, table: CLArray, picked: HostOrDevice, *, 
     if wanted.n == 0:
         return new_array(session, shape, rows.dtype, queue=table.queue)
     plan = gather_plan(session.profile, rows, "table", indices, wanted.n, out)
-    result = run(session, plan, table=rows, picked=wanted.chunks[0].buffer)
+    result = run(session, plan, table=rows, picked=wanted.one_buffer(f"The list of indices of {caller}"))
     return as_array(session, result[out], shape, rows.dtype, queue=table.queue)
 
 

@@ -153,7 +153,8 @@ class Stack:
 
     def sent(self, values: np.ndarray) -> cl.Buffer:
         """A buffer with these values, which kernels only read."""
-        return to_device(self.session, np.ascontiguousarray(values).reshape(-1), caller=self.caller).chunks[0].buffer
+        flat = np.ascontiguousarray(values).reshape(-1)
+        return to_device(self.session, flat, caller=self.caller).one_buffer(f"A strip of a map of {self.caller}")
 
 
 def as_stack(raster: Any, session: Session, *, caller: str) -> Stack:
