@@ -330,6 +330,7 @@ def test_extremes_other_axes(subtests, any_session, axes):
             assert_extremes(cloud("normal", n, np.float32), any_session, axes)
 
 
+@pytest.mark.settings("small_allocations")
 def test_extremes_beyond_one_allocation(any_session):
     points = cloud("lattice_edges", 300_001, np.float32)  # ties of every direction in every chunk
     assert_extremes(points, any_session)
