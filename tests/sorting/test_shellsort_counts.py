@@ -130,6 +130,7 @@ def test_items_are_those_of_the_study(session):
     result = shellsort(np.arange(100), variant="B", min_elements_per_item=4, device=session)
     found = [(p.gap, p.groups, p.items_per_group) for p in result.phases]
     assert found == [(41, 41, 1), (19, 19, 1), (5, 5, 5), (1, 1, 25)]
+    assert [p.items for p in result.phases] == [41, 19, 25, 25]
 
 
 def test_stats_and_times_only_when_asked_for(session):
