@@ -16,6 +16,7 @@ from reference import dp_problems as reference
 
 from clgeom import dp
 from clgeom.core.call import recording
+from clgeom.core.plan import Scratch
 from clgeom.core.policies import Policy
 from clgeom.core.tuning import override
 from clgeom.dp.problems import edit_distance, lcs
@@ -344,6 +345,22 @@ def test_launches_end_soon():
         np.ones(5)
     ) == [0, 5]
     assert MOST_PAIRS * 4 <= 1 << 24
+
+
+def test_carries_of_strips_are_bounded(session):
+    """Few groups run at a time where each has much memory between its strips."""
+    for policy in (Policy("serial", 1, 8), Policy("group", 128)):
+        with override({pairs_bits.KERNEL: policy}):
+            for longest in (10_000, 1 << 20, 1 << 24):
+                plan = pairs_bits.class_plan(
+                    session.profile, "lcs", letters=np.dtype(np.uint8), planes=2, words=8, strips=True,
+                    bounds=[0, 100_000], longest=longest, total=np.uint32(9), out=Scratch("out", np.int32, 100_000),
+                    where=("jobs", "order"),
+                )  # fmt: skip
+                (step,) = plan
+                each = step.args[-1].nbytes // step.groups
+                assert each >= longest // 4 and step.groups >= 1
+                assert step.groups == 1 or step.groups * each <= pairs_bits.MOST_CARRIES
 
 
 def test_classes_hold_all_pairs(rng):
