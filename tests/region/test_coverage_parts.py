@@ -10,6 +10,7 @@ from clgeom.core.policies import Policy
 from clgeom.core.render import render
 from clgeom.core.sources import kernels
 from clgeom.core.tuning import override
+from clgeom.region.coverage.holes import is_strictly_inside
 from clgeom.region.coverage.masks import Masks
 from clgeom.region.coverage.rasters import as_levels, as_stack
 from clgeom.region.coverage.runs import connected, covered_runs
@@ -23,6 +24,15 @@ SHARES = (
     Policy("group", 1),
     Policy("group", 32),
 )
+
+
+def test_positions_strictly_inside_holes():
+    """A ring with another in it: neither on a ring, nor between the inner ring's cells, nor outside."""
+    outer, inner = (
+        np.array(ring, float) for ring in ([(0, 0), (6, 0), (6, 6), (0, 6)], [(2, 2), (2, 4), (4, 4), (4, 2)])
+    )
+    at = np.array([(7, 7), (1, 1), (3, 3), (6, 3), (2, 3), (5, 5), (-1, 3), (5, 1)], float)
+    assert is_strictly_inside([outer, inner], at).tolist() == [False, True, False, False, False, True, False, True]
 
 
 @pytest.mark.parametrize("policy", SHARES, ids=str)
