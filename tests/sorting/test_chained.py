@@ -1,6 +1,7 @@
 """Radix passes by a chained scan: in order in every setting, for tiles of every size, and with groups that stall."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import hypothesis.strategies as st
 import numpy as np
@@ -125,6 +126,13 @@ def test_digits_that_are_constant_are_left_out_of_many_keys(session, chain, monk
         ):
             check(session, these)
         check(session, np.sort(keys), descending=True)
+
+
+def test_copies_of_counts_fit_local_memory():
+    """A count has 4 bytes, a digit 256 counts; a power of two of copies, 8 at most."""
+    for windows, nbytes, copies in ((4, 32 << 10, 8), (4, 1 << 20, 8), (8, 1 << 20, 4), (4, 12 << 10, 2), (4, 4095, 0)):
+        profile = SimpleNamespace(local_mem_bytes=nbytes)
+        assert chained._copies(profile, ((0, 8),) * windows) == copies
 
 
 def test_counts_of_digits(session):
