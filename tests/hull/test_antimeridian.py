@@ -13,6 +13,7 @@ from effort import LONG
 
 import clgeom
 from clgeom.errors import InputWarning, InvalidInput
+from clgeom.geo.longitudes import ordered_hull
 from clgeom.scale import Chunks
 
 geopandas = pytest.importorskip("geopandas")
@@ -139,6 +140,11 @@ def checked_cut(geometry, corners, dimension, area):
     for x, y in corners:
         turned = float(x if x <= 180 else x - 360), float(y)
         assert turned in places or (-turned[0] == 180 and (-turned[0], turned[1]) in places) or area < 1e-6
+
+
+@pytest.mark.parametrize(("keep", "vertices"), ((True, [2, 0, 3, 1]), (False, [2, 1])))
+def test_hull_of_points_on_a_line(keep, vertices):
+    assert ordered_hull([1, 3, 0, 2], [2, 6, 0, 4], keep_collinear=keep) == (vertices, 1)
 
 
 def test_random_hulls_are_those_of_fractions(any_session):

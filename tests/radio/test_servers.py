@@ -245,6 +245,16 @@ def test_best_server_of_every_model(any_session, model):
     check(made, expected, noise, least)
 
 
+def test_streets_are_met_at_all_angles(session):
+    """The loss from the roofs into the streets has three parts, by the angle of the ray."""
+    shape, around = (23, 29), {**SURROUNDINGS, "roof_height": 33.0, "street": 20.0}
+    for site in network("wim", shape=shape):
+        made = best_server(
+            [site], shape=shape, transform=PLACE, model="wim", roof_height_m=33.0, street_deg=20, device=session
+        )
+        check(made, np.array(reference.powers([site], shape, PLACE, "wim", 1.5, around)))
+
+
 @pytest.mark.settings("as_is", "as_gpu", "odd_shapes", "small_groups", "small_allocations")
 def test_best_server_with_measured_patterns_on_a_turned_map(any_session):
     place, shape = (7.0, 12.0, 500.0, 11.0, -9.0, -300.0), (31, 27)  # a row is some vectors, and some cells

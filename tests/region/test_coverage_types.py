@@ -231,9 +231,14 @@ def test_a_mask_does_not_round_levels_of_integers(session, dtype, value):
 
 
 @pytest.mark.settings("flushed")
-@pytest.mark.parametrize("dtype, direction", (("float32", ">="), ("float32", "<="), ("float64", ">=")))
-def test_subnormal_cells_count_as_what_they_are(any_session, dtype, direction):
+def test_subnormal_cells_count_as_what_they_are(any_session, subtests):
     """Also where a device takes them for 0."""
+    for dtype, direction in (("float32", ">="), ("float32", "<="), ("float64", ">=")):
+        with subtests.test(dtype=dtype, direction=direction):
+            _subnormal_cells(any_session, dtype, direction)
+
+
+def _subnormal_cells(device, dtype, direction):
     least = np.finfo(dtype).smallest_subnormal
     numbers = [0, -0.0, least, -least, 9 * least, 1, -1, np.inf, -np.inf, np.nan, -np.nan]
     values = np.random.default_rng(1).choice(np.array(numbers, dtype), (13, 70))
@@ -243,10 +248,10 @@ def test_subnormal_cells_count_as_what_they_are(any_session, dtype, direction):
     known = values[~np.isnan(values) & (values != absent)]
     assert masks[0].sum() == np.count_nonzero(known >= levels[0] if direction == ">=" else known <= levels[0])
     for parts in (True, False):
-        found = coverage_regions(values, levels, parts=parts, device=any_session, **how)
-        wanted = coverage_regions(masks, 1, parts=parts, device=any_session)
+        found = coverage_regions(values, levels, parts=parts, device=device, **how)
+        wanted = coverage_regions(masks, 1, parts=parts, device=device)
         assert found.areas.tolist() == wanted.areas.tolist()
-    found = coverage_regions(values, levels, outline="cells", device=any_session, **how)
+    found = coverage_regions(values, levels, outline="cells", device=device, **how)
     assert np.bincount(found.levels, found.cells, 2).tolist() == masks.sum(axis=(1, 2)).tolist()
 
 
