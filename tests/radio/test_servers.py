@@ -245,6 +245,14 @@ def test_best_server_of_every_model(any_session, model):
     check(made, expected, noise, least)
 
 
+@pytest.mark.parametrize("area", ("suburban", "open"))
+def test_areas_of_okumura_hata(session, area):
+    shape, around = (23, 29), {**SURROUNDINGS, "area": area}
+    sites = network("okumura-hata", shape=shape)
+    made = best_server(sites, shape=shape, transform=PLACE, model="okumura-hata", area=area, device=session)
+    check(made, np.array(reference.powers(sites, shape, PLACE, "okumura-hata", 1.5, around)))
+
+
 def test_streets_are_met_at_all_angles(session):
     """The loss from the roofs into the streets has three parts, by the angle of the ray."""
     shape, around = (23, 29), {**SURROUNDINGS, "roof_height": 33.0, "street": 20.0}
