@@ -132,6 +132,20 @@ def test_reads_along_one_axis(session, pattern, axis):
                 np.testing.assert_array_equal(found.last, whole[dp.PATTERNS[pattern].last(*shape)])
 
 
+def test_values_beyond_the_type_outside_the_table(session):
+    """Tiles compute some cells beyond the last row and column, of which no overflow is told."""
+    for pattern in CORNERS:
+        for axis in (0, 1):
+            step = next(s for s in reference.REGIONS[pattern] if s[1 - axis] == 0)
+            first = 30 if step[axis] > 0 else 0
+
+            source = f"lambda M, i, j: dp.where({'ij'[axis]} == {first}, 1, M[i + {step[0]}, j + {step[1]}] * 2)"
+            equation = dp.Equation(eval(source, {"dp": dp}), pattern=pattern, overflow="trap")
+            shape = ((31, 9), (9, 31))[axis]
+            with override(SMALL):
+                assert dp.fill(equation, shape, path="tiles", device=session).numpy().max() == 1 << 30
+
+
 def test_offsets_beyond_the_next_cell(subtests, session):
     for wg_size, shape in itertools.product((1, 8), ((1, 2), (40, 71), (270, 30))):
         with subtests.test(wg_size=wg_size, shape=shape):
