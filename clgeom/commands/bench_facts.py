@@ -62,11 +62,11 @@ def comparisons(part: Part, result: dict[str, Any]) -> Iterator[Comparison]:
             for rival in curve.rivals:
                 points = [(row[curve.x], row[ours], row[rival]) for row in some if row.get(ours) and row.get(rival)]
                 if points:
-                    yield _compared(curve, group, ours, rival, _by_size(points))
+                    yield _compared(curve, group, ours, rival, _medians_by_size(points))
 
 
-def _by_size(points: Any) -> list[Any]:
-    """(size, ours, rival) with each size once, and the medians of what was measured there more than once."""
+def _medians_by_size(points: Any) -> list[Any]:
+    """Return (size, ours, rival) for each size, with the medians of repeated measurements."""
     found: dict[float, list[Any]] = {}
     for size, *values in sorted(points):
         found.setdefault(size, []).append(values)

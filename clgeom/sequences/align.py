@@ -400,7 +400,9 @@ class AlignWork(Work):
     def part(self, session: Session, part: slice) -> Fields:
         """The results of a range of pairs, by the names of the fields of `AlignmentBatch`."""
         rules, n, m = self.rules, self.pairs.n[part], self.pairs.m[part]
-        (a_letters, a_offsets), (b_letters, b_offsets) = (_letters(one, part) for one in (self.pairs.a, self.pairs.b))
+        (a_letters, a_offsets), (b_letters, b_offsets) = (
+            _slice_letters(one, part) for one in (self.pairs.a, self.pairs.b)
+        )
         tiles = PairTiles(session, a_letters, b_letters, rules)
         side = tiles.tile_side(n, m, rules.path)
         if not rules.path and not side and are_short(session, rules, max(int(n.max()), int(m.max()))):
@@ -487,8 +489,8 @@ class AlignWork(Work):
         raise AssertionError("the device met a letter outside the alphabet that the host does not find")
 
 
-def _letters(sequences: Sequences, part: slice) -> tuple[Any, np.ndarray]:
-    """The letters of a range of sequences, and where each begins among them, and ends."""
+def _slice_letters(sequences: Sequences, part: slice) -> tuple[Any, np.ndarray]:
+    """Return the letters of a slice of the sequences, and the offsets of the sequences in them."""
     offsets = sequences.offsets if sequences.single else sequences.offsets[part.start : part.stop + 1]
     low, high = int(offsets[0]), int(offsets[-1])
     letters = sequences.letters

@@ -199,14 +199,14 @@ class Measurer:
         """The digest of the default's result, made once or again."""
         key = request.case.name, request.n
         if again or key not in self.digests:
-            call = self._call(request)
+            call = self._prepared_call(request)
             with self._within({}):
                 result = verified_digest(self.session, call)
             return result if again else self.digests.setdefault(key, result)
         return self.digests[key]
 
-    def _call(self, request: Any) -> Call:
-        """The call of a case; its input is made once."""
+    def _prepared_call(self, request: Any) -> Call:
+        """Return the call of a case. Its input is prepared once and kept for later requests."""
         key = request.case.name, request.n
         if key not in self.prepared:
             while len(self.prepared) >= HELD:
@@ -221,7 +221,7 @@ class Measurer:
         return override({NEUTRAL: select(self.session.profile, NEUTRAL), **base, **tried})
 
     def _shares(self, request: Shares) -> Iterator[Any]:
-        call = self._call(request)
+        call = self._prepared_call(request)
         with self._within(request.base):
             call()
             kernels, _ = self._profiled(call)
@@ -229,7 +229,7 @@ class Measurer:
         yield Shared(kernels, seconds)
 
     def _trial(self, request: Trial) -> Iterator[Any]:
-        wanted, call = self._default(request), self._call(request)
+        wanted, call = self._default(request), self._prepared_call(request)
         with self._within(request.base, request.kernel, request.policy):
             is_right = verified_digest(self.session, call) == wanted
         yield Tried(is_right, not is_right and not self._is_sound(request), request.n)
@@ -252,7 +252,7 @@ class Measurer:
         yield Tried(True)
 
     def _race(self, request: Race) -> Iterator[Any]:
-        call, shuffle = self._call(request), random.Random(0).shuffle
+        call, shuffle = self._prepared_call(request), random.Random(0).shuffle
         order = list(enumerate(request.policies))
         for number in range(request.rounds):
             shuffle(order)

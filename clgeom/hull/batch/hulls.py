@@ -308,7 +308,7 @@ def _hulls_of_groups(
     work = HullsWork(call, cloud, offsets, order)
     with call:
         indices, corners, offsets, areas, perimeters = dispatch(call, work)
-    vertices = indices if numbers is None else _numbered(call, numbers, indices)
+    vertices = indices if numbers is None else _take_numbers(call, numbers, indices)
     if on_device and not is_device_array(vertices):
         vertices, corners, offsets, areas, perimeters = work.uploaded(vertices, corners, offsets, areas, perimeters)
     return HullBatch(
@@ -325,8 +325,8 @@ def _hulls_of_groups(
     )
 
 
-def _numbered(call: Call, numbers: Any, indices: HostOrDevice) -> HostOrDevice:
-    """numbers[indices], on the host or on the device as `indices` are. So are numbers, or they are on the host."""
+def _take_numbers(call: Call, numbers: Any, indices: HostOrDevice) -> HostOrDevice:
+    """Select ``numbers[indices]``, on the host or on the device as `indices` are. `numbers` may be on the host."""
     if not is_device_array(indices):
         return np.take(numbers, indices)
     if is_device_array(numbers):

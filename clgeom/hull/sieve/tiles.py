@@ -78,7 +78,7 @@ class Tiles:
         return steps, inside
 
     def finish(self, kept: List) -> tuple[tuple[Step, ...], tuple[tuple[List, ...], ...]]:
-        """Steps from a list to its hoods, and the intermediate lists."""
+        """Return the steps that reduce a list of points to hoods, and the lists between them."""
         hulls = List("hulls", max(kept.room // 4, 2 * self.size), HULLS)
         last = List("hulls_of_hulls", max(kept.room // 16, 2 * self.size), HULLS_OF_HULLS)
         return (self._list(kept, hulls), self._list(hulls, last), self._hoods(last)), ((hulls,), (last,))

@@ -314,7 +314,7 @@ def _outline_of_chunks(
     if not assume_sorted:
         rows = np.ascontiguousarray(rows[np.lexsort((rows[:, 1], rows[:, 0]))])
         points = to_device(session, rows, caller=CALLER)
-    cut = _cuts(rows[:, 0], segments, options["cuts"])
+    cut = _first_points(rows[:, 0], segments, options["cuts"])
     sides = ("points[0]", "points[0]")
     corners, owners = [], []
     for chunk, part in zip(points.chunks, points.split()):
@@ -334,8 +334,11 @@ def _outline_of_chunks(
     return outline_of_hulls(session, np.concatenate(corners), np.concatenate(owners), segments, options, CALLER)
 
 
-def _cuts(x: np.ndarray, segments: int, cuts: str) -> np.ndarray:
-    """The cuts of ascending x, equal to those of arc_cuts, then the number of points."""
+def _first_points(x: np.ndarray, segments: int, cuts: str) -> np.ndarray:
+    """Return the index of the first point of each segment, as arc_cuts computes it, then the number of points.
+
+    `x` ascends.
+    """
     n = len(x)
     if cuts == "count":
         firsts = x[[k * n // segments for k in range(segments)]]

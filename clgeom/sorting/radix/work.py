@@ -429,14 +429,14 @@ def _hold(compare: np.ufunc, keys: np.ndarray) -> bool:
 def _sorted_by_numpy(inputs: SortInput, kind: Literal["stable", "quicksort"]) -> Sorted:
     if inputs.key_bits is not None:
         return inputs.picked(np.argsort(inputs.digits(inputs.keys), kind="stable"))
-    ordered = _reordered(inputs, inputs.keys)
+    ordered = _negate_descending(inputs, inputs.keys)
     if inputs.alone:
-        return inputs.delivered(_reordered(inputs, np.sort(ordered, kind=kind)), None)
+        return inputs.delivered(_negate_descending(inputs, np.sort(ordered, kind=kind)), None)
     return inputs.picked(np.argsort(ordered, kind="stable"))
 
 
-def _reordered(inputs: SortInput, keys: np.ndarray) -> np.ndarray:
-    """The keys from ascending order to that of the call, or back. NaN stays NaN."""
+def _negate_descending(inputs: SortInput, keys: np.ndarray) -> np.ndarray:
+    """Negate the keys of a descending sort, so that its order ascends; a second call restores them. NaN stays NaN."""
     if not inputs.order.descending:
         return keys
     return -keys if inputs.order.floating else ~keys
