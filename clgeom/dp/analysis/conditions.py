@@ -124,7 +124,9 @@ class Ways:
     def cases(self, way: Way, form: Sum, depth: int = MOST_CASES) -> list[tuple[Way, Sum]]:
         """The ways on which minima, maxima, branches and absolute values in a sum are sums themselves."""
         for atom, by in form.items():
-            alternatives = None if atom is None or isinstance(atom, str) or not depth else self._alternatives(way, atom)
+            if atom is None or isinstance(atom, str) or not depth:
+                continue
+            alternatives = self._alternatives(way, atom, depth - 1)
             if alternatives is None:
                 continue
             found, rest = [], combine(form, {atom: 1}, -by)
@@ -143,7 +145,7 @@ class Ways:
         fit = len(known) == len(forms) and all(within(self.intervals.of(arg), atom.type) for arg in args)
         return known if fit else None
 
-    def _alternatives(self, way: Way, atom: Expr) -> list[tuple[Way, Sum]] | None:
+    def _alternatives(self, way: Way, atom: Expr, depth: int) -> list[tuple[Way, Sum]] | None:
         """The sums that a node may equal, each with the way on which it does; None for other nodes."""
         if atom.op == "where":
             forms = self._operands_of(atom, atom.args[1:])
@@ -152,7 +154,8 @@ class Ways:
             forms = self._operands_of(atom, atom.args)
             first, second = forms or ({}, {})
             apart = combine(first, second, -1) if atom.op == "max" else combine(second, first, -1)
-            ways = [self.compared("ge", apart, way), self.compared("lt", apart, way)]
+            cases = self.cases(way, apart, depth) if forms else []
+            ways = [[own for case, total in cases for own in self.compared(op, total, case)] for op in ("ge", "lt")]
         elif atom.op == "abs" and self.intervals.fits(atom):
             forms = self._operands_of(atom, atom.args)
             forms = forms and [forms[0], combine({}, forms[0], -1)]

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 #: The least and the largest value.
 Interval: TypeAlias = tuple[int, int]
 
-#: Indices and lengths of tables: rows and columns together are below 2**31 (`fills.LONGEST_SIDE`).
-SIDE = (0, 2**31 - 2)
+#: Indices, and lengths of tables with cells: rows and columns together are below 2**31 (`fills.LONGEST_SIDE`).
+SIDE, LENGTH = (0, 2**31 - 2), (1, 2**31 - 2)
 #: Operators whose result modulo 2**64 does not depend on a conversion of negative operands to uint64.
 MODULAR = frozenset(("add", "sub", "mul", "neg", "cast"))
 
@@ -208,7 +208,7 @@ class Intervals:
         if op == "const":
             return part.data, part.data
         if op in ("i", "j", "k", "n", "m", "p"):
-            return self.box.get(op, SIDE)
+            return self.box.get(op, SIDE if op in "ijk" else LENGTH)
         if op in ("parameter", "load"):
             return self.values.get(part.data) or self._of_type(part)
         if op == "index":
