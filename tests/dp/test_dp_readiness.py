@@ -96,7 +96,7 @@ def at_negative_cells(M, i, j, n):
 @pytest.mark.parametrize("check", ["auto", True, False])
 @pytest.mark.parametrize("n", [6, 1500])
 def test_reads_against_the_pattern_that_no_cell_makes(session, n, check):
-    """The verdict does not depend on the size of the table, nor on other reads."""
+    """The verdict does not depend on the size of the table."""
     w, x = np.zeros(n, np.int32), np.zeros(n, np.int32)
     w[1], x[0] = 60, 60  # the first column makes no such read
     with warnings.catch_warnings():
@@ -113,9 +113,24 @@ def test_reads_against_the_pattern_behind_values_of_cells(session, n, no_warning
         with pytest.raises(DependencyError, match=r"rows above only. If no cell makes this read, fill with check=True"):
             dp.fill(at_negative_cells, (n, n), check=check, device=session)
     assert dp.fill(at_negative_cells, (n, n), check=True, device=session).corner == n
+    assert dp.fill_batch(at_negative_cells, [(n, 3), (4, 5)], check=True, device=session).corners.tolist() == [n, 4]
     negative = dp.Equation("i == 0 ? -1 : M(i - 1, j) < 0 ? M(i, (j + 1) % m) : 0", pattern="RUD")
     with pytest.raises(DependencyError, match=r"\(1, 0\) -> \(1, 1\)"):
         dp.fill(negative, (n, n), check=True, device=session)
+
+
+def test_reads_against_the_pattern_beside_reads_that_are_not_known(session):
+    @dp.equation(pattern="NOSE", parameters={"w": "int32[]", "x": "int32[]"})
+    def beside(M, i, j, m, w, x):
+        far = M[i - 1, dp.minimum(M[i - 1, j], m - 1)]  # column 0, which no proof knows
+        return dp.where(i == 0, 0, dp.where((w[i] + x[j] > 100) & (j < m - 1), M[i, j + 1], far))
+
+    w, x = np.zeros(6, np.int32), np.zeros(5, np.int32)
+    w[1], x[4] = 60, 60  # the last column makes no such read
+    with pytest.warns(EquationWarning, match="what cell .* reads depends on values of cells"):
+        dp.fill(beside, (6, 5), w=w, x=x, device=session)
+    with pytest.raises(DependencyError, match=r"reads M\(i, j \+ 1\), and the pattern NOSE"):
+        dp.fill(beside, (6, 5), w=w, x=x + 60, device=session)
 
 
 def test_reads_against_the_pattern_in_other_stages(session, no_warnings):
