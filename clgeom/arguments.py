@@ -141,8 +141,10 @@ def size_in_bytes(value: Any, name: str, *, caller: str, least: int = 1) -> int:
     """A number of bytes from an integer, or from text such as "500 MB" or "1.5GiB"."""
     size = value
     if isinstance(value, str):
-        found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([a-z]*)\s*", value.lower())
-        size = int(float(found[1]) * UNITS[found[2]]) if found and found[2] in UNITS else None
+        from fractions import Fraction
+
+        found = re.fullmatch(r"\s*(\d{1,18}(?:\.\d{,18})?)\s*([a-z]*)\s*", value.lower())
+        size = int(Fraction(found[1]) * UNITS[found[2]]) if found and found[2] in UNITS else None
     if not is_integer(size) or size < least:
         raise wrong(name, caller, f"a size of at least {least:,} bytes, such as '500 MB'", short(value))
     return int(size)

@@ -105,6 +105,8 @@ class Indexed:
         (arguments.boolean, np.bool_(True), True),
         (arguments.boolean, 0, False),
         (arguments.size_in_bytes, "1.5 KiB", 1536),
+        (arguments.size_in_bytes, "9007199254740993", 2**53 + 1),
+        (arguments.size_in_bytes, "1.GB", 10**9),
         (arguments.pair, [1, "2"], (1.0, 2.0)),
         (arguments.rows_and_columns, np.array([2, 3]), (2, 3)),
     ],
@@ -137,7 +139,12 @@ def test_a_check_returns_the_canonical_value(check, value, expected):
         (arguments.positive, {"unit": "m"}, (0, -1.0, math.inf, math.nan, "1"), "positive, in m"),
         (arguments.boolean, {}, (2, "yes", 1.0, None, [True]), "True or False"),
         (arguments.function, {}, (1, None), "a function"),
-        (arguments.size_in_bytes, {}, (0, "much", "1 XB", 1.5, True, ""), "a size of at least 1 bytes, such as"),
+        (
+            arguments.size_in_bytes,
+            {},
+            (0, "much", "1 XB", 1.5, True, "", "1" * 400, "9" * 5000),
+            "a size of at least 1 bytes, such as",
+        ),
         (arguments.pair, {}, (1, (1,), (1, 2, 3), (1, math.inf), ("a", 1), None), "two finite numbers"),
         (
             arguments.rows_and_columns,
