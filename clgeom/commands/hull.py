@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from clgeom.arguments import size_in_bytes
 from clgeom.commands import terminal
 from clgeom.commands.options import (
     Rule,
@@ -69,9 +70,7 @@ EXAMPLES = (
 @click.option("--by", metavar="COLUMN", help="Compute a hull for each value of this column.")
 @click.option("--by-file", is_flag=True, help="Compute a hull for each file. The command can be interrupted.")
 @click.option("--skip-bad", is_flag=True, help="With --by-file: name files that cannot be read, and leave them out.")
-@click.option(
-    "--max-bytes", type=click.IntRange(1), metavar="BYTES", help="With --by-file: most bytes of points in memory."
-)
+@click.option("--max-bytes", metavar="SIZE", help="With --by-file: most memory for points, such as 1GB.")
 @click.option("--noise", metavar="VALUE", help="With --by: leave out the points of this value, such as -1.")
 @array_option
 @click.option("--layer", metavar="NAME", help="Layer of a vector file.")
@@ -93,7 +92,7 @@ def hull(
     by: str | None,
     by_file: Any,
     skip_bad: bool,
-    max_bytes: int | None,
+    max_bytes: str | None,
     noise: str | None,
     array: str | None,
     layer: str | None,
@@ -415,7 +414,7 @@ def _hulls_by_file(
     crs: Any,
     output: str | None,
     skip_bad: bool,
-    max_bytes: int | None,
+    max_bytes: str | None,
     device: str | None,
     as_json: bool,
     options: dict[str, Any],
@@ -436,7 +435,7 @@ def _hulls_by_file(
         crs=crs,
         output=output,
         skip_bad=skip_bad,
-        max_bytes=max_bytes,
+        max_bytes=None if max_bytes is None else size_in_bytes(max_bytes, "max_bytes", caller="hull"),
         session=session,
         as_json=as_json,
         options=options,

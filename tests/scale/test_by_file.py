@@ -71,8 +71,9 @@ def test_footprints(tiles, output):
         assert frame["area"].tolist() == [hull.area for hull in hulls]
 
 
-def test_json_and_small_memory(tiles):
-    found = json.loads(done("hull", "tile*.npy", "--by-file", "--json", "--max-bytes", "1"))
+@pytest.mark.parametrize("size", ["1", "1 KiB", "999999999999999999TB"])
+def test_json_and_small_memory(tiles, size):
+    found = json.loads(done("hull", "tile*.npy", "--by-file", "--json", "--max-bytes", size))
     assert found["files"] == 8 and found["points"] == sum(range(300, 308)) and found["left_out"] == []
     hull = convex_hull(np.load("tile5.npy"))
     assert found["hulls"][5]["vertices"] == hull.vertices.tolist() and found["hulls"][5]["area"] == hull.area
@@ -236,6 +237,9 @@ def test_refused_options(tiles):
         (["--max-bytes", "5"], "--max-bytes is for --by-file"),
     ):
         assert said in refused("hull", "tile*.npy", *options)
+    for size in ("0", "-1", "much", "1" * 400, "nan"):
+        said = refused("hull", "tile*.npy", "--by-file", "--max-bytes", size)
+        assert "The option --max-bytes must be a size of at least 1 bytes, such as '500 MB'" in said
     assert "There is no file '*.laz'" in refused("hull", "*.laz", "--by-file")
     assert "must end in one of" in refused("hull", "tile*.npy", "--by-file", "-o", "out.npz")
 
