@@ -43,7 +43,8 @@ def choose_columns(path: FilePath, names: Any, width: int, wanted: Any, *, by: A
     if len(others) == 2 or (names is None and len(others) > 2):
         return others[0], others[1]
     if len(others) < 2:
-        besides = "" if by is None else " besides that of the groups"
+        other = None if by is None else repr(names[by]) if names is not None else by + 1
+        besides = "" if other is None else f" besides column {other}"
         raise wrong_file(path, f"must have two columns at least{besides}. Got {len(others)} instead")
     raise InvalidInput(
         f"The columns of x and y in '{path}' cannot be told from its header; name them (--columns X,Y). "

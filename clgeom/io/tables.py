@@ -151,7 +151,8 @@ class Block:
             except ValueError as error:
                 raise malformed(layout.path, number, error, line) from None
             if len(fields) != layout.width:
-                what = f"{layout.width} fields are expected, it has {len(fields)}"
+                expected = "1 field is" if layout.width == 1 else f"{layout.width} fields are"
+                what = f"{expected} expected, it has {len(fields)}"
                 raise malformed(layout.path, number, what, line)
             yield number, line, fields
 

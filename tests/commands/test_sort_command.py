@@ -375,6 +375,7 @@ def by_numpy(keys, descending):
         ("1\n\n1 2\n", None, "line 3"),
         ("a,b\n1,2\n3\n", "a", "line 3: 2 fields are expected, it has 1"),
         ("1 2 3\n1  3\n", "2", "line 2: 3 fields are expected, it has 2"),
+        ("v\n1\n1 2\n", "v", "line 3: 1 field is expected, it has 2"),
         ("v,v\n1,2\n", "v", "2 columns named 'v'"),
         ("a,b\n1,2,3\n", "b", "it has 3"),
         ('a,b\n"1,2\n', "b", "line 2: a quote is not closed"),

@@ -51,7 +51,7 @@ def test_the_column_of_groups_is_no_coordinate(make, tmp_path):
         assert names == [5, 6] and labels.tolist() == [0, 1]
     np.save(tmp_path / "g.npy", [[5, 1, 2], [6, 3, 4]])
     np.testing.assert_array_equal(read_groups(tmp_path / "g.npy", "1")[0], [[1, 2], [3, 4]])
-    with pytest.raises(InvalidInput, match="two columns at least besides that of the groups. Got 1"):
+    with pytest.raises(InvalidInput, match="two columns at least besides column 1. Got 1"):
         read_groups(make("g.csv", "1,2\n"), "1")
 
 
