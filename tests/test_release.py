@@ -110,6 +110,7 @@ def test_hooks_are_checks_of_ci():
     assert local["repo"] == "local" and {hook["language"] for hook in local["hooks"]} == {"system"}
     commands = {hook["id"]: hook["entry"] for hook in local["hooks"]}
     tests = commands.pop("tests")
+    assert commands.pop("mypy") == "mypy" and any("tests/test_types.py -m slow" in command for command in ci)
     assert {re.sub(r" --\S+", "", entry) for entry in commands.values()} <= {
         re.sub(r" --\S+| \.$", "", command) for command in ci
     }

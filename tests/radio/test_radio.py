@@ -133,6 +133,14 @@ def test_device_arrays_stay_on_the_device(session):
 # Free space and two rays ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.settings("small_allocations")
+def test_parts_of_distances_fill_their_allocations(any_session):
+    distances = np.linspace(10, 1000, 600_000, dtype=np.float32)
+    loss = free_space(distances, frequency=900.0, device=any_session)
+    at = np.r_[0, 300_000, 599_999]
+    np.testing.assert_array_equal(loss[at], free_space(distances[at], frequency=900.0, device=any_session))
+
+
 def test_free_space_and_two_ray_are_within_their_bounds(any_session):
     for dtype in types(any_session):
         given = cells(500, dtype)
