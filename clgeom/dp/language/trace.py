@@ -12,7 +12,7 @@ import abc
 import contextlib
 import numbers
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -24,6 +24,8 @@ from clgeom.errors import short
 
 #: Most nodes of an equation. Only a Python loop that unrolls a table makes more.
 MOST_NODES = 20_000
+#: A method of two operands.
+Operator: TypeAlias = Callable[["Expr", "Operand"], "Expr"]
 
 
 def widened(op: str, *args: Any) -> tuple[Expr, ...]:
@@ -35,6 +37,11 @@ def widened(op: str, *args: Any) -> tuple[Expr, ...]:
     if within(integer_result(op, "int", [intervals.of_integer(arg) for arg in args]), "int"):
         return args
     return tuple(convert(arg, "long") for arg in args)
+
+
+def _both_sides(make: Callable[[Any, Any], Expr]) -> tuple[Operator, Operator]:
+    """The methods of an operator of two operands, with the node on the left and on the right."""
+    return lambda self, other: make(self, other), lambda self, other: make(other, self)
 
 
 class Expr:
@@ -85,41 +92,17 @@ class Expr:
 
     __int__ = __float__ = __index__
 
-    def __add__(self, other: Operand) -> Expr:
-        return arithmetic("add", self, other)
-
-    def __radd__(self, other: Operand) -> Expr:
-        return arithmetic("add", other, self)
-
-    def __sub__(self, other: Operand) -> Expr:
-        return arithmetic("sub", self, other)
-
-    def __rsub__(self, other: Operand) -> Expr:
-        return arithmetic("sub", other, self)
-
-    def __mul__(self, other: Operand) -> Expr:
-        return arithmetic("mul", self, other)
-
-    def __rmul__(self, other: Operand) -> Expr:
-        return arithmetic("mul", other, self)
-
-    def __truediv__(self, other: Operand) -> Expr:
-        return divide(self, other)
-
-    def __rtruediv__(self, other: Operand) -> Expr:
-        return divide(other, self)
-
-    def __floordiv__(self, other: Operand) -> Expr:
-        return whole("floordiv", self, other)
-
-    def __rfloordiv__(self, other: Operand) -> Expr:
-        return whole("floordiv", other, self)
-
-    def __mod__(self, other: Operand) -> Expr:
-        return whole("mod", self, other)
-
-    def __rmod__(self, other: Operand) -> Expr:
-        return whole("mod", other, self)
+    __add__, __radd__ = _both_sides(lambda a, b: arithmetic("add", a, b))
+    __sub__, __rsub__ = _both_sides(lambda a, b: arithmetic("sub", a, b))
+    __mul__, __rmul__ = _both_sides(lambda a, b: arithmetic("mul", a, b))
+    __truediv__, __rtruediv__ = _both_sides(lambda a, b: divide(a, b))
+    __floordiv__, __rfloordiv__ = _both_sides(lambda a, b: whole("floordiv", a, b))
+    __mod__, __rmod__ = _both_sides(lambda a, b: whole("mod", a, b))
+    __and__, __rand__ = _both_sides(lambda a, b: bitwise("&", a, b))
+    __or__, __ror__ = _both_sides(lambda a, b: bitwise("|", a, b))
+    __xor__, __rxor__ = _both_sides(lambda a, b: bitwise("^", a, b))
+    __lshift__, __rlshift__ = _both_sides(lambda a, b: shift("<<", a, b))
+    __rshift__, __rrshift__ = _both_sides(lambda a, b: shift(">>", a, b))
 
     def __neg__(self) -> Expr:
         return node("neg", *widened("neg", number(self)))
@@ -129,6 +112,12 @@ class Expr:
 
     def __abs__(self) -> Expr:
         return node("abs", *widened("abs", number(self)))
+
+    def __invert__(self) -> Expr:
+        """The negation of a condition, or of the bits of an integer."""
+        if _is_condition(self, "~"):
+            return node("not", self, type="bool")
+        return node("bitnot", self)
 
     def __lt__(self, other: Operand) -> Expr:
         return compare("lt", self, other)
@@ -148,39 +137,6 @@ class Expr:
 
     def __ne__(self, other: object) -> Expr:  # type: ignore[override]
         return compare("ne", self, other)
-
-    def __and__(self, other: Operand) -> Expr:
-        return bitwise("&", self, other)
-
-    def __rand__(self, other: Operand) -> Expr:
-        return bitwise("&", other, self)
-
-    def __or__(self, other: Operand) -> Expr:
-        return bitwise("|", self, other)
-
-    def __ror__(self, other: Operand) -> Expr:
-        return bitwise("|", other, self)
-
-    def __xor__(self, other: Operand) -> Expr:
-        return bitwise("^", self, other)
-
-    def __rxor__(self, other: Operand) -> Expr:
-        return bitwise("^", other, self)
-
-    def __invert__(self) -> Expr:
-        return inverted(self)
-
-    def __lshift__(self, other: Operand) -> Expr:
-        return shift("<<", self, other)
-
-    def __rlshift__(self, other: Operand) -> Expr:
-        return shift("<<", other, self)
-
-    def __rshift__(self, other: Operand) -> Expr:
-        return shift(">>", self, other)
-
-    def __rrshift__(self, other: Operand) -> Expr:
-        return shift(">>", other, self)
 
 
 #: Operands of an operator of expressions.
@@ -439,13 +395,6 @@ def bitwise(symbol: str, a: Any, b: Any) -> Expr:
     if a.op == b.op == "const":
         return folded(BITS[symbol], a, b, widest((a, b)))
     return node(BITS[symbol], a, b)
-
-
-def inverted(value: Expr) -> Expr:
-    """``~``: the negation of a condition, or of the bits of an integer."""
-    if _is_condition(value, "~"):
-        return node("not", condition(value), type="bool")
-    return node("bitnot", expression(value))
 
 
 def _is_condition(value: Any, symbol: str) -> bool:
