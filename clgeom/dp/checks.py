@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clgeom.core.checks import check, same
+from clgeom.intake.typing import NDArray
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
 
 
-def letters(n: int, step: int) -> np.ndarray:
+def letters(n: int, step: int) -> NDArray[np.uint8]:
     """Letters 0 to 3 in a pattern."""
     return (np.arange(n) * step % 13 % 4).astype(np.uint8)
 
 
-def last_rows(a, b):
+def last_rows(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """The last rows of the tables of the longest common subsequence and of edit distances, row after row."""
     columns = np.arange(len(b) + 1)
     lengths, distances = 0 * columns, columns
@@ -26,7 +31,7 @@ def last_rows(a, b):
     return lengths, distances
 
 
-def lcs_and_edit_distance(a: np.ndarray, b: np.ndarray) -> tuple[int, int]:
+def lcs_and_edit_distance(a: NDArray[Any], b: NDArray[Any]) -> tuple[int, int]:
     """The length of the longest common subsequence, and the edit distance."""
     lengths, distances = last_rows(a, b)
     return lengths[-1], distances[-1]
@@ -36,12 +41,12 @@ def lcs_and_edit_distance(a: np.ndarray, b: np.ndarray) -> tuple[int, int]:
 
 
 @check(before="dp")
-def stages(session):
+def stages(session: Session) -> None:
     """A triangle of sums and of nested maxima, some of negations, stage by stage."""
     from clgeom.dp import equation, fill, maximum, where
 
     @equation(pattern="RUD")
-    def triangle(M, i, j):
+    def triangle(M: Any, i: Any, j: Any) -> Any:
         left, above = M[i - 1, j - 1], M[i - 1, j]
         greatest = maximum(maximum(-(left | 1), above - 70 * i), -above)
         return where((j == 0) | (j == i), 1, where(j > i, 0, (left + above - greatest) % 10_007))
@@ -56,12 +61,12 @@ def stages(session):
 
 
 @check(before="dp/paths/tile_sweep")
-def tiles(session):
+def tiles(session: Session) -> None:
     """Edit distances of two byte sequences, over several tiles."""
     from clgeom.dp import equation, fill, minimum, where
 
     @equation(parameters={"x": "uint8[]", "y": "uint8[]"}, pattern="NOSE")
-    def distance(M, i, j, x, y):
+    def distance(M: Any, i: Any, j: Any, x: Any, y: Any) -> Any:
         near = minimum(M[i - 1, j], M[i, j - 1]) + 1
         return where(i == 0, j, where(j == 0, i, minimum(near, M[i - 1, j - 1] + (x[i - 1] != y[j - 1]))))
 
@@ -72,12 +77,12 @@ def tiles(session):
 
 
 @check(before=("dp/paths/rows_direct", "dp/paths/rows_fused"))
-def rows(session):
+def rows(session: Session) -> None:
     """Best values of a 0/1 knapsack for all capacities."""
     from clgeom.dp import equation, fill, maximum, where
 
     @equation(parameters={"w": "int32[]", "v": "int32[]"}, pattern="RUD")
-    def sack(M, i, j, w, v):
+    def sack(M: Any, i: Any, j: Any, w: Any, v: Any) -> Any:
         without, weight = M[i - 1, j], w[i - 1]
         taken = maximum(without, M[i - 1, j - weight] + v[i - 1])
         return where(i == 0, 0, where(j < weight, without, taken))
@@ -92,12 +97,12 @@ def rows(session):
 
 
 @check(before=("dp/paths/split_empty", "dp/paths/split_finish", "dp/paths/split_product"))
-def splits(session):
+def splits(session: Session) -> None:
     """Costs of all parts of a matrix chain."""
     from clgeom.dp import equation, fill, index, min_over, where
 
     @equation(parameters={"p": "int32[]"}, pattern="SONE")
-    def chain(M, i, j, p):
+    def chain(M: Any, i: Any, j: Any, p: Any) -> Any:
         k = index("k")
         return where(i >= j, 0, min_over(k, i, j, M[i, k] + M[k + 1, j] + p[i] * p[k + 1] * p[j + 1]))
 
@@ -114,7 +119,7 @@ def splits(session):
 
 
 @check(before=("dp/table/reduce_cells", "dp/table/reduce_across", "dp/table/select_cells", "dp/table/take_cells"))
-def cells(session):
+def cells(session: Session) -> None:
     """The least, the first largest and the sum of the cells of a table by diagonals, and the cells above a bound."""
     from clgeom.dp import equation, fill
 
@@ -122,7 +127,7 @@ def cells(session):
     expected = (np.arange(n)[:, None] * 31 + np.arange(m) * 17) % 101 - 50
 
     @equation(pattern="NOSE")
-    def mixed(M, i, j):
+    def mixed(M: Any, i: Any, j: Any) -> Any:
         return (i * 31 + j * 17) % 101 - 50
 
     table = fill(mixed, (n, m), path="stages", layout="DIAGS_NOSE", device=session)
@@ -135,12 +140,12 @@ def cells(session):
 
 
 @check(before="dp/batch")
-def tables(session):
+def tables(session: Session) -> None:
     """Tables of binomial coefficients of several sizes, and a table of powers with a number for each."""
     from clgeom.dp import equation, fill_batch, where
 
     @equation(parameters={"base": "int32"}, pattern="NOSE")
-    def paths(M, i, j, base):
+    def paths(M: Any, i: Any, j: Any, base: Any) -> Any:
         return where((i == 0) | (j == 0), base, (M[i - 1, j] + M[i, j - 1]) % 10_007)
 
     shapes = [(1 + 7 * k % 40, 1 + 11 * k % 50) for k in range(30)]
@@ -157,7 +162,7 @@ def tables(session):
 
 
 @check("dp/study: graph_cells")
-def graph_of_dependences(session):
+def graph_of_dependences(session: Session) -> str:
     from clgeom.dp.analysis.infer import infer_pattern
     from clgeom.dp.language.equation import Equation
     from clgeom.dp.study.graph import dependency_graph, fill_by_stages
@@ -181,7 +186,7 @@ def graph_of_dependences(session):
 
 
 @check("dp/cubes: fill_plane")
-def planes_of_cubes(session):
+def planes_of_cubes(session: Session) -> str:
     from clgeom.dp import CubeEquation, fill_cube, where
 
     shape = 9, 21, 37
@@ -192,11 +197,11 @@ def planes_of_cubes(session):
                 before = counts[i - 1, j, k] + counts[i, j - 1, k] + counts[i, j, k - 1]
                 counts[i, j, k] = before % 1009
 
-    def ways(M, i, j, k):
+    def ways(M: Any, i: Any, j: Any, k: Any) -> Any:
         inside = (i > 0) & (j > 0) & (k > 0)
         return where(inside, (M[i - 1, j, k] + M[i, j - 1, k] + M[i, j, k - 1]) % 1009, 1)
 
-    def rolled(M, i, j, k, w, m):
+    def rolled(M: Any, i: Any, j: Any, k: Any, w: Any, m: Any) -> Any:
         return where(k == 0, w[i, j], M[i, where(j == 0, m - 1, j - 1), k - 1] * 3 % 1009)
 
     for keep in ("table", "last"):
@@ -212,7 +217,7 @@ def planes_of_cubes(session):
 
 
 @check("dp/paths: fill_stage", "dp/table: read_cells")
-def patterns_and_layouts(session):
+def patterns_and_layouts(session: Session) -> str:
     from clgeom.dp import LAYOUTS, PATTERNS, Equation, fill
 
     n, m = 37, 53
@@ -236,12 +241,12 @@ def patterns_and_layouts(session):
 
 
 @check("dp/paths: wide_stage")
-def wide_stages(session):
+def wide_stages(session: Session) -> str:
     from clgeom.core.policies import Policy
     from clgeom.core.tuning import override
     from clgeom.dp import Equation, fill, min_over, where
 
-    def cell(M, i, j):
+    def cell(M: Any, i: Any, j: Any) -> Any:
         return where(j == 0, 0, min_over("k", 0, j, lambda k: M[i, k] + (j - k) * (j - k) % 11))
 
     expected = np.zeros(200, np.int32)
@@ -254,7 +259,7 @@ def wide_stages(session):
 
 
 @check("dp/table: reduce_cells reduce_across select_cells take_cells write_cells")
-def reductions(session):
+def reductions(session: Session) -> str:
     from clgeom.dp import LAYOUTS, Equation, fill
 
     n, m = 301, 277
@@ -277,7 +282,7 @@ def reductions(session):
 
 
 @check("dp/table: recover")
-def recovered_cells(session):
+def recovered_cells(session: Session) -> str:
     from clgeom.dp import Equation, fill
 
     equation = Equation("i + 3 * j", pattern="RUD")
@@ -291,39 +296,27 @@ def recovered_cells(session):
     "dp/paths: tile_sweep rows_fused rows_direct split_empty split_product split_finish ticket_probe",
     "dp/table: traceback",
 )
-def paths_against_stages(session):
+def paths_against_stages(session: Session) -> str:
     from clgeom.core.tuning import override, select
-    from clgeom.dp import argmin_over, equation, fill, index, maximum, min_over, traceback, where, which_max
+    from clgeom.dp import fill, traceback
     from clgeom.dp.paths.tickets import are_safe
-
-    @equation(parameters={"x": "uint8[]", "y": "uint8[]"}, pattern="NOSE", decisions=3)
-    def common(M, i, j, x, y):
-        up, left = M[i - 1, j], M[i, j - 1]
-        apart = (maximum(up, left), 1 + which_max(up, left))
-        return where((i == 0) | (j == 0), (0, 0), where(x[i - 1] == y[j - 1], (M[i - 1, j - 1] + 1, 0), apart))
-
-    @equation(parameters={"w": "int32[]"}, pattern="RUD")
-    def sack(M, i, j, w):
-        without, weight = M[i - 1, j], w[i - 1]
-        return where(i == 0, 0, where(j < weight, without, maximum(without, M[i - 1, j - weight] + 3 * weight % 7)))
-
-    @equation(parameters={"p": "int32[]"}, pattern="SONE")
-    def chain(M, i, j, p):
-        k = index("k")
-        cost = M[i, k] + M[k + 1, j] + p[i] * p[k + 1] * p[j + 1]
-        return where(i >= j, (0, -1), (min_over(k, i, j, cost), argmin_over(k, i, j, cost)))
+    from clgeom.dp.policies import TilePolicy
+    from clgeom.dp.problems.chains import matrix_chain_equation
+    from clgeom.dp.problems.edits import LCS, MOVES
+    from clgeom.dp.problems.knapsacks import knapsack_equation
 
     rng = np.random.default_rng(9)
     x, y = rng.integers(0, 4, 600).astype(np.uint8), rng.integers(0, 4, 700).astype(np.uint8)
     near = rng.integers(1, 60, 50).astype(np.int32)
     wide = np.where(np.arange(50) % 10, near, 9_000).astype(np.int32)
     p = rng.integers(1, 9, 151).astype(np.int32)
-    for eq, shape, path, given in (
-        (common, (601, 701), "tiles", {"x": x, "y": y}),
-        (sack, (51, 9_500), "rows", {"w": near}),
-        (sack, (51, 9_500), "rows", {"w": wide}),
-        (chain, (150, 150), "splits", {"p": p}),
-    ):
+    cases: tuple[tuple[Any, tuple[int, int], str, dict[str, Any]], ...] = (
+        (LCS, (601, 701), "tiles", {"a": x, "b": y}),
+        (knapsack_equation(), (51, 9_500), "rows", {"w": near, "v": 3 * near % 7}),
+        (knapsack_equation(), (51, 9_500), "rows", {"w": wide, "v": 3 * wide % 7}),
+        (matrix_chain_equation("int32"), (150, 150), "splits", {"d": p}),
+    )
+    for eq, shape, path, given in cases:
         expected = fill(eq, shape, path="stages", device=session, **given)
         found = fill(eq, shape, path=path, device=session, **given)
         same(found.numpy(), expected.numpy(), f"{eq.name} by {path}")
@@ -331,18 +324,20 @@ def paths_against_stages(session):
             same(found.decisions.numpy(), expected.decisions.numpy(), f"choices of {eq.name}")
         if path == "tiles":
             if are_safe(session) and not session.profile.is_cpu:
-                single = replace(select(session.profile, "dp/paths/tile_sweep"), launches="single")
+                policy = select(session.profile, "dp/paths/tile_sweep")
+                assert isinstance(policy, TilePolicy)
+                single = replace(policy, launches="single")
                 with override({"dp/paths/tile_sweep": single}):
                     once = fill(eq, shape, path=path, device=session, **given)
                 same(once.numpy(), expected.numpy(), "tiles in one launch")
-            way = traceback(eq, shape, ((-1, -1), (-1, 0), (0, -1)), band_bytes=1 << 14, device=session, **given)
+            way = traceback(eq, shape, MOVES, band_bytes=1 << 14, device=session, **given)
             same(way.decisions, expected.decisions.numpy()[tuple(way.cells.T)], "choices of the traceback")
             same(int((way.decisions[way.cells.min(axis=1) > 0] == 0).sum()), int(expected.corner), "matches")
     return "tiles, rows, splits and a traceback against stages"
 
 
 @check("dp/batch: batch_fill")
-def batches_with_choices(session):
+def batches_with_choices(session: Session) -> str:
     from clgeom.dp.batch.fills import fill_batch
     from clgeom.dp.problems.edits import EDIT_DISTANCE
 
@@ -356,19 +351,19 @@ def batches_with_choices(session):
 
 
 @check("dp: fields")  # in kernels that have checks of their own
-def fields(session):
+def fields(session: Session) -> str:
     """Cells with two fields, also in a band; narrow ones beyond their type."""
     from clgeom.dp import equation, fill, fill_batch, maximum, where
     from clgeom.errors import IntegerOverflow
 
     @equation(pattern="NOSE", dtype={"M": "int16", "X": "int32"})
-    def both(M, i, j):
+    def both(M: Any, i: Any, j: Any) -> Any:
         first = (i == 0) | (j == 0)
         one = where(first, i - j, (M.M[i - 1, j - 1] + M.X[i, j - 1]) % 1009)
         return {"M": one, "X": where(first, j, M.X[i - 1, j] + M.M[i, j - 1] % 3)}
 
     @equation(pattern="NOSE", dtype="int8")
-    def steps(M, i, j):
+    def steps(M: Any, i: Any, j: Any) -> Any:
         return where((i == 0) | (j == 0), i + j, maximum(M[i - 1, j], M[i, j - 1]) + 1)
 
     n, m = 90, 70
@@ -380,17 +375,18 @@ def fields(session):
                 first = i == 0 or j == 0
                 one[i, j] = i - j if first else (one[i - 1, j - 1] + other[i, j - 1]) % 1009
                 other[i, j] = j if first else other[i - 1, j] + one[i, j - 1] % 3
-        held = {"band": band, "outside": 5, "device": session}
+        held: dict[str, Any] = {"band": band, "outside": 5, "device": session}
         for path in ("stages", "tiles"):
             table = fill(both, (n, m), path=path, **held)
             same(table["M"], one, f"fields by {path}, band {band}")
             same(table.argmax(field="X"), other.argmax(), f"largest field by {path}, band {band}")
         same(fill_batch(both, [(n, m)], **held)[0], expected, f"fields of a batch, band {band}")
-    for call, shape in ((fill, (99, 60)), (fill_batch, [(5, 5), (99, 60)])):
+    calls: tuple[tuple[Any, Any], ...] = (fill, (99, 60)), (fill_batch, [(5, 5), (99, 60)])
+    for call, shapes in calls:
         try:
-            call(steps, shape, check=False, device=session)
+            call(steps, shapes, check=False, device=session)
         except IntegerOverflow as error:
-            same(error.cell, (69, 59), "the first cell beyond its type")
+            same(getattr(error, "cell", None), (69, 59), "the first cell beyond its type")
         else:
             raise AssertionError("a cell beyond its type was not seen")
     return "6 tables of 90 x 70 records, 2 of bytes"

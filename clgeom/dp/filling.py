@@ -16,19 +16,16 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from clgeom.arguments import boolean, instance, one_of, wrong
 from clgeom.core.cache import Cache
 from clgeom.core.call import Call, unrecorded
-from clgeom.core.device import as_session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import finish
 from clgeom.dp.analysis import bands, bounds, overflows, readiness, trial
 from clgeom.dp.analysis import outside as outside_table
 from clgeom.dp.analysis.dependences import Near
 from clgeom.dp.analysis.infer import forbidden_reads, infer_pattern, text_of_read
-from clgeom.dp.fills import Fill, bind, check_shape, check_values, given_values, unbound
+from clgeom.dp.fills import Fill, bind, check_shape, check_values, given_values, session_of, whole_table
 from clgeom.dp.initial import initial_of
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.plain_c import nodes_of
@@ -37,8 +34,6 @@ from clgeom.dp.paths import stages
 from clgeom.dp.patterns import LAYOUTS, PATTERNS, Pattern, pattern_name
 from clgeom.dp.table.table import Filled, Table
 from clgeom.errors import DependencyError, InvalidInput, short
-from clgeom.intake.arrays import session_of as session_of_array
-from clgeom.intake.device_arrays import is_device_array
 from clgeom.intake.typing import DeviceLike, Shape
 
 if TYPE_CHECKING:
@@ -191,10 +186,7 @@ def fill(
         equation, more = bands.with_band(equation, band, outside, caller="fill")
         given |= more
     held = check_values(equation, given, caller="fill")
-    session = next((session_of_array(v, device) for v in given.values() if is_device_array(v)), None)
-    session = session or as_session(device)
-    if any(cell.dtype == np.float64 for cell in equation.cell.scalars):
-        session.profile.require_fp64("fill")
+    session = session_of(given, equation, device, caller="fill")
     wanted = equation.pattern if pattern is None else pattern_name(pattern, caller="fill")
     start, stop = _stage(start, "start"), None if stop is None else _stage(stop, "stop")
     check = "auto" if isinstance(check, str) else bool(check)
@@ -214,21 +206,9 @@ def fill(
     arguments, buffers = bind(session, equation, held, caller="fill")
     with watching(progress, "fill") as watch, Call("fill", profile=profile) as call:
         fill = Fill(
-            equation,
-            shape,
-            chosen,
-            layout,
-            keep,
-            *stages_,
-            check is True,
-            session,
-            held,
-            arguments,
-            buffers,
-            watch,
-            band=band,
-            initial=given_cells,
-        )
+            equation, shape, chosen, layout, keep, *stages_, check is True, session, held, arguments, buffers, watch,
+            band=band, initial=given_cells,
+        )  # fmt: skip
         if choice is None:
             choice = _checked(fill, path, check, basis)
             if choice.lasts:
@@ -382,7 +362,9 @@ def hold_to_pattern(
         if not wrong:
             return
         read = text_of_read(wrong[0])
-        verdict = readiness.verdict_on(unbound(equation, shape, pattern, values, stages), wrong)
+        fill = whole_table(equation, shape, pattern, values)
+        fill.start, fill.stop = stages or (fill.start, fill.stop)
+        verdict = readiness.verdict_on(fill, wrong)
     decided_by_cells = verdict == "depends on cells"
     if verdict in ("not made", "unknown") or decided_by_cells and trapped:
         return

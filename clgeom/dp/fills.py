@@ -10,6 +10,7 @@ import numpy as np
 
 from clgeom.arguments import is_masked_array, rows_and_columns, wrong
 from clgeom.core.cache import Cache
+from clgeom.core.device import as_session
 from clgeom.core.launch import Result, run
 from clgeom.core.plan import Plan
 from clgeom.dp.codegen.cell import Form
@@ -18,6 +19,7 @@ from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.parameters import Parameter, declaration, require_given
 from clgeom.dp.patterns import Pattern
 from clgeom.errors import InvalidInput, short
+from clgeom.intake.arrays import session_of as session_of_array
 from clgeom.intake.arrays import to_device
 from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.interop.objects import values_of
@@ -25,6 +27,7 @@ from clgeom.intake.interop.objects import values_of
 if TYPE_CHECKING:
     from clgeom.core.device import Session
     from clgeom.dp.initial import Initial
+    from clgeom.dp.language.traced import EquationBase
 
 #: CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT, of a device's single_fp_config.
 ROUNDED_DIVIDE = 1 << 7
@@ -130,17 +133,28 @@ class Fill:
         return run(self.session, plan, watch=watch, **self.buffers, **buffers)
 
 
-def unbound(
+def whole_table(
     equation: Equation,
     shape: tuple[int, int],
     pattern: Pattern,
     values: Mapping[str, Any],
-    stages: tuple[int, int] | None = None,
+    *,
+    session: Any = None,
+    bound: tuple[tuple[Any, ...], dict[str, Any]] = ((), {}),
+    **options: Any,
 ) -> Fill:
-    """The fill of a table without a device, for proofs. `stages`: from the first to before the last; by default all."""
-    session: Any = None
-    start, stop = stages or (0, pattern.stages(*shape))
-    return Fill(equation, shape, pattern, None, "corner", start, stop, False, session, dict(values), (), {})
+    """The fill of all stages of a table; `bound` is the result of `bind`. Without it, and a session, for proofs."""
+    stages = 0, pattern.stages(*shape)
+    return Fill(equation, shape, pattern, None, "corner", *stages, False, session, dict(values), *bound, **options)
+
+
+def session_of(given: Mapping[str, Any], equation: EquationBase, device: Any, *, caller: str) -> Session:
+    """The session of an array on a device among the parameters, or else of `device`; it computes the cells' types."""
+    arrays = (session_of_array(value, device) for value in given.values() if is_device_array(value))
+    session: Session = next(arrays, None) or as_session(device)
+    if any(cell.dtype == np.float64 for cell in equation.cell.scalars):
+        session.profile.require_fp64(caller)
+    return session
 
 
 def too_large(fill: Fill, nbytes: int) -> str | None:
@@ -175,13 +189,13 @@ def given_values(values: Any, parameters: dict[str, Any], *, caller: str) -> dic
     return {**(values or {}), **parameters}
 
 
-def check_values(equation: Equation, given: dict[str, Any], *, caller: str) -> dict[str, Any]:
+def check_values(equation: EquationBase, given: dict[str, Any], *, caller: str) -> dict[str, Any]:
     """The parameters as arrays and numbers of the declared types; all must be given."""
     require_given(equation, given, caller=caller)
     return some_values(equation, given, caller=caller)
 
 
-def no_parameter(equation: Equation, name: str, value: Any) -> InvalidInput:
+def no_parameter(equation: EquationBase, name: str, value: Any) -> InvalidInput:
     """The error for a value of a parameter that the equation does not declare."""
     known = ", ".join(equation.parameters) or "none"
     return InvalidInput(
@@ -190,7 +204,7 @@ def no_parameter(equation: Equation, name: str, value: Any) -> InvalidInput:
     )
 
 
-def some_values(equation: Equation, given: dict[str, Any], *, caller: str) -> dict[str, Any]:
+def some_values(equation: EquationBase, given: dict[str, Any], *, caller: str) -> dict[str, Any]:
     """As `check_values`, for the parameters that are given."""
     extra = [name for name in given if name not in equation.parameters]
     if extra:
@@ -257,7 +271,7 @@ def checked_value(p: Parameter, value: Any, *, caller: str) -> Any:
 
 
 def bind(
-    session: Session, equation: Equation, values: dict[str, Any], *, caller: str
+    session: Session, equation: EquationBase, values: dict[str, Any], *, caller: str
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Kernel arguments of the parameters, in the order of DP_KERNEL_PARAMETERS, and the buffers that they name."""
     arguments: list[Any] = []

@@ -15,19 +15,26 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import math
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
 from clgeom.dp.analysis.bounds import ranges_of
 from clgeom.dp.analysis.dependences import Near
 from clgeom.dp.analysis.infer import unproven_reads
+from clgeom.dp.fills import Fill
+from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.mistakes import deep_enough
 from clgeom.dp.language.nodes import evaluate, walk
 from clgeom.dp.language.plain_c import expression_in_c, nodes_of
+from clgeom.dp.language.trace import Expr
+from clgeom.dp.language.traced import EquationBase
 from clgeom.dp.language.users_c import reads_in_c
 from clgeom.dp.paths import stages
+from clgeom.dp.patterns import Pattern
 from clgeom.errors import DependencyError, EquationWarning, InvalidInput, warn
+from clgeom.intake.typing import NDArray
 
 #: Seconds that an evaluation may always take, for so many tables of a batch, and its part of the time of a long fill.
 FREE, TABLES, SHARE = 3e-3, 8, 0.1
@@ -52,6 +59,10 @@ OPAQUE = "a text in C that is not a simple one does not tell before the fill whi
 
 #: Whether cells make a read: at least one does, none does, values of cells decide, or not all cells were evaluated.
 Verdict: TypeAlias = Literal["made", "not made", "depends on cells", "unknown"]
+#: Values of variables by variable: "i", "j", or the node of the index of a reduction.
+Values: TypeAlias = dict[Any, NDArray[np.int64]]
+#: Cells, one by one: whether they make a read for all that is known, and whether they certainly do.
+Reach: TypeAlias = tuple[Any, Any]
 
 
 class Later(Exception):
@@ -65,16 +76,16 @@ class TooLong(Later):
 class Read(NamedTuple):
     """A read of a table: its node, None for one of a text in C, and its row and column, None where they are unknown."""
 
-    node: object
-    indices: tuple
+    node: Expr | None
+    indices: tuple[Expr | None, ...]
 
 
 #: Whether the fills of this context need no check: they are parts of one that is checked, or of equations under test.
-_settled: contextvars.ContextVar = contextvars.ContextVar("clgeom_dp_settled", default=False)
+_settled: contextvars.ContextVar[bool] = contextvars.ContextVar("clgeom_dp_settled", default=False)
 
 
 @contextlib.contextmanager
-def settled():
+def settled() -> Iterator[None]:
     """Fill in here without a check of readiness."""
     token = _settled.set(True)
     try:
@@ -83,20 +94,19 @@ def settled():
         _settled.reset(token)
 
 
-def check(fill, evaluate, *, cells: int, tables: int = 1, evaluated: bool, warned: bool = False) -> None:
+def check(
+    fill: Fill,
+    evaluate: Callable[[float], object],
+    *,
+    cells: int,
+    tables: int = 1,
+    evaluated: bool,
+    warned: bool = False,
+) -> None:
     """Raise `DependencyError` for a read that is not ready; warn if that is not known of every read.
 
-    Parameters
-    ----------
-    fill : Fill
-    evaluate : callable
-        Takes the seconds that it may last, and evaluates the reads of all tables, see `Evaluation.run`.
-    cells, tables : int
-        To fill.
-    evaluated : bool
-        Evaluate what is not proven, if that takes little time.
-    warned : bool
-        A warning that the pattern is not proven has been given.
+    `evaluate` takes the seconds that it may last, and evaluates the reads of all tables, see `Evaluation.run`.
+    `evaluated`: evaluate what is not proven, if that takes little time. `warned`: of a pattern that is not proven.
     """
     if _settled.get() or is_proven(fill):
         return
@@ -114,7 +124,7 @@ def check(fill, evaluate, *, cells: int, tables: int = 1, evaluated: bool, warne
         warn_of(fill.equation, fill.pattern.name, reason)
 
 
-def verdict_on(fill, nodes) -> Verdict:
+def verdict_on(fill: Fill, nodes: Iterable[Expr]) -> Verdict:
     """Whether a cell makes one of these reads, which lie where the pattern allows none.
 
     Where all cells would take long, a few rows and columns are evaluated.
@@ -133,7 +143,7 @@ def verdict_on(fill, nodes) -> Verdict:
     return "unknown"
 
 
-def warn_of(equation, pattern: str, reason: str) -> None:
+def warn_of(equation: EquationBase, pattern: str, reason: str) -> None:
     """Warn of a pattern that is not proven."""
     warn(
         f"The pattern {pattern} of {equation.name} is not proven: {reason}. A read of a cell that is not filled yet "
@@ -142,25 +152,26 @@ def warn_of(equation, pattern: str, reason: str) -> None:
     )
 
 
-def is_proven(fill) -> bool:
+def is_proven(fill: Fill) -> bool:
     """Whether all reads are proven to lie where the pattern allows them."""
     return not reads_of(fill)
 
 
-def reads_of(fill) -> tuple[Read, ...]:
+def reads_of(fill: Fill) -> tuple[Read, ...]:
     """The reads that are not proven to lie where the pattern allows them. Cached on the equation."""
     equation, pattern, nodes = fill.equation, fill.pattern, nodes_of(fill.equation)
 
-    def kept(condition, make):
-        def reads():
-            return tuple(read if isinstance(read, Read) else Read(read, read.args) for read in make())
+    def kept(condition: Any, make: Callable[[], Sequence[Expr]]) -> tuple[Read, ...]:
+        def reads() -> tuple[Read, ...]:
+            return tuple(Read(read, read.args) for read in make())
 
-        return equation.cache.get(("unproven reads", pattern.name, condition), reads)
+        found: tuple[Read, ...] = equation.cache.get(("unproven reads", pattern.name, condition), reads)
+        return found
 
+    if nodes is None:
+        return _in_text(equation, pattern)
     if fill.wraps:  # what is proven of sums says nothing of integers that wrap around
         return kept("wraps", lambda: unproven_reads(nodes, pattern, sums=False))
-    if nodes is None:
-        return kept("text", lambda: _in_text(equation, pattern))
     reads = kept("any values", lambda: unproven_reads(nodes, pattern))
     if reads:
         ranges = tuple(sorted(ranges_of(fill.values).items()))
@@ -168,34 +179,32 @@ def reads_of(fill) -> tuple[Read, ...]:
     return reads
 
 
-def _in_text(equation, pattern) -> list[Read]:
-    """The reads of a text in C; none if all of them are at constant offsets that the pattern allows."""
+def _in_text(equation: Equation, pattern: Pattern) -> tuple[Read, ...]:
+    """The reads of a text in C; none if all of them are at constant offsets that the pattern allows. Cached."""
     if isinstance(equation.reach, Near) and all(pattern.allows(*offset) for offset in equation.reach.offsets):
-        return []
-    pairs = reads_in_c(equation.body, equation.parameters)
-    return [
-        Read(None, tuple(expression_in_c(text, equation.parameters) if text else None for text in pair))
-        for pair in pairs
-    ]
+        return ()
+
+    def reads() -> tuple[Read, ...]:
+        def node(text: str | None) -> Expr | None:
+            return expression_in_c(text, equation.parameters) if text else None
+
+        return tuple(Read(None, tuple(map(node, pair))) for pair in reads_in_c(equation.body, equation.parameters))
+
+    found: tuple[Read, ...] = equation.cache.get(("reads in C",), reads)
+    return found
 
 
 class Evaluation:
-    """The reads of a table that are not proven, evaluated on the host.
+    """The reads of a table that are not proven, or those of `reads`, evaluated on the host.
 
-    Parameters
-    ----------
-    fill : Fill
-    reads : tuple of Read, optional
-        By default those that are not proven to lie where the pattern allows them.
-    most_values : int, optional
-        Evaluate at most so many values of each variable, spread over its range. Only a fault is then certain.
+    With `most_values` at most so many values of each variable, spread over its range: only a fault is then certain.
     """
 
-    def __init__(self, fill, reads=None, *, most_values=None):
+    def __init__(self, fill: Fill, reads: tuple[Read, ...] | None = None, *, most_values: int | None = None) -> None:
         self.fill, self.left, self.most_values = fill, 0.0, most_values
         self.reads = reads_of(fill) if reads is None else reads
         nodes = nodes_of(fill.equation)
-        self.roots = () if nodes is None else nodes.computed
+        self.roots: tuple[Expr, ...] = () if nodes is None else nodes.computed
         indices = [index for read in self.reads for index in read.indices]
         self.parts, self.later, self.loops, self.conditions = fill.equation.cache.get(
             ("facts", fill.pattern.name, fill.wraps, self.reads), lambda: _facts(walk(*self.roots, *indices))
@@ -213,8 +222,8 @@ class Evaluation:
             raise later
         return self.left
 
-    def _check(self, read):
-        rows, columns = (self._codes(read, *one) for one in zip(read.indices, "ij", self.fill.shape))
+    def _check(self, read: Read) -> None:
+        rows, columns = (self._codes(read, *index) for index in zip(read.indices, "ij", self.fill.shape))
         for row in np.unique(rows.codes).tolist():
             for column in np.unique(columns.codes).tolist():
                 if not self._is_ready(row, column):
@@ -228,7 +237,7 @@ class Evaluation:
 
     # --- where a read leads
 
-    def _codes(self, read, index, own, size) -> Codes:
+    def _codes(self, read: Read, index: Expr | None, own: str, size: int) -> Codes:
         """The sign of the distance of an index from the cell's own, plus 1; else `OUTSIDE`, `BEYOND` or `UNKNOWN`.
 
         A text in C is not known to get to a read that is outside the table.
@@ -244,11 +253,11 @@ class Evaluation:
                     codes = np.where((made[place] < 0) | (made[place] >= length), BEYOND, codes)
         return Codes(values, np.broadcast_to(codes, [len(v) for v in values.values()]))
 
-    def _on_grid(self, index, *own):
+    def _on_grid(self, index: Expr, *own: str) -> tuple[NDArray[Any], Values, dict[Expr, Any]]:
         """(values of an index for all values of the variables that it depends on, those, the values of all nodes)."""
-        values = {variable: self._range(variable) for variable in own}
+        values: Values = {variable: self._range(variable) for variable in own}
         for part in walk(index):
-            variable = part.op if part.op in ("i", "j") else part
+            variable: Any = part.op if part.op in ("i", "j") else part
             if part.op in ("i", "j", "index") and variable not in values:
                 values[variable] = self._range(variable)
         self._pay(sum(1 for _ in walk(index)) + 4, math.prod(len(v) for v in values.values()))
@@ -256,7 +265,7 @@ class Evaluation:
         at = evaluate(index, env, made)
         return np.minimum(at, FARTHEST).astype(np.int64) if at.dtype == np.uint64 else at, values, made
 
-    def _range(self, variable) -> np.ndarray:
+    def _range(self, variable: Any) -> NDArray[np.int64]:
         """All values of a variable: "i", "j", or the index of a reduction."""
         if isinstance(variable, str):
             return self._values(0, self.fill.shape["ij".index(variable)])
@@ -266,43 +275,44 @@ class Evaluation:
         first, end = int(low.min()), int(high.max())
         return self._values(first, max(end, first + 1))
 
-    def _values(self, first, end) -> np.ndarray:
+    def _values(self, first: int, end: int) -> NDArray[np.int64]:
         """The numbers from `first` on below `end`, or some of them."""
         if self.most_values is not None and end - first > self.most_values:
             return np.linspace(first, end - 1, self.most_values).astype(np.int64)
         self._pay(1, end - first)
         return np.arange(first, end, dtype=np.int64)
 
-    def _named(self, values):
+    def _named(self, values: Mapping[Any, Any]) -> tuple[dict[str, Any], dict[Expr, Any]]:
         """The arguments `env` and `made` of `evaluate`, for values of variables."""
         n, m = self.fill.shape
-        env, made = {"n": n, "m": m, **self.fill.values}, {}
+        env: dict[Any, Any] = {"n": n, "m": m, **self.fill.values}
+        made: dict[Any, Any] = {}
         for variable, found in values.items():
             (env if isinstance(variable, str) else made)[variable] = found
         return env, made
 
-    def _is_ready(self, row, column) -> bool:
+    def _is_ready(self, row: int, column: int) -> bool:
         """Whether the pattern allows a read with these codes."""
         if not {OUTSIDE, BEYOND}.isdisjoint((row, column)):
             return False
         rows, columns = ((0, 1, 2) if code == UNKNOWN else (code,) for code in (row, column))
         return all(self.fill.pattern.allows(r - 1, c - 1) for r in rows for c in columns)
 
-    def _cells(self, rows, columns, row, column) -> dict:
+    def _cells(self, rows: Codes, columns: Codes, row: int, column: int) -> Values:
         """The values of i, j and other variables, by variable, where a read has these codes."""
         if rows.values.keys().isdisjoint(columns.values):
             found = self._crossed(rows.cells(rows.codes == row), columns.cells(columns.codes == column))
         else:
             values = {**rows.values, **columns.values}
             self._pay(3, math.prod(len(v) for v in values.values()))
-            found = Codes(values, (rows.along(values) == row) & (columns.along(values) == column))
-            found = found.cells(found.codes)
+            there = (rows.along(values) == row) & (columns.along(values) == column)
+            found = Codes(values, there).cells(there)
         for variable in "ij":
             if variable not in found:
                 found = self._crossed(found, {variable: self._range(variable)})
         return found
 
-    def _crossed(self, a: dict, b: dict) -> dict:
+    def _crossed(self, a: Values, b: Values) -> Values:
         """All pairs of a set of values of variables and one of others."""
         counts = [len(next(iter(one.values()), (0,))) for one in (a, b)]
         self._pay(len(a) + len(b), counts[0] * counts[1])
@@ -311,12 +321,12 @@ class Evaluation:
 
     # --- whether a cell gets there
 
-    def _look_at(self, read, cells, sure):
+    def _look_at(self, read: Read, cells: Values, sure: bool) -> None:
         """Find out whether these cells make a read that is not ready. `sure`: both of its indices are known."""
         n, m = self.fill.shape
         count = len(cells["i"])
         self._pay(self.conditions, count)
-        stage = self.fill.pattern.stage_of(cells["i"], cells["j"], n, m)
+        stage: Any = self.fill.pattern.stage_of(cells["i"], cells["j"], n, m)
         filled = (self.fill.start <= stage) & (stage < self.fill.stop)
         may, certain = self._reach(read.node, cells)
         may, certain = filled & may, filled & certain & sure
@@ -328,7 +338,7 @@ class Evaluation:
             i, j = (int(cells[axis][np.flatnonzero(may)[0]]) for axis in "ij")
             raise Later(OPAQUE if read.node is None else f"what cell {(i, j)} reads depends on values of cells")
 
-    def _reach(self, node, cells):
+    def _reach(self, node: Expr | None, cells: Values) -> Reach:
         """(whether each of these cells may make a read, whether it certainly does)."""
         n = len(cells["i"])
         if node is None:
@@ -338,16 +348,16 @@ class Evaluation:
         for part in self.parts:
             if not leads.isdisjoint(part.args):
                 leads.add(part)
-        reach = dict.fromkeys(self.roots, (np.ones(n, bool), np.ones(n, bool)))
+        reach: dict[Expr, Reach] = dict.fromkeys(self.roots, (np.ones(n, bool), np.ones(n, bool)))
 
-        def value(expr):
+        def value(expr: Expr) -> Any:
             """The values of an expression in these cells; None if they are unknown."""
             if expr in made:
                 return made[expr]
             free = self.loops and any(part.op == "index" and part not in made for part in walk(expr))
             return None if expr in self.later or free else evaluate(expr, env, made)
 
-        def truth(test):
+        def truth(test: Expr) -> tuple[Any, Any]:
             """(whether a condition may hold, whether it may fail)."""
             if test.op == "not":
                 return truth(test.args[0])[::-1]
@@ -357,7 +367,7 @@ class Evaluation:
             found = value(test)
             return (True, True) if found is None else (found.astype(bool), ~found.astype(bool))
 
-        def lead(part, way, holds=True, fails=False):
+        def lead(part: Expr, way: Reach, holds: Any = True, fails: Any = False) -> None:
             """A way to a part where a condition `holds`, for certain where it does not fail."""
             if part in leads:
                 before = reach.get(part, (False, False))
@@ -395,12 +405,13 @@ class Evaluation:
                     lead(arg, way)
         return reach.get(node, (np.zeros(n, bool), np.zeros(n, bool)))
 
-    def _refuse(self, read, cell):
+    def _refuse(self, read: Read, cell: Mapping[Any, Any]) -> NoReturn:
         """Raise the error for a cell that makes a read that is not ready."""
         fill, own = self.fill, (int(cell["i"]), int(cell["j"]))
         env, made = self._named(cell)
-        a, b = (int(evaluate(index, env, made)) for index in read.indices)
-        for index in read.indices:
+        indices = [index for index in read.indices if index is not None]
+        a, b = (int(evaluate(index, env, made)) for index in indices)
+        for index in indices:
             for part in walk(index):
                 if part.op == "load":
                     for place, size in zip(part.args, fill.values[part.data].shape):
@@ -410,10 +421,10 @@ class Evaluation:
         raise stages.fault(fill, own, stages.PATTERN if inside else stages.RANGE, a, b)
 
 
-def _facts(parts):
+def _facts(nodes: Iterable[Expr]) -> tuple[list[Expr], set[Expr], dict[Expr, tuple[Expr, ...]], int]:
     """(nodes, those whose values are not known before a fill, the ends of indices of reductions, the number of nodes of
     conditions)."""
-    parts, later, loops, tests = list(parts), set(), {}, []
+    parts, later, loops, tests = list(nodes), set[Expr](), dict[Expr, tuple[Expr, ...]](), list[Expr]()
     for part in parts:
         if part.op in LATER or not later.isdisjoint(part.args):
             later.add(part)
@@ -428,22 +439,22 @@ def _facts(parts):
 class Codes(NamedTuple):
     """The codes of an index for all values of its variables: an axis of the array for each of them, in their order."""
 
-    values: dict
-    codes: np.ndarray
+    values: Values
+    codes: NDArray[Any]
 
-    def cells(self, places) -> dict:
+    def cells(self, places: NDArray[np.bool_]) -> Values:
         """The values of the variables at these places of the array, by variable."""
         found = np.nonzero(places) if self.values else ()
         return {variable: values[at] for (variable, values), at in zip(self.values.items(), found)}
 
-    def along(self, values) -> np.ndarray:
+    def along(self, values: Values) -> NDArray[Any]:
         """The array with the axes of more variables."""
         place, own = {variable: at for at, variable in enumerate(values)}, list(self.values)
         order = sorted(range(len(own)), key=lambda at: place[own[at]])
         return self.codes.transpose(order).reshape([len(v) if x in self.values else 1 for x, v in values.items()])
 
 
-def along(values) -> dict:
+def along(values: Values) -> Values:
     """The values of variables, those of each along an axis of its own."""
     return {
         variable: found.reshape([-1 if own == at else 1 for own in range(len(values))])

@@ -10,7 +10,9 @@ later ones up to their first read of another cell.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -21,16 +23,20 @@ from clgeom.core.tuning import select
 from clgeom.dp.analysis.borders import borders
 from clgeom.dp.analysis.overflows import overflow_of
 from clgeom.dp.analysis.sums import narrows
-from clgeom.dp.analysis.work import work_of
+from clgeom.dp.analysis.work import numbered_parts, work_of
 from clgeom.dp.fills import Fill
+from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.mistakes import deep_enough
-from clgeom.dp.language.nodes import ON_ARRAYS, applied, host_type
+from clgeom.dp.language.nodes import ON_ARRAYS, applied, evaluate, host_type
 from clgeom.dp.language.plain_c import nodes_of
+from clgeom.dp.language.trace import Expr
 from clgeom.dp.language.types import LIMITS, neutral
 from clgeom.dp.language.users_c import has_loop
 from clgeom.dp.paths import stages
+from clgeom.dp.patterns import Pattern
 from clgeom.dp.table.table import CellStore
 from clgeom.errors import EquationWarning, IntegerOverflow, KernelBuildError, warn
+from clgeom.intake.typing import NDArray
 
 #: Budget of a trial on the host: each node counts 1, and 1 more for every CELLS_OF_STEP cells. A step takes 15 us
 #: (measured). The first stages take at most half of the budget.
@@ -50,6 +56,12 @@ END = -1
 BEYOND = -2
 #: Most trials that a session caches.
 MOST_REMEMBERED = 4_096
+#: Rows, columns or numbers of lanes.
+Numbers: TypeAlias = NDArray[np.int64]
+#: Values in lanes, and whether they are known.
+Known: TypeAlias = tuple[NDArray[Any], NDArray[np.bool_]]
+#: A kind of fault, the cell, and two numbers about it.
+Fault: TypeAlias = tuple[int, tuple[int, int], int, int]
 
 
 def check(fill: Fill) -> None:
@@ -66,31 +78,21 @@ def _try(fill: Fill) -> None:
             on_device(fill)
 
 
-def _key(fill):
+def _key(fill: Fill) -> tuple[Any, ...]:
     given = tuple(
         (name, value.item() if value.dtype.kind in "iu" and not value.ndim else value.shape)
         for name, value in fill.values.items()
     )
     equation = fill.equation
-    return (
-        equation.cache.get(
-            ("digest",), lambda: digest_of(equation.text())
-        ),  # a text would keep some 10 KB for each trial
-        fill.equation.overflow,
-        fill.equation.decisions,
-        fill.pattern.name,
-        fill.shape,
-        fill.start,
-        fill.stop,
-        fill.initial is None,
-        given,
-    )
+    digest = equation.cache.get(("digest",), lambda: digest_of(equation.text()))  # a text has some 10 KB
+    options = equation.overflow, equation.decisions, fill.pattern.name, fill.shape, fill.start, fill.stop
+    return (digest, *options, fill.initial is None, given)
 
 
 # On the host ------------------------------------------------------------------------------------------------------
 
 
-def on_host(fill: Fill, nodes) -> Trial:
+def on_host(fill: Fill, nodes: Equation) -> Trial:
     """Compute cells of a traced equation, or of the twin of a simple one in C; raise the error for a fault."""
     trial = Trial(fill, nodes)
     for stage in range(fill.start, fill.stop):
@@ -109,7 +111,7 @@ def on_host(fill: Fill, nodes) -> Trial:
     return trial
 
 
-def _positions(count):
+def _positions(count: int) -> Numbers:
     """Positions in a stage: all, or its ends and some between."""
     if count <= STAGE_CELLS:
         return np.arange(count)
@@ -117,17 +119,17 @@ def _positions(count):
     return np.unique(np.concatenate([np.arange(EDGE_CELLS), between, count - 1 - np.arange(EDGE_CELLS)]))
 
 
-def _spread(fill, nodes):
+def _spread(fill: Fill, nodes: Equation) -> tuple[Numbers, Numbers]:
     """(i, j) of cells all over the table and next to borders of conditions, in stages that are filled."""
     lines = []
-    *found, (own_i, own_j) = borders(fill, nodes)
-    for size, more in zip(fill.shape, found):
+    rows, columns, (own_i, own_j) = borders(fill, nodes)
+    for size, more in zip(fill.shape, (rows, columns)):
         ends = np.arange(min(ENDS + 1, size))
         between = np.linspace(0, size - 1, SPREAD + 2).astype(np.int64)
         lines.append(np.unique(np.concatenate([ends, between, size - 1 - ends, more])))
     grid = np.meshgrid(*lines, indexing="ij")
     i, j = (np.concatenate([part.ravel(), own]) for part, own in zip(grid, (own_i, own_j)))
-    stage = fill.pattern.stage_of(i, j, *fill.shape)
+    stage: Any = fill.pattern.stage_of(i, j, *fill.shape)
     filled = (fill.start <= stage) & (stage < fill.stop)
     return i[filled], j[filled]
 
@@ -135,16 +137,18 @@ def _spread(fill, nodes):
 class Trial:
     """The cells computed so far, and the faults found."""
 
-    def __init__(self, fill: Fill, nodes):
+    def __init__(self, fill: Fill, nodes: Equation) -> None:
         self.fill, self.nodes = fill, nodes
         self.complete = fill.shape[0] * fill.shape[1] <= STAGE_CELLS
         # indices of cells, ascending, their values, and whether these are known
         self.numbers = np.empty(0, np.int64)
         self.values = np.empty(0, nodes.dtype)
         self.known = np.empty(0, bool)
-        self.faults, self.doubts, self.steps = [], [], 0
+        self.faults: list[Fault] = []
+        self.doubts: list[Fault] = []
+        self.steps = 0
 
-    def compute(self, i, j, *, keep=False) -> None:
+    def compute(self, i: Any, j: Any, *, keep: bool = False) -> None:
         """Compute cells, none of which may read another; `keep`: later cells may read them."""
         i, j = np.asarray(i, np.int64), np.asarray(j, np.int64)
         if not len(i):
@@ -164,9 +168,10 @@ class Trial:
             self.values = np.concatenate([self.values, values.astype(self.nodes.dtype)])[order]
             self.known = np.concatenate([self.known, known])[order]
 
-    def _values(self, lanes, every):
+    def _values(self, lanes: Lanes, every: Numbers) -> Known:
         """(values in the type of the cells, whether they are known)."""
-        cell, value = self.nodes.cell, self.nodes.value
+        cell: Any = self.nodes.cell
+        value = self.nodes.value
         if not cell.fields:
             values, known = lanes.value(value, every)
             return self._fitted(cell, lanes, values, known) if cell.fitted else values, known
@@ -177,11 +182,11 @@ class Trial:
             sure &= known
         return made, sure
 
-    def _fitted(self, cell, lanes, values, known):
+    def _fitted(self, cell: Any, lanes: Lanes, values: NDArray[Any], known: NDArray[np.bool_]) -> NDArray[Any]:
         """Values in the type of the cells, or of a field of them."""
         low, high = cell.limits
         if cell.overflow == "saturate":
-            return np.clip(values, low, high)
+            return values.clip(low, high)
         beyond = np.flatnonzero(known & ((values < low) | (values > high)))
         if cell.overflow == "trap":
             lanes.note(BEYOND, beyond, values[beyond])
@@ -189,13 +194,13 @@ class Trial:
             lanes.doubt(stages.OVERFLOW, beyond)
         return values
 
-    def _look_at_decisions(self, lanes, values, known):
-        count = self.nodes.decisions
+    def _look_at_decisions(self, lanes: Lanes, values: NDArray[Any], known: NDArray[np.bool_]) -> None:
+        count: Any = self.nodes.decisions
         least, most = (-1, max(self.fill.shape)) if count == "index" else (0, count - 1)
         wrong = np.flatnonzero(known & ((values < least) | (values > most)))
         lanes.note(stages.DECISION, wrong, values[wrong])
 
-    def cell(self, a, b):
+    def cell(self, a: Numbers, b: Numbers) -> Known:
         """(values, whether they are known) of cells inside the table."""
         values, known = np.zeros(len(a), self.values.dtype), np.zeros(len(a), bool)
         numbers = a * self.fill.shape[1] + b
@@ -204,7 +209,7 @@ class Trial:
             here = self.numbers[at] == numbers
             values[here], known = self.values[at][here], here & self.known[at]
         fill = self.fill
-        before = fill.pattern.stage_of(a, b, *fill.shape) < fill.start  # these are 0, or given
+        before: Any = fill.pattern.stage_of(a, b, *fill.shape) < fill.start  # these are 0, or given
         if fill.initial is None:
             return values, known | before
         given, sure = fill.initial.known(fill.pattern, fill.shape, a, b, self.values.dtype)
@@ -215,7 +220,7 @@ class Trial:
         """Raise the error for the fault of the earliest stage; warn of documented but unlikely behaviour."""
         fill = self.fill
 
-        def order(fault):
+        def order(fault: Fault) -> Any:
             return fill.pattern.stage_of(*fault[1], *fill.shape), fault[1]
 
         if self.faults:
@@ -242,46 +247,33 @@ class Trial:
 class Lanes:
     """Values of nodes in many cells together; a node is computed only in the cells that certainly need it.
 
-    Parameters
-    ----------
-    trial : Trial
-    i, j : ndarray of int64
-    parent : Lanes, optional
-        The lanes of the cells, for a loop that has a lane for each k; `of` maps its lanes to those of the parent.
+    `indices`: of loops around these lanes, of which each is then a cell at one index.
     """
 
-    def __init__(self, trial, i, j, parent=None, of=None, indices=None):
-        self.trial, self.i, self.j, self.parent, self.of = trial, i, j, parent, of
+    def __init__(self, trial: Trial, i: Numbers, j: Numbers, indices: dict[Expr, Numbers] | None = None) -> None:
+        self.trial, self.i, self.j = trial, i, j
         self.indices = indices or {}
-        self.made = {}
+        self.made: dict[Expr, tuple[NDArray[Any], NDArray[np.bool_], NDArray[np.bool_]]] = {}
 
-    def value(self, node, lanes):
+    def value(self, node: Expr, lanes: Numbers) -> Known:
         """(values, whether they are known) of a node in these lanes."""
-        op = node.op
-        if op == "const":
-            return np.full(len(lanes), node.data, host_type(node)), np.ones(len(lanes), bool)
-        if op in ("i", "j"):
-            return (self.i if op == "i" else self.j)[lanes], np.ones(len(lanes), bool)
-        if op in ("n", "m"):
-            return np.full(len(lanes), self.trial.fill.shape[op == "m"]), np.ones(len(lanes), bool)
-        if op == "parameter":
-            value = self.trial.fill.values[node.data]
-            value = int(value) if node.type in LIMITS else value
-            return np.full(len(lanes), value, host_type(node)), np.ones(len(lanes), bool)
-        if op == "index":
+        if node.op == "index":
             return self.indices[node][lanes], np.ones(len(lanes), bool)
+        if not node.args:
+            n, m = self.trial.fill.shape
+            env = {"i": self.i[lanes], "j": self.j[lanes], "n": n, "m": m, **self.trial.fill.values}
+            return np.broadcast_to(evaluate(node, env, {}), len(lanes)), np.ones(len(lanes), bool)
         if node not in self.made:
             size = len(self.i)
             self.made[node] = np.zeros(size, host_type(node)), np.zeros(size, bool), np.zeros(size, bool)
         values, known, done = self.made[node]
         left = lanes[~done[lanes]]
         if len(left):
-            found = self._computed(node, left)
-            values[left], known[left] = found
+            values[left], known[left] = self._computed(node, left)
             done[left] = True
         return values[lanes], known[lanes]
 
-    def _computed(self, node, lanes):
+    def _computed(self, node: Expr, lanes: Numbers) -> Known:
         op, args = node.op, node.args
         self.trial.steps += 1 + len(lanes) // CELLS_OF_STEP
         if op == "where":
@@ -293,7 +285,7 @@ class Lanes:
         pairs = [self.value(arg, lanes) for arg in args]
         values, known = [v for v, _ in pairs], np.logical_and.reduce([k for _, k in pairs])
         if op == "cell":
-            return self._cell(*values, known, lanes, node.data)
+            return self._cell(values[0], values[1], known, lanes, node.data)
         if op == "load":
             return self._load(node, values, known, lanes)
         if op in ("floordiv", "mod"):
@@ -312,7 +304,7 @@ class Lanes:
             self.doubt(stages.OVERFLOW, lanes[known & (back != values[0])])
         return self._whole(node, found, known, lanes), known
 
-    def _whole(self, node, values, known, lanes):
+    def _whole(self, node: Expr, values: NDArray[Any], known: NDArray[np.bool_], lanes: Numbers) -> NDArray[Any]:
         """Integers as their type has them."""
         if node.type != "int":
             return values
@@ -320,7 +312,7 @@ class Lanes:
         self.doubt(stages.OVERFLOW, lanes[known & (wrapped != values)])
         return wrapped
 
-    def _choice(self, node, lanes):
+    def _choice(self, node: Expr, lanes: Numbers) -> Known:
         condition, *sides = node.args
         test, sure = self.value(condition, lanes)
         values, known = np.zeros(len(lanes), host_type(node)), np.zeros(len(lanes), bool)
@@ -330,7 +322,7 @@ class Lanes:
                 values[at], known[at] = self.value(side, lanes[at])
         return values, known
 
-    def _logical(self, node, lanes):
+    def _logical(self, node: Expr, lanes: Numbers) -> Known:
         decides = node.op == "or"
         values, known = self.value(node.args[0], lanes)
         values, known = values.astype(bool), known.copy()
@@ -339,7 +331,7 @@ class Lanes:
             values[asked], known[asked] = self.value(node.args[1], lanes[asked])
         return values, known
 
-    def _reduction(self, node, lanes):
+    def _reduction(self, node: Expr, lanes: Numbers) -> Known:
         k, lo, hi, body, *empty = node.args
         (first, sure), (end, other) = self.value(lo, lanes), self.value(hi, lanes)
         values, known = np.zeros(len(lanes), host_type(node)), sure & other
@@ -356,10 +348,8 @@ class Lanes:
         else:
             ks += first[of]
             parents = lanes[of]
-            inner = Lanes(self.trial, self.i[parents], self.j[parents], self, parents)
-            inner.indices = {index: at[parents] for index, at in self.indices.items()}
-            inner.indices[k] = ks
-            # nodes that do not depend on k are computed once for the cell
+            indices = {index: at[parents] for index, at in self.indices.items()}
+            inner = Lanes(self.trial, self.i[parents], self.j[parents], {**indices, k: ks})
             found, there = inner.value(body, np.arange(len(ks)))
             bad = np.zeros(len(lanes), bool)
             np.logical_or.at(bad, of, ~there)
@@ -370,7 +360,9 @@ class Lanes:
             values[none], known[none] = self.value(empty[0], lanes[none])
         return values, known
 
-    def _reduced(self, node, body, found, of, ks, lanes):
+    def _reduced(
+        self, node: Expr, body: Expr, found: NDArray[Any], of: Numbers, ks: Numbers, lanes: Numbers
+    ) -> NDArray[Any]:
         """The least, largest or sum of the values of each lane's loop, in the order of k; or the index of the best."""
         size = len(lanes)
         if node.data == "sum":
@@ -388,7 +380,7 @@ class Lanes:
         at[of[equal]] = ks[equal]  # the first of them is written last
         return at
 
-    def _cell(self, a, b, known, lanes, field):
+    def _cell(self, a: Numbers, b: Numbers, known: NDArray[np.bool_], lanes: Numbers, field: str) -> Known:
         fill, (n, m) = self.trial.fill, self.trial.fill.shape
         i, j = self.i[lanes], self.j[lanes]
         outside = known & ((a < 0) | (a >= n) | (b < 0) | (b >= m))
@@ -396,12 +388,13 @@ class Lanes:
         self.note(stages.RANGE, lanes[outside], a[outside], b[outside])
         self.note(stages.PATTERN, lanes[forbidden], a[forbidden], b[forbidden])
         inside = np.flatnonzero(known & ~outside & ~forbidden)
-        values, sure = np.zeros(len(lanes), self.trial.values.dtype), np.zeros(len(lanes), bool)
+        values: Any = np.zeros(len(lanes), self.trial.values.dtype)
+        sure = np.zeros(len(lanes), bool)
         if len(inside):
             values[inside], sure[inside] = self.trial.cell(a[inside], b[inside])
         return values[field] if field else values, sure
 
-    def _load(self, node, indices, known, lanes):
+    def _load(self, node: Expr, indices: Sequence[Numbers], known: NDArray[np.bool_], lanes: Numbers) -> Known:
         array = self.trial.fill.values[node.data]
         inside = known.copy()
         for at, size in zip(indices, array.shape):
@@ -412,32 +405,32 @@ class Lanes:
         values[at] = array[tuple(index[at] for index in indices)]
         return values, inside
 
-    def note(self, kind, lanes, a=None, b=None, into=None):
+    def note(self, kind: int, lanes: Numbers, a: Any = None, b: Any = None, into: list[Fault] | None = None) -> None:
         """Note a fault of these lanes: that of the earliest stage."""
         if len(lanes):
             i, j = self.i[lanes], self.j[lanes]
-            first = int(np.lexsort((j, i, self.trial.fill.pattern.stage_of(i, j, *self.trial.fill.shape)))[0])
-            what = (0 if x is None else int(x[first]) for x in (a, b))
+            stage: Any = self.trial.fill.pattern.stage_of(i, j, *self.trial.fill.shape)
+            first = int(np.lexsort((j, i, stage))[0])
+            first_a, first_b = (0 if x is None else int(x[first]) for x in (a, b))
             into = self.trial.faults if into is None else into
-            into.append((kind, (int(i[first]), int(j[first])), *what))
+            into.append((kind, (int(i[first]), int(j[first])), first_a, first_b))
 
-    def doubt(self, kind, lanes, a=None):
+    def doubt(self, kind: int, lanes: Numbers, a: Any = None) -> None:
         self.note(kind, lanes, a, into=self.trial.doubts)
 
 
-def _positions_of_loops(counts, short, each):
+def _positions_of_loops(counts: Numbers, short: NDArray[np.bool_], each: int) -> tuple[Numbers, Numbers]:
     """(loop, position in it): all positions of short loops, in order; of long ones both ends and some between."""
-    all_of = np.repeat(np.flatnonzero(short), counts[short])
-    starts = np.repeat(np.cumsum(counts[short]) - counts[short], counts[short])
+    which, position = numbered_parts(counts[short])
     long = np.flatnonzero(~short)
     edge = np.arange(min(LOOP_EDGE, max(each // 3, 1)))
     last = counts[long][:, None] - 1
     some = np.concatenate([0 * last + edge, last * edge // len(edge), last - edge], axis=1)
-    of = np.concatenate([all_of, np.repeat(long, some.shape[1])])
-    return of, np.concatenate([np.arange(len(all_of)) - starts, some.ravel()])
+    of = np.concatenate([np.flatnonzero(short)[which], np.repeat(long, some.shape[1])])
+    return of, np.concatenate([position, some.ravel()])
 
 
-def _allowed(pattern, di, dj):
+def _allowed(pattern: Pattern, di: Numbers, dj: Numbers) -> Any:
     """`Pattern.allows` for arrays."""
     signs = [(r, c) for r in (-1, 0, 1) for c in (-1, 0, 1) if pattern.allows(r, c)]
     r, c = np.sign(di), np.sign(dj)
@@ -458,7 +451,7 @@ def on_device(fill: Fill) -> None:
             return  # the fill itself raises the error
 
 
-def _first_stages(fill, *, trapped):
+def _first_stages(fill: Fill, *, trapped: bool) -> None:
     """Compute whole stages from the first one on while they have few cells, then some cells of later stages."""
     _, counts = stages.counts_of(fill, fill.start, min(fill.stop, fill.start + TRIAL_STAGES))
     cells = np.cumsum(counts)

@@ -32,6 +32,18 @@ OPERATIONS = 1 << 27
 SAMPLES, CHUNK = 9, 1 << 13
 
 
+def numbered_parts(counts: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """(index, number of the part) of each of ``counts[index]`` parts."""
+    which = np.repeat(np.arange(len(counts)), counts)
+    return which, np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
+def equal_parts(lengths: NDArray[Any], counts: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """(index, first, end) of each of ``counts[index]`` parts of a range of ``lengths[index]``, equal up to rounding."""
+    which, part = numbered_parts(counts)
+    return which, lengths[which] * part // counts[which], lengths[which] * (part + 1) // counts[which]
+
+
 @dataclass(frozen=True, eq=False)
 class Loop:
     """A loop over k = lo .. hi - 1; `lo` and `hi` are None if they are unknown before the fill."""

@@ -9,33 +9,35 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 
 from clgeom.arguments import instance, one_of, wrong
 from clgeom.core import launch
 from clgeom.core.call import unrecorded
-from clgeom.core.device import as_session
+from clgeom.core.device import Session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.host_memory import in_place, show_host
-from clgeom.core.launch import run
+from clgeom.core.launch import Result, run
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.tuning import select
 from clgeom.dp.analysis import bands, bounds, readiness, trial
-from clgeom.dp.batch.parameters import Shared, bound, in_kernel, parameters_of
+from clgeom.dp.batch.parameters import Held, Shared, bound, in_kernel, parameters_of
 from clgeom.dp.batch.result import TableBatch
 from clgeom.dp.codegen.cell import Form
 from clgeom.dp.filling import KEEPS, fill, hold_to_pattern, hold_to_table
-from clgeom.dp.fills import LONGEST_SIDE, Fill, bind, build_options, given_values
+from clgeom.dp.fills import LONGEST_SIDE, Fill, bind, build_options, given_values, session_of, whole_table
 from clgeom.dp.language.cells import record_in_c
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.users_c import users_errors
-from clgeom.dp.patterns import PATTERNS, pattern_name
+from clgeom.dp.patterns import PATTERNS, Pattern, pattern_name
+from clgeom.dp.table.table import Table
 from clgeom.errors import ClgeomError, DeviceLimit, IntegerOverflow, InvalidInput
 from clgeom.intake.arrays import c_name, to_device
-from clgeom.intake.typing import ArrayLike, DeviceLike
+from clgeom.intake.typing import ArrayLike, DeviceLike, NDArray
 
 KERNEL = "dp/batch/batch_fill"
 #: Cells of a table that is filled alone, by all groups together.
@@ -143,27 +145,26 @@ def fill_batch(
         raise wrong("offsets", "fill_batch", "a dictionary by the names of parameters", type(offsets).__name__)
     held, count = parameters_of(equation, given, dict(offsets or {}), caller="fill_batch")
     shapes = _shapes(shapes, count)
-    session = as_session(device)
-    if any(cell.dtype == np.float64 for cell in equation.cell.scalars):
-        session.profile.require_fp64("fill_batch")
+    session = session_of({}, equation, device, caller="fill_batch")
     name, basis = pattern_name(pattern, caller="fill_batch") or equation.pattern, "given"
     if name is None and len(shapes):
         first = {key: one.of(0) for key, one in held.items()}
         table = fill(equation, tuple(shapes[0].tolist()), keep="corner", check=False, device=session, values=first)
         name, basis = table.pattern, table.pattern_basis
     chosen = PATTERNS[name or "RUD"]
-    for shape in np.unique(shapes, axis=0).tolist() if band is not None else ():
-        bands.check_reachable(band, chosen, shape, caller="fill_batch")
+    if band is not None:
+        for shape in np.unique(shapes, axis=0).tolist():
+            bands.check_reachable(band, chosen, shape, caller="fill_batch")
     alone = functools.partial(fill, plain, band=band, outside=outside, pattern=chosen.name, device=session)
     batch = _Batch(session, equation, chosen, shapes, held, keep, alone, plain.parameters)
     if len(shapes):
-        batch.check(check, warned=basis == "probed")
+        batch.check("auto" if isinstance(check, str) else bool(check), warned=basis == "probed")
         with readiness.settled():
             batch.fill()
     return batch.result()
 
 
-def _shapes(shapes, count) -> np.ndarray:
+def _shapes(shapes: Any, count: int | None) -> NDArray[np.int64]:
     """The shapes as an array (tables, 2) of int64."""
     try:
         found = np.asarray(shapes)
@@ -201,30 +202,45 @@ def _shapes(shapes, count) -> np.ndarray:
     return found
 
 
+@dataclass(eq=False)
 class _Batch:
-    """The tables of one call, and what is kept of them."""
+    """The tables of one call, and what is kept of them.
 
-    def __init__(self, session, equation, pattern, shapes, held, keep, alone, given):
-        self.session, self.equation, self.pattern = session, equation, pattern
-        self.alone, self.given = alone, given  # what fills one table, and the names of its parameters
-        self.shapes, self.held, self.keep = shapes, held, keep
-        self.policy = select(session.profile, KERNEL)
+    `alone` fills one table; `given` has the names of its parameters.
+    """
+
+    session: Session
+    equation: Equation
+    pattern: Pattern
+    shapes: NDArray[np.int64]
+    held: Held
+    keep: str
+    alone: Callable[..., Table]
+    given: Collection[str]
+    tables: Any = None
+    choices: Any = None
+    last: Any = None
+    last_offsets: Any = None
+
+    def __post_init__(self) -> None:
+        equation, shapes, keep = self.equation, self.shapes, self.keep
+        self.policy = select(self.session.profile, KERNEL)
         cells = shapes[:, 0] * shapes[:, 1]
         self.offsets = np.append(0, np.cumsum(cells))
         self.corners = np.zeros(len(shapes), equation.dtype)
         total = int(self.offsets[-1])
-        self.tables = _host_array(total, equation.dtype) if keep == "table" else None
-        self.choice = self.choices = None
+        if keep == "table":
+            self.tables = _host_array(total, equation.dtype)
+        self.choice: Any = None  # the type of choices
         if equation.decisions is not None and keep in ("table", "decisions"):
             longest = shapes.max(axis=0, initial=1)
             self.choice = equation.decision_dtype(tuple(longest.tolist()))
             self.choices = _host_array(total, self.choice)
-        self.last = self.last_offsets = None
         if keep in ("last", "decisions"):
-            lengths = shapes[:, 0 if pattern.last_is_column else 1]
+            lengths = shapes[:, 0 if self.pattern.last_is_column else 1]
             self.last_offsets = np.append(0, np.cumsum(lengths))
             self.last = _host_array(int(self.last_offsets[-1]), equation.dtype)
-        self.everything = {name: _everything(one) for name, one in held.items()}
+        self.everything = {name: one.everything for name, one in self.held.items()}
         self.wraps = (
             equation.traced
             and len(shapes) > 0
@@ -233,48 +249,50 @@ class _Batch:
             )
         )
 
-    def values_of(self, k) -> dict:
+    def shape_of(self, k: int) -> tuple[int, int]:
+        """The shape of a table."""
+        n, m = self.shapes[k].tolist()
+        return n, m
+
+    def values_of(self, k: int) -> dict[str, Any]:
         """The parameters of a table, as `fill` takes them."""
         return {name: one.of(k) for name, one in self.held.items()}
 
-    def check(self, check, *, warned):
+    def check(self, check: bool | str, *, warned: bool) -> None:
         """Raise the error for a fault of a table that is proven or tried. `warned`: of a pattern that was probed."""
         cells = np.diff(self.offsets)
-        if check == "auto" or not check:
-            numbers = self._tried([0, int(np.argmin(cells)), int(np.argmax(cells))])
-        else:
-            numbers = range(len(cells))
-        for k in numbers:
-            shape, values = tuple(self.shapes[k].tolist()), self.values_of(k)
-            with _named(k):
-                if check != "auto" and check:
+        if check is True:
+            for k in range(len(cells)):
+                with _named(k):
                     self._alone(k, keep="corner", check=True)
-                    continue
-                hold_to_pattern(self.equation, self.pattern, values, shape)
-                job = self._job(shape, values)
-                hold_to_table(job)
-                if check == "auto":
-                    with unrecorded():
-                        trial.check(job)
-        if check == "auto" or not check:
-            whole = self._unbound(tuple(self.shapes.max(axis=0).tolist()), self.everything)
-            readiness.check(
-                whole,
-                functools.partial(self._evaluate, [*dict.fromkeys([*numbers, *range(len(cells))])]),
-                cells=int(self.offsets[-1]),
-                tables=len(cells),
-                evaluated=check == "auto",
-                warned=warned,
-            )
-
-    def _evaluate(self, numbers, left):
-        """`readiness.Evaluation` of tables, in `left` seconds."""
-        for k in numbers:
+            return
+        tried = self._tried([0, int(np.argmin(cells)), int(np.argmax(cells))])
+        for k in tried:
+            shape, values = self.shape_of(k), self.values_of(k)
             with _named(k):
-                job = self._unbound(tuple(self.shapes[k].tolist()), self.values_of(k))
-                left = readiness.Evaluation(job).run(left)
+                hold_to_pattern(self.equation, self.pattern, values, shape)
+                one = self._fill_of(shape, values, bind(self.session, self.equation, values, caller="fill_batch"))
+                hold_to_table(one)
+                if check:
+                    with unrecorded():
+                        trial.check(one)
 
-    def _tried(self, numbers) -> dict:
+        def evaluate(left: float) -> None:
+            for k in dict.fromkeys([*tried, *range(len(cells))]):
+                with _named(k):
+                    left = readiness.Evaluation(self._fill_of(self.shape_of(k), self.values_of(k))).run(left)
+
+        n, m = self.shapes.max(axis=0).tolist()
+        readiness.check(
+            self._fill_of((n, m), self.everything),
+            evaluate,
+            cells=int(self.offsets[-1]),
+            tables=len(cells),
+            evaluated=bool(check),
+            warned=warned,
+        )
+
+    def _tried(self, numbers: list[int]) -> dict[int, Any]:
         """These tables, and those whose arrays are the shortest for their rows and for their columns."""
         for one in self.held.values():
             if isinstance(one, Shared) or one.at is None:
@@ -285,18 +303,12 @@ class _Batch:
                         numbers.append(int(np.argmin(slack)))
         return dict.fromkeys(numbers)
 
-    def _job(self, shape, values):
-        return self._unbound(shape, values, *bind(self.session, self.equation, values, caller="fill_batch"))
+    def _fill_of(self, shape: tuple[int, int], values: Any, bound: Any = ((), {})) -> Fill:
+        """The fill of a table; without `bound`, on the host alone."""
+        options: dict[str, Any] = {"session": self.session, "bound": bound, "wraps": self.wraps}
+        return whole_table(self.equation, shape, self.pattern, values, **options)
 
-    def _unbound(self, shape, values, arguments=(), buffers=None):
-        """The job of a table, on the host alone."""
-        return Fill(
-            equation=self.equation, shape=shape, pattern=self.pattern, layout=None, keep="corner", start=0,
-            stop=self.pattern.stages(*shape), check=False, session=self.session, values=values, arguments=arguments,
-            buffers=buffers or {}, wraps=self.wraps,
-        )  # fmt: skip
-
-    def fill(self):
+    def fill(self) -> None:
         """Fill all tables, part by part."""
         cells = np.diff(self.offsets)
         large = cells > LARGE
@@ -323,11 +335,11 @@ class _Batch:
                 self._fill_part(first, stop)
                 first = stop
 
-    def _alone(self, k, **options):
+    def _alone(self, k: int, **options: Any) -> Table:
         values = {name: value for name, value in self.values_of(k).items() if name in self.given}
-        return self.alone(tuple(self.shapes[k].tolist()), values=values, **options)
+        return self.alone(self.shape_of(k), values=values, **options)
 
-    def _fill_alone(self, k):
+    def _fill_alone(self, k: int) -> None:
         table = self._alone(k, keep=self.keep, check=False)
         part = slice(self.offsets[k], self.offsets[k + 1])
         if self.tables is not None:
@@ -339,7 +351,7 @@ class _Batch:
             self.last[self.last_offsets[k] : self.last_offsets[k + 1]] = table.last
         self.corners[k] = table.corner
 
-    def _fill_part(self, first, stop):
+    def _fill_part(self, first: int, stop: int) -> None:
         """Fill the tables first .. stop - 1 in one launch."""
         session, equation, policy, count = self.session, self.equation, self.policy, stop - first
         span = slice(int(self.offsets[first]), int(self.offsets[stop]))
@@ -349,12 +361,12 @@ class _Batch:
         if self.keep != "table":
             most = min(MOST_HELD, session.profile.max_alloc_bytes // equation.dtype.itemsize)
             groups = max(min(groups, most // slab, 64 * session.profile.compute_units), 1)
-        buffers = {
+        buffers: dict[str, Any] = {
             "shapes": self._buffer(shapes.astype(np.int32)),
             "offsets": self._buffer(self._at(self.offsets, first, stop)),
         }
         tables = self._taken("tables", self.tables, span, slab * groups, buffers)
-        args = ["shapes", np.uint32(count), tables, "offsets", np.uint64(slab)]
+        args: list[Any] = ["shapes", np.uint32(count), tables, "offsets", np.uint64(slab)]
         choices = last = None
         if self.choices is not None:
             choices = self._taken("choices", self.choices, span, 0, buffers)
@@ -368,7 +380,7 @@ class _Batch:
             args += [last, "last_at"]
         given, own = bound(self.held, first, stop, self._buffer)
         traps = equation.overflow == "trap"
-        over = Scratch("dp_overflow", np.int32, 1)
+        over = Scratch("dp_overflow", np.dtype(np.int32), 1)
         if traps:
             given = (*given, over)
             own["dp_overflow"] = launch.allocate(session, over.nbytes)
@@ -403,13 +415,13 @@ class _Batch:
             if target is not None:
                 self._fetch(result, scratch, buffers, target[span])
 
-    def _raise_overflow(self, k):
+    def _raise_overflow(self, k: int) -> NoReturn:
         """Fill the table with a cell beyond its type alone: that raises the error which names the cell."""
         with _named(k):
             self._fill_alone(k)
         raise IntegerOverflow(f"A cell of table {k:,} of the batch goes beyond {self.equation.cell.name}.")
 
-    def _taken(self, name, target, span, count, buffers):
+    def _taken(self, name: str, target: Any, span: slice, count: int, buffers: dict[str, Any]) -> Scratch | str:
         """The memory of a step for cells: the part of a host array itself on CPUs, else scratch memory."""
         if target is None:
             return Scratch(name, self.equation.dtype, count)
@@ -418,18 +430,18 @@ class _Batch:
         buffers[name] = in_place(self.session, target[span].view(np.uint8))
         return name
 
-    def _fetch(self, result, scratch, buffers, target):
+    def _fetch(self, result: Result, scratch: Any, buffers: dict[str, Any], target: NDArray[Any]) -> None:
         if isinstance(scratch, Scratch):
             target[:] = result.read(scratch)
         else:
             show_host(self.session, buffers[scratch], target.view(np.uint8))
 
-    def _buffer(self, values):
+    def _buffer(self, values: NDArray[Any]) -> Any:
         array = to_device(self.session, np.ascontiguousarray(values).ravel(), caller="fill_batch")
         return array.one_buffer("A list of parameters of fill_batch")
 
     @staticmethod
-    def _at(offsets, first, stop):
+    def _at(offsets: NDArray[Any], first: int, stop: int) -> Any:
         return (offsets[first : stop + 1] - offsets[first]).astype(np.uint64)
 
     def result(self) -> TableBatch:
@@ -443,7 +455,7 @@ class _Batch:
 
 
 @contextlib.contextmanager
-def _named(k):
+def _named(k: int) -> Iterator[None]:
     """Errors within it name the table."""
     try:
         yield
@@ -452,7 +464,7 @@ def _named(k):
         raise
 
 
-def _host_array(count, dtype):
+def _host_array(count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     try:
         return np.empty(count, dtype)
     except (MemoryError, ValueError):
@@ -462,12 +474,7 @@ def _host_array(count, dtype):
         ) from None
 
 
-def _everything(one):
-    """The values of a parameter for all tables."""
-    return one.value if isinstance(one, Shared) else one.flat
-
-
-def _corner(pattern) -> dict:
+def _corner(pattern: Pattern) -> dict[str, str]:
     """The row and the column of `Pattern.corner`, in OpenCL C."""
     row, column = pattern.corner(2, 2)
     return {"corner_row": "n - 1" if row else "0", "corner_column": "m - 1" if column else "0"}

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from clgeom.arguments import wrong
-from clgeom.dp.fills import no_parameter, some_values
-from clgeom.dp.language.parameters import Parameter, require_given
+from clgeom.dp.fills import checked_value, no_parameter
+from clgeom.dp.language.equation import Equation
+from clgeom.dp.language.parameters import Parameter, names_of, require_given
 from clgeom.errors import InvalidInput
-from clgeom.intake.arrays import is_device_array
+from clgeom.intake.device_arrays import is_device_array
 from clgeom.intake.letters import as_batch
+from clgeom.intake.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -19,9 +23,16 @@ class Shared:
     """One value for all tables."""
 
     parameter: Parameter
-    value: object
+    value: Any
+    count = None
 
-    def of(self, k):
+    @property
+    def everything(self) -> Any:
+        """The values for all tables."""
+        return self.value
+
+    def of(self, k: int) -> Any:
+        """The value for a table."""
         return self.value
 
 
@@ -40,64 +51,74 @@ class Own:
     """
 
     parameter: Parameter
-    flat: np.ndarray
-    at: np.ndarray | None = None
-    shapes: np.ndarray | None = None
+    flat: NDArray[Any]
+    at: NDArray[np.int64] | None = None
+    shapes: NDArray[np.int32] | None = None
 
-    def of(self, k):
+    @property
+    def count(self) -> int:
+        """The number of tables."""
+        return len(self.flat) if self.at is None else len(self.at) - 1
+
+    @property
+    def everything(self) -> Any:
+        """The values for all tables."""
+        return self.flat
+
+    def of(self, k: int) -> Any:
+        """The value for a table."""
         if self.at is None:
             return self.flat[k]
         own = self.flat[self.at[k] : self.at[k + 1]]
         return own if self.shapes is None else own.reshape(self.shapes[k])
 
 
-def parameters_of(equation, given, offsets, *, caller) -> tuple[dict, int | None]:
+#: Parameters by name.
+Held: TypeAlias = Mapping[str, Shared | Own]
+
+
+def parameters_of(
+    equation: Equation, given: Mapping[str, Any], offsets: Mapping[str, Any], *, caller: str
+) -> tuple[dict[str, Shared | Own], int | None]:
     """The parameters by name as `Shared` or `Own`, and the number of tables that they tell, None if all are shared."""
     require_given(equation, given, caller=caller)
     for name in (*given, *offsets):
         if name not in equation.parameters:
             raise no_parameter(equation, name, None)
-    found, count, first = {}, None, None
+    found: dict[str, Shared | Own] = {}
+    count, first = None, None
     for name, p in equation.parameters.items():
-        found[name] = _one(equation, p, given[name], offsets.get(name), caller=caller)
-        own = _count(found[name])
-        if own is not None:
-            if count not in (None, own):
+        found[name] = _parameter(p, given[name], offsets.get(name), caller=caller)
+        tables = found[name].count
+        if tables is not None:
+            if count not in (None, tables):
                 raise InvalidInput(
-                    f"The parameters {first!r} and {name!r} of {caller} are for {count:,} and {own:,} tables."
+                    f"The parameters {first!r} and {name!r} of {caller} are for {count:,} and {tables:,} tables."
                 )
-            count, first = own, name
+            count, first = tables, name
     return found, count
 
 
-def _count(found):
-    if isinstance(found, Shared):
-        return None
-    return len(found.flat) if found.at is None else len(found.at) - 1
-
-
-def _one(equation, p, value, offsets, *, caller):
+def _parameter(p: Parameter, value: Any, offsets: Any, *, caller: str) -> Shared | Own:
     """A parameter as given: one value, one with offsets, a list of values; or an array of numbers for a number."""
 
-    def checked(one, ndim=p.ndim):
-        as_one = Parameter(p.name, p.dtype, ndim)
-        return _checked(equation, as_one, one, caller=caller)
+    def checked(value: Any, ndim: int = p.ndim) -> Any:
+        return checked_value(Parameter(p.name, p.dtype, ndim), value, caller=caller)
 
     if offsets is not None:
         if p.ndim != 1:
             raise InvalidInput(f"The 'offsets' of {caller} are for one-dimensional parameters, and {p.name!r} is {p}.")
         flat = checked(value)
         try:
-            at = np.asarray(offsets)
+            begins = np.asarray(offsets)
         except (ValueError, TypeError):
-            at = np.empty((0, 0))
-        if at.ndim != 1 or at.dtype.kind not in "iu" or not len(at) or at[0] != 0 or at[-1] != len(flat):
-            at = None
-        if at is None or (at[1:] < at[:-1]).any():
+            begins = np.empty((0, 0))
+        are_integers = begins.ndim == 1 and begins.dtype.kind in "iu" and len(begins) > 0
+        if not are_integers or begins[0] != 0 or begins[-1] != len(flat) or (begins[1:] < begins[:-1]).any():
             raise InvalidInput(
                 f"The 'offsets' of {p.name!r} of {caller} must be integers that ascend from 0 to {len(flat):,}."
             )
-        return Own(p, flat, at.astype(np.int64))
+        return Own(p, flat, begins.astype(np.int64))
     if p.ndim == 0:
         return Shared(p, checked(value)) if np.ndim(value) == 0 else Own(p, checked(value, 1))
     if not _is_several(value, p):
@@ -107,10 +128,10 @@ def _one(equation, p, value, offsets, *, caller):
         if held.letters.size and held.letters.max() > (127 if isinstance(value[0], str) else 255):
             raise InvalidInput(f"The {p.name!r} parameter of {caller} must be text of ASCII, or bytes.")
         return Own(p, held.letters, held.offsets)
-    at = next((k for k, one in enumerate(value) if is_device_array(one)), None)
-    if at is not None:
+    here = next((k for k, one in enumerate(value) if is_device_array(one)), None)
+    if here is not None:
         expected = "arrays on the host, or one on the device with offsets"
-        raise wrong(p.name, caller, expected, f"an array on the device at index {at}")
+        raise wrong(p.name, caller, expected, f"an array on the device at index {here}")
     parts = [np.asarray(one) for one in value]
     bad = next((k for k, part in enumerate(parts) if part.ndim != p.ndim), None)
     if bad is not None:
@@ -122,7 +143,7 @@ def _one(equation, p, value, offsets, *, caller):
     return Own(p, checked(np.concatenate(full) if full else np.empty(0, p.dtype), 1), at, shapes)
 
 
-def _is_several(value, p) -> bool:
+def _is_several(value: Any, p: Parameter) -> bool:
     """Whether a value is a list of arrays, one for each table."""
     if not isinstance(value, (list, tuple)) or is_device_array(value):
         return isinstance(value, np.ndarray) and value.ndim == p.ndim + 1
@@ -132,21 +153,12 @@ def _is_several(value, p) -> bool:
     return isinstance(first, (str, bytes, bytearray)) or np.ndim(first) == p.ndim
 
 
-def _checked(equation, p, value, *, caller):
-    """A value in the declared type, as `fill` takes it."""
-
-    class One:
-        name, parameters = equation.name, {p.name: p}
-
-    return some_values(One, {p.name: value}, caller=caller)[p.name]
-
-
-def in_kernel(parameters) -> tuple[str, str]:
+def in_kernel(parameters: Held) -> tuple[str, str]:
     """OpenCL C of `batch_fill`: the arguments that are declared, and the values of one table from them."""
     declared, located = [], []
     for name, found in parameters.items():
         p, kind = found.parameter, found.parameter.c_type
-        sizes = ((), (f"dp_{name}_size",), (f"dp_{name}_rows", f"dp_{name}_columns"))[p.ndim]
+        sizes = names_of(p, "dp_")[1:]
         if isinstance(found, Shared):
             declared.append(f"global const {kind} *restrict dp_{name}" if p.ndim else f"const {kind} dp_{name}")
             declared += [f"const int {size}" for size in sizes]
@@ -165,11 +177,14 @@ def in_kernel(parameters) -> tuple[str, str]:
     return "".join(f", {one}" for one in declared), " ".join(located)
 
 
-def bound(parameters, first, stop, buffer_of) -> tuple[tuple, dict]:
+def bound(
+    parameters: Held, first: int, stop: int, buffer_of: Callable[[NDArray[Any]], Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Arguments of the kernel for the tables first .. stop - 1, in the order of `in_kernel`, and their buffers."""
-    arguments, buffers = [], {}
+    arguments: list[Any] = []
+    buffers: dict[str, Any] = {}
 
-    def take(name, values):
+    def take(name: str, values: NDArray[Any]) -> None:
         buffers[name] = buffer_of(values if values.size else np.zeros(2, values.dtype))
         arguments.append(name)
 
@@ -181,12 +196,12 @@ def bound(parameters, first, stop, buffer_of) -> tuple[tuple, dict]:
                 continue
             take(f"dp_{name}", found.value.ravel())
             arguments += map(np.int32, found.value.shape)
-        elif p.ndim == 0:
+        elif found.at is None:
             take(f"dp_all_{name}", found.flat[first:stop])
         else:
             begin, end = found.at[first], found.at[stop]
             take(f"dp_all_{name}", found.flat[begin:end])
             take(f"dp_at_{name}", (found.at[first : stop + 1] - begin).astype(np.uint64))
-            if p.ndim == 2:
+            if found.shapes is not None:
                 take(f"dp_shapes_{name}", found.shapes[first:stop].ravel())
     return tuple(arguments), buffers

@@ -103,7 +103,7 @@ class TableBatch:
         """
         return self._table(self.decisions, "decisions", k)
 
-    def _table(self, values, name, k):
+    def _table(self, values: NDArray[Any] | None, name: str, k: Any) -> NDArray[Any]:
         if values is None:
             raise InvalidInput(f"The {name} of a batch with keep={self.keep!r} were not kept.")
         if not is_integer(k):
@@ -111,4 +111,4 @@ class TableBatch:
         if not -len(self) <= k < len(self):
             raise IndexError(f"table {k} of a batch of {len(self)}")
         k = int(k) % len(self)
-        return values[self.offsets[k] : self.offsets[k + 1]].reshape(self.shapes[k])
+        return values[self.offsets[k] : self.offsets[k + 1]].reshape(self.shapes[k].tolist())

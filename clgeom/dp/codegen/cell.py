@@ -27,6 +27,7 @@ from clgeom.dp.language.types import LIMITS, neutral
 
 if TYPE_CHECKING:
     from clgeom.dp.language.equation import Equation
+    from clgeom.dp.language.traced import EquationBase
 
 INDICES = "const int i, const int j, const int n, const int m"
 
@@ -128,7 +129,7 @@ def shown_text(equation: Equation) -> str:
     return f"{head}{declarations(equation.parameters)})\n{{\n{inside}\n}}\n"
 
 
-def what_kernels_pass(equation: Equation) -> list[str]:
+def what_kernels_pass(equation: EquationBase) -> list[str]:
     """Macros for parameters, and the user's helper functions."""
     return [
         f"#define DP_KERNEL_PARAMETERS {declarations(equation.parameters, 'dp_')} DP_NOTES_DECLARED",
@@ -191,7 +192,7 @@ def cell_function(
     return f"{head}\n{{\n{_with_tables(equation, body, trapped, users=not equation.traced)}\n}}"
 
 
-def _with_tables(equation: Equation, body: str, trapped: bool = False, users: bool = False) -> str:
+def _with_tables(equation: EquationBase, body: str, trapped: bool = False, users: bool = False) -> str:
     """Statements between macros for tables, so that ``c(i, j)`` is an element; calls of min and max become macros."""
     tables = [p.name for p in equation.parameters.values() if p.ndim == 2]
     x, y = "dp_x", "dp_y"
@@ -218,7 +219,7 @@ def statements(
     return writer.top.lines, value
 
 
-def function(equation: Equation, head: str, lines: list[str], value: str) -> str:
+def function(equation: EquationBase, head: str, lines: list[str], value: str) -> str:
     """A C function: its head, the equation's parameters, its statements and the value that it returns."""
     inside = _with_tables(equation, "\n".join(text.indent([*lines, f"return {value};"])))
     return f"{head}{declarations(equation.parameters)} DP_NOTES_DECLARED)\n{{\n{inside}\n}}"

@@ -22,6 +22,7 @@ from clgeom.intake.typing import DTypeLike
 PATTERNS = ("I", "J", "K", "IJK")
 #: Names in C of the third index and the third length, which no parameter has.
 THIRD, LENGTH = "dp_k", "dp_p"
+#: The largest sum of the three lengths, and of an index.
 LONGEST = 2**31 - 1
 
 
@@ -89,7 +90,7 @@ class CubeEquation(EquationBase):
                 f"The first parameter of CubeEquation must be a Python function. Got {type(function).__name__} instead."
             )
         name = name or getattr(function, "__name__", "equation")
-        self._declare(name, dtype, overflow, self._annotated(function, parameters))
+        self._declare(str(name), dtype, overflow, self._annotated(function, parameters))
         if self.cell.fields:
             raise InvalidInput("Tables with three indices hold one number in a cell: dtype must be a type of numbers.")
         self._trace(function)
@@ -104,32 +105,18 @@ class CubeEquation(EquationBase):
     def depth(self) -> int | None:
         """How many planes back the reads go; None if their indices do not tell."""
         steps = self._steps(self.pattern)
-        return None if None in steps else max((-step for step in steps), default=0)
+        return None if None in steps else max((-step for step in steps if step is not None), default=0)
 
     def text(self, shape: tuple[int, int, int], *, checked: bool | Literal["loads"]) -> str:
-        """The text that the kernel includes: the function `dp_cell` of a cell.
+        """The text that the kernel of a table of this shape includes: the function `dp_cell` of a cell.
 
-        Parameters
-        ----------
-        shape : (int, int, int)
-            Of the table.
-        checked : bool or "loads"
-            Trap overflow of every operation, indices of parameters and divisions; "loads": the indices only.
-
-        Returns
-        -------
-        str
-
-        Raises
-        ------
-        InvalidInput
-            The equation is nested too deeply.
+        `checked`: trap overflow of every operation, indices of parameters and divisions; "loads": the indices only.
         """
         wraps = "values" if self.indices_fit(shape) else "all"
         with deep_enough(self.name):
-            return self.cache.get(("text", checked, wraps), lambda: self._text(checked, wraps))
+            return str(self.cache.get(("text", checked, wraps), lambda: self._text(checked, wraps)))
 
-    def _text(self, checked, wraps):
+    def _text(self, checked: bool | str, wraps: str) -> str:
         made = Writer if checked == "loads" else text.Writer
         writer = made((self.value,), taken=taken(self.parameters), checked=checked is True, wraps=wraps)
         value = writer.write(self.value, writer.top)[0]
@@ -147,22 +134,7 @@ class CubeEquation(EquationBase):
         return "\n".join(lines) + "\n"
 
     def indices_fit(self, shape: tuple[int, int, int]) -> bool:
-        """Whether sums in indices and conditions have indices and lengths only, and stay within their type.
-
-        Parameters
-        ----------
-        shape : (int, int, int)
-            Of the table.
-
-        Returns
-        -------
-        bool
-
-        Raises
-        ------
-        TypeError, ValueError
-            `shape` is no sequence of numbers.
-        """
+        """Whether sums in indices and conditions have indices and lengths only, and stay within their type."""
         longest = max(shape)
         for part in indices_of(self.value):
             total = affine(part) or {part: 1}
@@ -172,13 +144,13 @@ class CubeEquation(EquationBase):
                 return False
         return True
 
-    def _steps(self, pattern):
+    def _steps(self, pattern: str) -> list[int | None]:
         """Of each read, how many planes it goes on; None where that is not known."""
         if pattern == "IJK":
-            return [None if None in steps else sum(steps) for steps in self.offsets]
+            return [None if None in steps else sum(by for by in steps if by is not None) for steps in self.offsets]
         return [steps["IJK".index(pattern)] for steps in self.offsets]
 
-    def _pattern(self, pattern):
+    def _pattern(self, pattern: Any) -> str:
         if pattern is None:
             for name in PATTERNS:
                 if all(step is not None and step < 0 for step in self._steps(name)):
@@ -186,9 +158,8 @@ class CubeEquation(EquationBase):
             if (0, 0, 0) in map(tuple, self.offsets):
                 raise DependencyError(f"{self.name} reads M[i, j, k], the cell that it computes.")
             raise InvalidInput(f"No order of planes is proven for {self.name}: give the 'pattern' parameter.")
-        name = one_of(
-            pattern.upper() if isinstance(pattern, str) else pattern, PATTERNS, "pattern", caller="CubeEquation"
-        )
+        pattern = pattern.upper() if isinstance(pattern, str) else pattern
+        name = str(one_of(pattern, PATTERNS, "pattern", caller="CubeEquation"))
         for steps, on in zip(self.offsets, self._steps(name)):
             if on is not None and on >= 0:
                 read = ", ".join("..." if by is None else f"{x}{f' {by:+}' * (by != 0)}" for x, by in zip("ijk", steps))
@@ -199,14 +170,14 @@ class CubeEquation(EquationBase):
 class Writer(text.Writer):
     """Writes indices of parameters as calls of functions that trap, and other nodes as they are."""
 
-    def load(self, part, block):
+    def load(self, part: Expr, block: text.Block) -> str:
         was, self.checked = self.checked, True
         found = super().load(part, block)
         self.checked = was
         return found
 
 
-def _step(index, name) -> int | None:
+def _step(index: Expr, name: str) -> int | None:
     """How far an index of a read is from that of the cell; None if it is another expression."""
     total = dict(affine(index) or {})
     by = total.pop(None, 0)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import numbers
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn
 
 import numpy as np
@@ -13,30 +12,27 @@ import numpy as np
 from clgeom.arguments import instance, integers, one_of, wrong
 from clgeom.core import launch
 from clgeom.core.call import Call
-from clgeom.core.device import Session, as_session
+from clgeom.core.device import Session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import finish
 from clgeom.core.plan import Phase, Plan, Scratch, Series, Step
 from clgeom.core.tuning import select
 from clgeom.dp.analysis import readiness
 from clgeom.dp.analysis.outside import are_inside
-from clgeom.dp.analysis.work import OPERATIONS, work_of
-from clgeom.dp.cubes.equation import CubeEquation
+from clgeom.dp.analysis.work import OPERATIONS, equal_parts, work_of
+from clgeom.dp.cubes.equation import LONGEST, CubeEquation
 from clgeom.dp.filling import watching
-from clgeom.dp.fills import ROUNDED_DIVIDE, bind, build_options, check_values, given_values
+from clgeom.dp.fills import bind, build_options, check_values, given_values, session_of
 from clgeom.dp.language.mistakes import deep_enough
 from clgeom.dp.language.users_c import users_errors
-from clgeom.dp.paths.stages import DIVISION, INDEX, OVERFLOW, PATTERN, RANGE, SHIFT, base_case_hint, of_size
-from clgeom.errors import ClgeomError, DependencyError, DeviceLimit, IntegerOverflow, InvalidInput, short
-from clgeom.intake.arrays import is_device_array
-from clgeom.intake.arrays import session_of as session_of_array
+from clgeom.dp.paths.stages import OVERFLOW, PATTERN, RANGE, error_of
+from clgeom.errors import ClgeomError, DeviceLimit, IntegerOverflow, InvalidInput, is_integer, short
 from clgeom.intake.typing import DeviceLike, DTypeLike, NDArray
 
 KERNEL = "dp/cubes/fill_plane"
 KEEPS = ("table", "last", "corner")
 #: Length of what the kernel notes: number of a stage + 1, kind of the fault, the cell, and what it read.
 FAULTS = 8
-LONGEST = 2**31 - 1
 
 
 @keeps_subnormals
@@ -77,7 +73,7 @@ class Cube:
     phases: tuple[Phase, ...] = ()
     _buffer: Any = None
     _last: NDArray[Any] | None = None
-    _corner: Any = None
+    _corner: np.generic = field(default_factory=np.int32)
 
     def __repr__(self) -> str:
         n, m, p = self.shape
@@ -100,12 +96,13 @@ class Cube:
             return self._last.copy()
         if self.keep == "corner":
             raise InvalidInput("keep='corner' keeps one cell, see Cube.corner: fill with keep='last' or 'table'.")
-        axis = "IJK".find(self.pattern) % 3 if self.pattern != "IJK" else 0
+        axis = {"J": 1, "K": 2}.get(self.pattern, 0)
         if axis == 0:
             size = self.shape[1] * self.shape[2]
-            found = launch.read(self.session, self._buffer, self.dtype, size, (self.shape[0] - 1) * size)
-            return found.reshape(self.shape[1:])
-        return self.numpy().take(-1, axis=axis)
+            first = (self.shape[0] - 1) * size
+            return launch.read(self.session, self._buffer, self.dtype, size, first).reshape(self.shape[1:])
+        last: NDArray[Any] = self.numpy().take(-1, axis=axis)
+        return last
 
     def numpy(self) -> NDArray[Any]:
         """All cells.
@@ -127,11 +124,8 @@ class Cube:
         return self.shape[0]
 
     def __getstate__(self) -> NoReturn:  # a session and buffers live in their own process
-        whats = {"table": "numpy()"}
-        raise ClgeomError(
-            f"A Cube lies on its device and cannot be pickled or copied: take its {whats.get(self.keep, self.keep)} "
-            "instead."
-        )
+        what = "numpy()" if self.keep == "table" else self.keep
+        raise ClgeomError(f"A Cube lies on its device and cannot be pickled or copied: take its {what} instead.")
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:
@@ -141,15 +135,11 @@ class Cube:
 
     def __getitem__(self, at: Any) -> Any:
         if self._buffer is not None and isinstance(at, tuple) and len(at) == 3:
-            cell = tuple(self._inside(x, size) for x, size in zip(at, self.shape))
-            if None not in cell:  # one cell
-                start = (cell[0] * self.shape[1] + cell[1]) * self.shape[2] + cell[2]
+            if all(is_integer(x) and -size <= x < size for x, size in zip(at, self.shape)):  # one cell
+                i, j, k = (int(x) % size for x, size in zip(at, self.shape))
+                start = (i * self.shape[1] + j) * self.shape[2] + k
                 return launch.read(self.session, self._buffer, self.dtype, 1, start)[0]
         return self.numpy()[at]
-
-    @staticmethod
-    def _inside(x, size):
-        return x % size if isinstance(x, numbers.Integral) and not isinstance(x, bool) and -size <= x < size else None
 
 
 @keeps_subnormals
@@ -233,10 +223,7 @@ def fill_cube(
     one_of(check, ("auto", True, False), "check", caller="fill_cube")
     given = given_values(values, parameters, caller="fill_cube")
     held = check_values(equation, given, caller="fill_cube")
-    session = next((session_of_array(v, device) for v in given.values() if is_device_array(v)), None)
-    session = session or as_session(device)
-    if equation.dtype == np.float64:
-        session.profile.require_fp64("fill_cube")
+    session = session_of(given, equation, device, caller="fill_cube")
     arguments, buffers = bind(session, equation, held, caller="fill_cube")
     planes = Planes(equation.pattern, shape)
     depth = equation.depth
@@ -247,7 +234,7 @@ def fill_cube(
     faults = Scratch("faults", np.dtype(np.int32), FAULTS)
     noted = launch.allocate(session, faults.nbytes)
     launch.write(session, noted, np.zeros(FAULTS, np.int32))
-    checked = "loads" if isinstance(check, str) else bool(check)
+    checked: bool | Literal["loads"] = "loads" if isinstance(check, str) else bool(check)
     if checked is False and depth is None:
         readiness.warn_of(equation, equation.pattern, readiness.NOT_LOOKED_AT)
     if checked == "loads" and depth is not None and equation.indices_fit(shape):
@@ -265,7 +252,7 @@ def fill_cube(
             finish(session)
             watch(1.0)
     if fault[0]:
-        raise _error(equation, shape, held, fault[1], tuple(fault[2:5]), tuple(fault[5:]))
+        raise _error(equation, shape, held, fault[1:])
     dtype = equation.dtype
     corner = launch.read(session, table, dtype, 1, planes.corner(ring))[0]
     last = launch.read(session, kept, dtype, math.prod(planes.sides)).reshape(planes.sides) if keep == "last" else None
@@ -293,7 +280,7 @@ class Planes:
         n, m, p = self.shape
         return {"J": (n, p), "K": (n, m)}.get(self.pattern, (m, p))
 
-    def boxes(self) -> np.ndarray:
+    def boxes(self) -> NDArray[np.int64]:
         """The box of each plane that holds its cells: first row, first column, rows and columns."""
         rows, columns = self.sides
         stages = np.arange(self.count, dtype=np.int64)
@@ -312,7 +299,17 @@ class Planes:
         return slot * math.prod(self.sides) - 1
 
 
-def _series(session, equation, planes, held, arguments, ring, keep, checked, faults) -> Series:
+def _series(
+    session: Session,
+    equation: CubeEquation,
+    planes: Planes,
+    held: Mapping[str, Any],
+    arguments: tuple[Any, ...],
+    ring: int,
+    keep: str,
+    checked: bool | Literal["loads"],
+    faults: Scratch,
+) -> Series:
     """The launches of a fill: one for each plane, or several for one that takes long."""
     u0, v0, rows, width = planes.boxes().T
     counts = rows * width
@@ -325,10 +322,8 @@ def _series(session, equation, planes, held, arguments, ring, keep, checked, fau
     most = policy.groups_per_unit * units if policy.groups_per_unit else np.iinfo(np.int32).max
     busy = np.clip(-(-counts // tile), 1, units)
     parts = np.ceil(counts / np.maximum(OPERATIONS * busy / work, 1)).astype(np.int64)
-    which = np.repeat(np.arange(planes.count), parts)
-    part = np.arange(len(which)) - np.repeat(np.cumsum(parts) - parts, parts)
-    low, high = (counts[which] * at // parts[which] for at in (part, part + 1))
-    numbers_ = np.stack([which, low, high, u0[which], v0[which], width[which]], axis=1)
+    which, low, high = equal_parts(counts, parts)
+    numbers = np.stack([which, low, high, u0[which], v0[which], width[which]], axis=1)
     groups = np.clip(-(-(high - low) // tile), 1, most)
     params = {
         "equation": equation.text(planes.shape, checked=checked),
@@ -338,20 +333,20 @@ def _series(session, equation, planes, held, arguments, ring, keep, checked, fau
         "ring": ring,
         "keep": int(keep == "last"),
         "reads": int(bool(checked)),
-        "rounded": bool(session.device.single_fp_config & ROUNDED_DIVIDE),
+        "rounded": bool(build_options(session)),
     }
-    args = ["table", "kept", faults, *map(np.int32, planes.shape)]
+    args: list[Any] = ["table", "kept", faults, *map(np.int32, planes.shape)]
     indices = tuple(range(len(args), len(args) + 6))
     args += [np.int32(0), np.uint32(0), np.uint32(0), np.int32(0), np.int32(0), np.uint32(0)]
     moved = 2 * math.prod(planes.shape) * equation.dtype.itemsize
     step = Step(KERNEL, policy, (*args, *arguments), 1, params, moved, build_options(session))
-    return Series(step, indices, numbers_, groups)
+    return Series(step, indices, numbers, groups)
 
 
 # Arguments and errors ---------------------------------------------------------------------------------------------
 
 
-def _checked_shape(shape) -> tuple[int, int, int]:
+def _checked_shape(shape: Any) -> tuple[int, int, int]:
     expected = "three integers (n, m, p), each at least 1"
     n, m, p = integers(shape, 3, expected, "shape", caller="fill_cube", least=1)
     if n + m + p - 2 > LONGEST or max(n * m, n * p, m * p) >= 2**32:
@@ -360,7 +355,7 @@ def _checked_shape(shape) -> tuple[int, int, int]:
     return n, m, p
 
 
-def _allocated(session, nbytes, keep, ring):
+def _allocated(session: Session, nbytes: int, keep: str, ring: int) -> Any:
     limit = session.profile.max_alloc_bytes
     if nbytes > limit:
         what = "The planes in memory" if ring else "The table"
@@ -369,27 +364,18 @@ def _allocated(session, nbytes, keep, ring):
     return launch.allocate(session, nbytes)
 
 
-def _error(equation, shape, values, kind, cell, read):
-    """The error for the fault of a cell: `read` is the cell that it read, or an index and the size."""
-    where = f"Cell {cell} of {equation.name}"
-    if kind in (RANGE, PATTERN):
-        n, m, p = shape
-        reason = {
-            RANGE: f"which is outside the table of {n} x {m} x {p}",
-            PATTERN: f"which is not filled then: the pattern {equation.pattern} allows planes before only",
-        }[kind]
-        hint = base_case_hint(cell, [index < 0 for index in read]) if kind == RANGE else ""
-        error = DependencyError(f"{where} reads cell {read}, {reason}.{hint}")
-        error.cell, error.read = cell, read
+def _error(equation: CubeEquation, shape: tuple[int, int, int], values: Mapping[str, Any], fault: Sequence[int]) -> Any:
+    """The error for a fault: its kind, the cell, and the cell that it read, or an index and the size."""
+    kind, cell, found = fault[0], tuple(fault[1:4]), tuple(fault[4:])
+    if kind == OVERFLOW:
+        name = equation.cell.name
+        error: Any = IntegerOverflow(
+            f"Cell {cell} of {equation.name} goes beyond {name}, or a step of its computation."
+        )
+        error.cell = cell
         return error
-    error = {
-        OVERFLOW: lambda: IntegerOverflow(f"{where} goes beyond {equation.cell.name}, or a step of its computation."),
-        INDEX: lambda: InvalidInput(
-            f"{where} reads {of_size(equation, values, read[1])} at index {read[0]}, and its size there is {read[1]}."
-            f"{base_case_hint(cell, [read[0] < 0] * 3)}"
-        ),
-        DIVISION: lambda: InvalidInput(f"{where} divides by zero."),
-        SHIFT: lambda: InvalidInput(f"{where} shifts by a negative count, {read[0]}."),
-    }[kind]()
-    error.cell = cell
-    return error
+    reasons = {
+        RANGE: f"which is outside the table of {' x '.join(map(str, shape))}",
+        PATTERN: f"which is not filled then: the pattern {equation.pattern} allows planes before only",
+    }
+    return error_of(equation, shape, values, cell, kind, found, reasons)

@@ -21,7 +21,7 @@ from clgeom.errors import InvalidInput, short
 from clgeom.intake.arrays import C_NAMES
 
 if TYPE_CHECKING:
-    from clgeom.dp.language.equation import Equation
+    from clgeom.dp.language.traced import EquationBase
 
 #: Types of numbers in cells, and the types in which expressions hold them.
 CELLS = {
@@ -255,7 +255,7 @@ def record_in_c(dtype: np.dtype[Any]) -> str:
     return "\n".join(lines)
 
 
-def fits_in_c(equation: Equation, *, checked: bool, traps: bool) -> list[str]:
+def fits_in_c(equation: EquationBase, *, checked: bool, traps: bool) -> list[str]:
     """The lines of `fit_in_c` for the cells of an equation, and for each of their fields."""
     if not equation.traced:
         return []

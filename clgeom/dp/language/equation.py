@@ -116,7 +116,6 @@ class Equation(EquationBase):
     pattern: str | None
     reach: dependences.Near | dependences.Row | dependences.Split | dependences.Far
     decisions: int | str | None
-    helpers: str
     body: str
     is_expression: bool
     loops: bool
@@ -127,7 +126,7 @@ class Equation(EquationBase):
         self,
         what: str | Callable[..., Any],
         *,
-        dtype: DTypeLike = "int32",
+        dtype: DTypeLike | Mapping[str, Any] = "int32",
         overflow: Literal["wrap", "trap", "saturate"] | None = None,
         parameters: Mapping[str, Any] | None = None,
         pattern: str | None = None,
@@ -286,7 +285,7 @@ def equation(function: Callable[..., Any]) -> Equation: ...
 @overload
 def equation(
     *,
-    dtype: DTypeLike = ...,
+    dtype: DTypeLike | Mapping[str, Any] = ...,
     overflow: Literal["wrap", "trap", "saturate"] | None = ...,
     parameters: Mapping[str, Any] | None = ...,
     pattern: str | None = ...,

@@ -17,7 +17,7 @@ from clgeom.errors import InvalidInput, short
 from clgeom.intake.arrays import c_name
 
 if TYPE_CHECKING:
-    from clgeom.dp.language.equation import Equation
+    from clgeom.dp.language.traced import EquationBase
 
 PARAMETER_TYPES = ("int8", "uint8", "int16", "uint16", "int32", "int64", "uint64", "float32", "float64")
 #: Names that parameters must not have: words of OpenCL C, and names that every cell's function uses.
@@ -146,7 +146,7 @@ def require_declared(names: list[str], known: tuple[str, ...], function: str, *,
         )
 
 
-def require_given(equation: Equation, given: Mapping[str, Any], *, caller: str) -> None:
+def require_given(equation: EquationBase, given: Mapping[str, Any], *, caller: str) -> None:
     """Refuse a call without one of the equation's parameters."""
     for p in equation.parameters.values():
         if p.name not in given:

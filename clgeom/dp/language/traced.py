@@ -20,7 +20,6 @@ from clgeom.dp.language.parameters import Parameter, parameters_of, require_decl
 from clgeom.dp.language.returned import parts_of
 from clgeom.dp.language.trace import Expr
 from clgeom.errors import InvalidInput
-from clgeom.intake.typing import DTypeLike
 
 #: Attributes that are not pickled: the nodes (pickled as rows), and values derived from them.
 NOT_PICKLED = ("value", "decision", "source", "wide", "cache")
@@ -41,11 +40,12 @@ class EquationBase:
     parameters: Mapping[str, Parameter]
     name: str
     traced: bool
+    helpers: str
     value: Any = None  # an Expr, None in C
     decision: Any = None
     places: Mapping[str, tuple[int, int]] | None = None
 
-    def _declare(self, name: str, dtype: DTypeLike, overflow: str | None, parameters: Any) -> None:
+    def _declare(self, name: str, dtype: Any, overflow: str | None, parameters: Any) -> None:
         self.name, self.cache = name, Cache()
         self.cell = cell_type_of(dtype, overflow)
         self.dtype, self.overflow = self.cell.dtype, self.cell.overflow
@@ -75,7 +75,7 @@ class EquationBase:
         found = {
             name: p.annotation
             for name, p in list(inspect.signature(function).parameters.items())[1 + len(self.indices) :]
-            if p.annotation is not inspect.Parameter.empty
+            if p.annotation is not inspect.Parameter.empty and name not in self.lengths
         }
         # from __future__ import annotations turns "int32[]" into "'int32[]'"
         found = {name: a.strip("'\"") if isinstance(a, str) else a for name, a in found.items()}

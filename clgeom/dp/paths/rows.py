@@ -17,7 +17,7 @@ from clgeom.core.plan import Plan, Scratch, Series, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.dp.analysis.dependences import Near, Row
-from clgeom.dp.analysis.work import most_cells
+from clgeom.dp.analysis.work import most_cells, numbered_parts
 from clgeom.dp.codegen import cuts
 from clgeom.dp.fills import Fill, too_large
 from clgeom.dp.table.decisions import bits_of, new_packed, packed_pitch
@@ -125,9 +125,8 @@ def reaches_of(fill: Fill) -> tuple[np.ndarray, np.ndarray]:
 
 def in_parts(groups: NDArray[Any], most: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Launches cut into parts of at most `most` groups: (index of launch, first group, groups) of each."""
-    parts = -(-groups // most)
-    which = np.repeat(np.arange(len(groups)), parts)
-    first = (np.arange(len(which)) - np.repeat(np.cumsum(parts) - parts, parts)) * most
+    which, part = numbered_parts(-(-groups // most))
+    first = part * most
     return which, first, np.minimum(groups[which] - first, most)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +15,7 @@ from clgeom.core.policies import Policy
 from clgeom.core.tuning import select
 from clgeom.dp.analysis.dependences import Near, Row
 from clgeom.dp.analysis.overflows import overflow_of
-from clgeom.dp.analysis.work import OPERATIONS, costs, work_of
+from clgeom.dp.analysis.work import OPERATIONS, costs, equal_parts, work_of
 from clgeom.dp.fills import Fill
 from clgeom.dp.patterns import Pattern
 from clgeom.dp.table.decisions import PackedStore, bits_of, new_packed
@@ -24,7 +25,7 @@ from clgeom.intake.arrays import c_name
 from clgeom.intake.typing import NDArray
 
 if TYPE_CHECKING:
-    from clgeom.dp.language.equation import Equation
+    from clgeom.dp.language.traced import EquationBase
 
 NAME = "stages"
 KERNEL, WIDE = "dp/paths/fill_stage", "dp/paths/wide_stage"
@@ -353,15 +354,12 @@ def launches(fill: Fill, policy: Policy, begin: int, end: int, *, wide: bool = F
     last, parts, counts, groups = np.append(first[1:], end), parts[begins], counts[begins], groups[begins]
     if parts.max() == 1:
         return Launches(first, last, np.zeros_like(first), np.full_like(first, ALL_CELLS), groups)
-    # all parts of a stage have the same length, up to rounding
-    which = np.repeat(np.arange(len(first)), parts)
-    part = np.arange(len(which)) - np.repeat(np.cumsum(parts) - parts, parts)
-    low, high = (counts[which] * at // parts[which] for at in (part, part + 1))
+    which, low, high = equal_parts(counts, parts)
     groups = np.minimum(groups[which], np.clip(-(-(high - low) // tile), 1, cap))
     return Launches(first[which], last[which], low, np.where(parts[which] == 1, ALL_CELLS, high), groups)
 
 
-def of_size(equation: Equation, values: Any, size: int) -> str:
+def of_size(equation: EquationBase, values: Mapping[str, Any], size: int) -> str:
     """The parameter of this size in words, or the parameters, of which a read out of range was one."""
     names = []
     for p in equation.parameters.values():
@@ -371,17 +369,8 @@ def of_size(equation: Equation, values: Any, size: int) -> str:
     return f"the parameter {' or '.join(names)}" if names else "a parameter"
 
 
-def base_case_hint(cell: tuple[int, int], negative: tuple[bool, bool], traced: bool = True) -> str:
-    """The sentence about a base case, after a blank, where a read of a first cell of an axis is negative.
-
-    Parameters
-    ----------
-    cell : tuple of int
-    negative : sequence of bool
-        Whether the read is negative, for each axis.
-    traced : bool
-        Whether the equation is in Python, not in C.
-    """
+def base_case_hint(cell: tuple[int, ...], negative: Sequence[bool], traced: bool = True) -> str:
+    """The sentence about a base case, after a blank, where the read of a first cell of an axis is `negative` there."""
     first = [f"{index} == 0" for index, at, is_negative in zip("ijk", cell, negative) if at == 0 and is_negative]
     if not first:
         return ""
@@ -393,33 +382,48 @@ def base_case_hint(cell: tuple[int, int], negative: tuple[bool, bool], traced: b
 
 def fault(fill: Fill, cell: tuple[int, int], kind: int, a: int, b: int) -> Any:
     """The error for a fault of a checked cell: `a` and `b` are the cell that it read, or an index and the size."""
-    name, pattern = fill.equation.name, fill.pattern
-    where, given = f"Cell {cell} of {name}", "filled" if fill.initial is None else "given"
-    if kind in (RANGE, PATTERN, START):
-        reason = {
-            RANGE: f"which is outside the table of {fill.shape[0]} x {fill.shape[1]}",
-            PATTERN: f"which the pattern {pattern.name} has not filled then: it allows {pattern.reads()} only",
-            START: f"which is before the first stage {given} (start={fill.start})",
-        }[kind]
-        hint = base_case_hint(cell, (a < 0, b < 0), fill.equation.traced) if kind == RANGE else ""
-        error: Any = DependencyError(f"{where} reads cell {(a, b)}, {reason}: {cell} -> {(a, b)}.{hint}")
-        error.cell, error.read = cell, (a, b)
-    elif kind == OVERFLOW:
-        error = overflow_of(fill, cell)
+    if kind == OVERFLOW:
+        return overflow_of(fill, cell)
+    pattern, given = fill.pattern, "filled" if fill.initial is None else "given"
+    reasons = {
+        RANGE: f"which is outside the table of {fill.shape[0]} x {fill.shape[1]}",
+        PATTERN: f"which the pattern {pattern.name} has not filled then: it allows {pattern.reads()} only",
+        START: f"which is before the first stage {given} (start={fill.start})",
+    }
+    return error_of(fill.equation, fill.shape, fill.values, cell, kind, (a, b), reasons)
+
+
+def error_of(
+    equation: EquationBase,
+    shape: tuple[int, ...],
+    values: Mapping[str, Any],
+    cell: tuple[int, ...],
+    kind: int,
+    found: tuple[int, ...],
+    reasons: Mapping[int, str],
+) -> Any:
+    """The error for a fault: `found` is the cell that was read, refused for one of `reasons`, or an index and the size,
+    or the choice."""
+    where = f"Cell {cell} of {equation.name}"
+    if kind in reasons:
+        hint = base_case_hint(cell, [at < 0 for at in found], equation.traced) if kind == RANGE else ""
+        error: Any = DependencyError(f"{where} reads cell {found}, {reasons[kind]}: {cell} -> {found}.{hint}")
+        error.read = found
     elif kind == INDEX:
+        at, size = found[:2]
         error = InvalidInput(
-            f"{where} reads {of_size(fill.equation, fill.values, b)} at index {a}, and its size there is {b}."
-            f"{base_case_hint(cell, (a < 0, a < 0), fill.equation.traced)}"
+            f"{where} reads {of_size(equation, values, size)} at index {at}, and its size there is {size}."
+            f"{base_case_hint(cell, [at < 0] * len(cell), equation.traced)}"
         )
     elif kind == DIVISION:
         error = InvalidInput(f"{where} divides by zero.")
     elif kind == QUOTIENT:
         error = IntegerOverflow(f"{where} divides the least integer by -1, and the quotient does not fit its type.")
     elif kind == SHIFT:
-        error = InvalidInput(f"{where} shifts by a negative count, {a}.")
+        error = InvalidInput(f"{where} shifts by a negative count, {found[0]}.")
     else:
-        count: Any = fill.equation.decisions
-        least, most = (-1, max(fill.shape)) if count == "index" else (0, count - 1)
-        error = InvalidInput(f"{where} chooses {a}, and a choice is from {least} to {most}.")
+        count: Any = getattr(equation, "decisions", None)
+        least, most = (-1, max(shape)) if count == "index" else (0, count - 1)
+        error = InvalidInput(f"{where} chooses {found[0]}, and a choice is from {least} to {most}.")
     error.cell = cell
     return error

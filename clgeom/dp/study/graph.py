@@ -13,19 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.arguments import instance, real, wrong
-from clgeom.core.device import as_session
+from clgeom.arguments import instance, wrong
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.core.launch import allocate, fill, read, run, write
+from clgeom.core.launch import Result, allocate, read, run, write
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
+from clgeom.dp.analysis.work import numbered_parts
 from clgeom.dp.codegen.cell import Form
-from clgeom.dp.fills import bind, build_options, check_values, given_values
+from clgeom.dp.fills import bind, build_options, check_shape, check_values, given_values, session_of
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.users_c import users_errors
 from clgeom.dp.patterns import PATTERNS
-from clgeom.errors import DependencyError, DeviceLimit, InvalidInput, short
+from clgeom.errors import DependencyError, InvalidInput, short
 from clgeom.intake.arrays import c_name
 from clgeom.intake.typing import DeviceLike, NDArray, Shape
 
@@ -74,7 +74,7 @@ class DependencyGraph:
         """The cells that a cell's value depends on, directly or not, int64 of shape (k, 2), row by row."""
         return self._places(np.flatnonzero(self._reached(self._number(cell))))
 
-    def generated_by(self, cell: tuple[int, int]) -> NDArray[np.int64]:
+    def generated_by(self, cell: tuple[int, int]) -> NDArray[np.bool_]:
         """A mask of the table: the cell and all its dependencies, the cells that a solution generates."""
         c = self._number(cell)
         reached = self._reached(c)
@@ -144,7 +144,7 @@ class DependencyGraph:
         """The patterns whose region holds every dependency, in the study's order."""
         return tuple(name for name, p in PATTERNS.items() if all(p.allows(*signs) for signs in self.regions))
 
-    def _number(self, cell) -> int:
+    def _number(self, cell: Any) -> int:
         try:
             i, j = (int(part) for part in cell)
         except (TypeError, ValueError):
@@ -154,10 +154,10 @@ class DependencyGraph:
             raise wrong("cell", "DependencyGraph", expected, short(cell))
         return i * self.shape[1] + j
 
-    def _places(self, numbers) -> np.ndarray:
+    def _places(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
         return np.stack(np.divmod(numbers, self.shape[1]), axis=1)
 
-    def _reached(self, c) -> np.ndarray:
+    def _reached(self, c: int) -> NDArray[np.bool_]:
         reached = np.zeros(self.cells, bool)
         front = np.array([c])
         while front.size:
@@ -166,9 +166,9 @@ class DependencyGraph:
             reached[front] = True
         return reached
 
-    def _cycle(self, left) -> list[tuple[int, int]]:
+    def _cycle(self, left: NDArray[np.bool_]) -> list[tuple[int, int]]:
         """Cells that read each other in a cycle, the first one again at the end; each of `left` reads one of `left`."""
-        c, path = int(np.flatnonzero(left)[0]), []
+        c, path = int(np.flatnonzero(left)[0]), list[int]()
         while c not in path:
             path.append(c)
             targets = self.targets[self.starts[c] : self.starts[c + 1]]
@@ -176,34 +176,23 @@ class DependencyGraph:
         return [divmod(cell, self.shape[1]) for cell in [*path[path.index(c) :], c]]
 
 
-def cycle_words(cells) -> str:
+def cycle_words(cells: Iterable[tuple[int, int]]) -> str:
     """Cells with arrows between them; of many, the middle is left out."""
     words = [f"({i}, {j})" for i, j in cells]
     return " -> ".join(words if len(words) <= 8 else [*words[:4], "...", *words[-3:]])
 
 
-def _ranges(starts, stops):
+def _ranges(starts: NDArray[Any], stops: NDArray[Any]) -> NDArray[Any]:
     """The numbers of all ranges, concatenated."""
-    lengths = stops - starts
-    return np.repeat(starts - (np.cumsum(lengths) - lengths), lengths) + np.arange(lengths.sum())
+    which, part = numbered_parts(stops - starts)
+    numbers: NDArray[Any] = starts[which] + part
+    return numbers
 
 
-def graph_of(dependencies, shape) -> DependencyGraph:
-    """The graph of a Python function that returns the cells that a cell reads.
-
-    Parameters
-    ----------
-    dependencies : callable
-        ``dependencies(i, j)`` returns pairs (row, column), in any order, possibly repeated.
-    shape : tuple of int
-
-    Raises
-    ------
-    DependencyError
-        If a cell outside the table is read.
-    """
-    n, m = check_shape(shape)
-    starts, targets = [0], []
+def graph_of(dependencies: Callable[[int, int], Iterable[tuple[int, int]]], shape: Any) -> DependencyGraph:
+    """The graph of a function that returns the cells (row, column) that cell (i, j) reads, in any order."""
+    n, m = _small(shape, "dependency_graph")
+    starts, targets = [0], list[int]()
     for i in range(n):
         for j in range(m):
             read = set()
@@ -359,94 +348,105 @@ def fill_by_stages(
     [[1, 1, 1], [1, 2, 3], [1, 3, 6]]
     """
     caller = "fill_by_stages"
-    n, m = check_shape(shape, caller)
+    n, m = _small(shape, caller)
     given = given_values(values, parameters, caller=caller)
     cells = Cells(equation, (n, m), given, device, caller)
     if graph is not None and (not isinstance(graph, DependencyGraph) or graph.shape != (n, m)):
         raise wrong("graph", caller, f"the DependencyGraph of a {n} x {m} table", short(graph))
     graph = graph or dependency_graph(equation, shape, values=given, device=device, caller=caller)
     order = np.concatenate([i * m + j for i, j in (stage.T for stage in graph.stages)]).astype(np.uint64)
-    table, zeros = cells.empty_table(), np.zeros(n * m, np.uint32)
-    buffers = {"table": table, "cells": cells.upload(order), "done": cells.upload(zeros)}
-    buffers |= {"counts": cells.upload(zeros), "outside": cells.upload(np.zeros(2 * n * m, np.int64))}
-    first = 0
+    buffers, first = cells.buffers(cells=cells.upload(order)), 0
     for number, stage in enumerate(graph.stages, 1):
-        cells.launch("stage", buffers, len(stage), first=first, round=number)
+        cells.launch("stage", buffers, len(stage), first=first, rounds=(number,))
         first += len(stage)
     _raise_outside(cells, buffers, "which the graph has not filled then")
-    return read(cells.session, table, equation.dtype, n * m).reshape(n, m)
+    return cells.table(buffers)
 
 
-def probe_cells(equation, shape, numbers, *, seeds, values, device=None, caller="infer_pattern") -> np.ndarray:
+def probe_cells(
+    equation: Equation,
+    shape: tuple[int, int],
+    numbers: NDArray[Any],
+    *,
+    seeds: int,
+    values: Mapping[str, Any],
+    device: DeviceLike = None,
+) -> NDArray[np.uint32]:
     """For each cell a mask of the regions that it reads, bit 3 * row + column, with made-up values in its neighbours.
 
     `numbers` are of cells, row by row, of a table of any size. Rows and columns count 0 before, 1 same, 2 after.
     """
-    cells = Cells(equation, shape, values, device, caller)
-    masks = Scratch("masks", np.uint32, len(numbers))
+    cells = Cells(equation, shape, values, device, "infer_pattern")
+    masks = Scratch("masks", np.dtype(np.uint32), len(numbers))
     buffers = {"cells": cells.upload(numbers.astype(np.uint64))}
-    return cells.launch("probe", buffers, len(numbers), round=seeds, masks=masks).read(masks)
+    found: NDArray[np.uint32] = cells.launch("probe", buffers, len(numbers), rounds=(seeds,), masks=masks).read(masks)
+    return found
 
 
 class Cells:
     """An equation bound to a device, to be computed cell by cell."""
 
-    def __init__(self, equation, shape, parameters, device, caller):
+    def __init__(
+        self, equation: Equation, shape: tuple[int, int], parameters: Mapping[str, Any], device: DeviceLike, caller: str
+    ) -> None:
         instance(equation, Equation, "a dp.Equation", "equation", caller=caller)
         if equation.cell.fields:
             raise InvalidInput(f"{caller} takes cells without fields. Those of {equation.name} have some.")
-        self.equation, self.shape, self.session = equation, shape, as_session(device)
-        if equation.dtype == np.float64 and not self.session.profile.fp64:
-            raise DeviceLimit(f"{caller} needs float64, which {self.session.profile.name} cannot compute.")
-        values = check_values(equation, parameters, caller=caller)
+        self.equation, self.shape = equation, shape
+        self.session = session_of({}, equation, device, caller=caller)
+        values = check_values(equation, dict(parameters), caller=caller)
         self.arguments, self.bound = bind(self.session, equation, values, caller=caller)
 
-    def upload(self, values):
+    def upload(self, values: NDArray[Any]) -> Any:
+        """A buffer with these values."""
         buffer = allocate(self.session, values.nbytes)
         write(self.session, buffer, values)
         return buffer
 
-    def empty_table(self):
-        buffer = allocate(self.session, self.shape[0] * self.shape[1] * self.equation.dtype.itemsize)
-        fill(self.session, buffer, self.equation.dtype.type(0), self.shape[0] * self.shape[1])
-        return buffer
+    def buffers(self, **more: Any) -> dict[str, Any]:
+        """New memory for the table and for what cells read, besides others."""
+        total = self.shape[0] * self.shape[1]
+        arrays = {"table": np.zeros(total, self.equation.dtype), "outside": np.zeros(2 * total, np.int64)}
+        arrays |= {"done": np.zeros(total, np.uint32), "counts": np.zeros(total, np.uint32)}
+        return {name: self.upload(array) for name, array in arrays.items()} | more
 
-    def launch(self, mode, buffers, count, *, first=0, rounds=(1,), round=None, capacity=0, masks="nothing"):
+    def table(self, buffers: dict[str, Any]) -> NDArray[Any]:
+        """The cells that kernels have computed."""
+        n, m = self.shape
+        return read(self.session, buffers["table"], self.equation.dtype, n * m).reshape(n, m)
+
+    def launch(
+        self,
+        mode: str,
+        buffers: dict[str, Any],
+        count: int,
+        *,
+        rounds: Iterable[int],
+        first: int = 0,
+        capacity: int = 0,
+        masks: Any = "nothing",
+    ) -> Result:
         """Run the kernel once for each of `rounds`; buffers that this mode does not use have one word."""
         policy = select(self.session.profile, "dp/study/graph_cells")
+        options = build_options(self.session)
         params = {
             "mode": mode,
             "cell": c_name(self.equation.dtype),
             "equation": self.equation.text(Form(wraps=True)),
-            "rounded": bool(build_options(self.session)),
+            "rounded": bool(options),
         }
         groups = policy.groups(ceil_div(count, policy.wg_size), self.session.profile.compute_units)
         names = ("table", "done", "cells", "reads", "counts", "outside")
-        table, done, cells, reads, counts, outside = (name if name in buffers else "nothing" for name in names)
-        n, m = self.shape
+        table, done, cells, *others = (name if name in buffers else "nothing" for name in names)
 
-        def step(number):
-            args = (
-                np.int32(n),
-                np.int32(m),
-                table,
-                done,
-                cells,
-                np.uint32(first),
-                np.uint32(count),
-                np.uint32(number),
-                np.uint32(capacity),
-                reads,
-                counts,
-                outside,
-                masks,
-                *self.arguments,
-            )
-            return Step("dp/study/graph_cells", policy, args, groups, params, options=build_options(self.session))
+        def step(number: int) -> Step:
+            sizes = map(np.uint32, (first, count, number, capacity))
+            args = (*map(np.int32, self.shape), table, done, cells, *sizes, *others, masks, *self.arguments)
+            return Step("dp/study/graph_cells", policy, args, groups, params, options=options)
 
-        plan = Plan(*map(step, rounds if round is None else (round,)))
         equation = self.equation
         with users_errors(equation.source if equation.traced else equation.body, name=equation.name):
+            plan = Plan(*map(step, rounds))
             return run(self.session, plan, nothing=allocate(self.session, 8), **buffers, **self.bound)
 
 
@@ -454,16 +454,15 @@ class Cells:
 FIRST_CAPACITY, ROUNDS = 16, 32
 
 
-def _watch(equation, shape, parameters, device, caller):
+def _watch(
+    equation: Any, shape: Any, parameters: Mapping[str, Any], device: DeviceLike, caller: str
+) -> tuple[DependencyGraph, NDArray[Any]]:
     """The graph of an equation, and its table, by rounds of Algorithm 3."""
-    n, m = check_shape(shape, caller)
+    n, m = _small(shape, caller)
     cells, total = Cells(equation, (n, m), parameters, device, caller), n * m
     capacity = FIRST_CAPACITY
     while True:
-        zeros = np.zeros(total, np.uint32)
-        buffers = {"table": cells.empty_table(), "done": cells.upload(zeros), "counts": cells.upload(zeros)}
-        buffers["outside"] = cells.upload(np.zeros(2 * total, np.int64))
-        buffers["reads"] = allocate(cells.session, 4 * total * capacity)
+        buffers = cells.buffers(reads=allocate(cells.session, 4 * total * capacity))
         left = total
         for first in range(1, total + 2, ROUNDS):
             cells.launch("ready", buffers, total, rounds=range(first, first + ROUNDS), capacity=capacity)
@@ -484,11 +483,10 @@ def _watch(equation, shape, parameters, device, caller):
     graph = DependencyGraph((n, m), starts, pairs % total)
     if left:
         _ = graph.depths  # raises the error that names the cycle
-    table = read(cells.session, buffers["table"], equation.dtype, total).reshape(n, m)
-    return graph, table
+    return graph, cells.table(buffers)
 
 
-def _raise_outside(cells, buffers, unready="") -> np.ndarray:
+def _raise_outside(cells: Cells, buffers: dict[str, Any], unready: str = "") -> NDArray[np.uint32]:
     """The number of reads of each cell; `DependencyError` for a read outside the table, or of an unready cell."""
     n, m = cells.shape
     counts = read(cells.session, buffers["counts"], np.uint32, n * m)
@@ -501,14 +499,9 @@ def _raise_outside(cells, buffers, unready="") -> np.ndarray:
     return counts
 
 
-def check_shape(shape, caller="dependency_graph") -> tuple[int, int]:
-    """Rows and columns as integers; `InvalidInput` if there are none, or too many for a graph."""
-    try:
-        n, m = (int(size) if size.is_integer() else -1 for size in map(real, shape))
-    except (TypeError, ValueError):
-        n = m = -1
-    if n < 1 or m < 1:
-        raise wrong("shape", caller, "(rows, columns), both at least 1", short(shape))
+def _small(shape: Any, caller: str) -> tuple[int, int]:
+    """Rows and columns of a table, which are not too many for a graph."""
+    n, m = check_shape(shape, caller=caller)
     if n * m > MOST_CELLS:
         expected = f"{MOST_CELLS:,} cells at most: the graph is for looking at small tables"
         raise wrong("shape", caller, expected, f"{n} x {m}", verb="have")

@@ -15,14 +15,13 @@ import numpy as np
 
 from clgeom.arguments import instance, one_of, whole_number, wrong
 from clgeom.core import launch
-from clgeom.core.device import as_session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.plan import Plan, Scratch, Series, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.dp.analysis import bands, bounds, overflows, trial
 from clgeom.dp.filling import hold_to_pattern, hold_to_table
-from clgeom.dp.fills import Fill, bind, check_shape, check_values, given_values
+from clgeom.dp.fills import Fill, bind, check_shape, check_values, given_values, session_of, whole_table
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.users_c import users_errors
 from clgeom.dp.paths import tiles
@@ -161,7 +160,8 @@ def _fill_of(
         raise InvalidInput(f"{CALLER} needs an equation with up to 256 choices. Got {equation.decisions} instead.")
     shape = check_shape(shape, caller=CALLER)
     given = given_values(values, parameters, caller=CALLER)
-    session, band = as_session(device), bands.checked_band(band, shape, outside, caller=CALLER)
+    session = session_of({}, equation, device, caller=CALLER)
+    band = bands.checked_band(band, shape, outside, caller=CALLER)
     if equation.pattern is None:
         raise InvalidInput(f"{CALLER} needs an equation with a pattern. {equation.name} has none.")
     pattern = PATTERNS[equation.pattern]
@@ -171,11 +171,8 @@ def _fill_of(
         given |= more
     held = check_values(equation, given, caller=CALLER)
     hold_to_pattern(equation, pattern, held, shape)
-    arguments, buffers = bind(session, equation, held, caller=CALLER)
-    stages = pattern.stages(*shape)
-    return Fill(
-        equation, shape, pattern, None, "corner", 0, stages, False, session, held, arguments, buffers, band=band
-    )
+    bound = bind(session, equation, held, caller=CALLER)
+    return whole_table(equation, shape, pattern, held, session=session, bound=bound, band=band)
 
 
 def _moves(moves: Any, equation: Equation, pattern: Pattern) -> tuple[tuple[str, ...], Moves]:
