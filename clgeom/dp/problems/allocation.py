@@ -48,13 +48,11 @@ class Allocation:
 # Allotment: an amount for each user -----------------------------------------------------------------------------
 
 
-def _allotment(M: Any, i: Any, j: Any, c: Any, upto: Any, n: Any) -> Any:
+@recurrence("RDU", "float64", {"c": "float64[,]", "upto": "int32"})
+def ALLOTMENT(M: Any, i: Any, j: Any, c: Any, upto: Any, n: Any) -> Any:
     """Row i: users from i on, none in the last; column j: units left. Choice: units for user i, at most `upto`."""
     last, (value, amount) = i == n - 1, least(0, minimum(j, upto) + 1, lambda x: M[i + 1, j - x] + c[i, x])
     return where(last, where(j == 0, 0.0, INF), value), where(last, -1, amount)
-
-
-ALLOTMENT = recurrence(_allotment, "RDU", "float64", {"c": "float64[,]", "upto": "int32"})
 
 
 @keeps_subnormals
@@ -113,14 +111,12 @@ def follow_choices(
 # Reliability: how many of each part -----------------------------------------------------------------------------
 
 
-def _reliability(M: Any, i: Any, j: Any, c: Any, r: Any) -> Any:
+@recurrence("RUD", "float64", {"c": "int32[]", "r": "float64[,]"})
+def RELIABILITY(M: Any, i: Any, j: Any, c: Any, r: Any) -> Any:
     """Row i: the first i kinds of parts; column j: the budget. Choice: parts of kind i. r: chance that 1 of x works."""
     # the value is -inf where not even one fits
     value, count = most(1, j // c[i - 1] + 1, lambda x: M[i - 1, j - x * c[i - 1]] * r[i - 1, x])
     return where(i == 0, 1.0, value), where(i == 0, -1, count)
-
-
-RELIABILITY = recurrence(_reliability, "RUD", "float64", {"c": "int32[]", "r": "float64[,]"})
 
 
 @keeps_subnormals
@@ -177,7 +173,8 @@ def reliability(costs: ArrayLike, rates: ArrayLike, budget: IntLike, *, device: 
 # Assignment: a column for each row ------------------------------------------------------------------------------
 
 
-def _assignment(M: Any, i: Any, j: Any, c: Any, bit: Any, n: Any) -> Any:
+@recurrence("RDU", "float64", {"c": "float64[,]", "bit": "int32[]"})
+def ASSIGNMENT(M: Any, i: Any, j: Any, c: Any, bit: Any, n: Any) -> Any:
     """Row i: tasks from i on; column j: the set of machines that are free. Choice: the machine of task i."""
 
     def give(x: Any) -> Any:  # bit[x] is 2 to the x: column x is free if that is in j
@@ -187,7 +184,6 @@ def _assignment(M: Any, i: Any, j: Any, c: Any, bit: Any, n: Any) -> Any:
     return where(last, 0.0, value), where(last, -1, machine)
 
 
-ASSIGNMENT = recurrence(_assignment, "RDU", "float64", {"c": "float64[,]", "bit": "int32[]"})
 MOST_TASKS = 20
 
 
@@ -232,15 +228,13 @@ def assignment(costs: ArrayLike, *, device: DeviceLike = None) -> Allocation:
 # Cuts: covers and curves ----------------------------------------------------------------------------------------
 
 
-def _cuts(M: Any, i: Any, j: Any, c: Any) -> Any:
+@recurrence("RUD", "float64", {"c": "float64[,]"})
+def CUTS(M: Any, i: Any, j: Any, c: Any) -> Any:
     """Row i: i parts; column j: the first j things. Choice: where the last part begins. c[x, j]: the cost of the part
     from x to j - 1.
     """
     value, begin = least(0, j, lambda x: M[i - 1, x] + c[x, j])
     return where(i == 0, where(j == 0, 0.0, INF), value), where(i == 0, -1, begin)
-
-
-CUTS = recurrence(_cuts, "RUD", "float64", {"c": "float64[,]"})
 
 
 @keeps_subnormals
@@ -283,15 +277,13 @@ def covering(sizes: ArrayLike, kinds: IntLike, *, device: DeviceLike = None) -> 
     return Allocation(value, np.array([*begins[1:], n]) - 1)
 
 
-def _covering_as_knapsack(M: Any, i: Any, j: Any, size: Any, n: Any) -> Any:
+@recurrence("RDU", "float64", {"size": "float64[]"}, name="covering_as_knapsack")
+def COVERS(M: Any, i: Any, j: Any, size: Any, n: Any) -> Any:
     """Row i: kinds of covers from i on; column j: the things without one, the j smallest. Choice: how many of the
     largest of these take the next kind, which is as large as they need.
     """
     last, (value, count) = i == n - 1, least(0, j + 1, lambda x: M[i + 1, j - x] + x * size[maximum(j - 1, 0)])
     return where(last, where(j == 0, 0.0, INF), value), where(last, -1, count)
-
-
-COVERS = recurrence(_covering_as_knapsack, "RDU", "float64", {"size": "float64[]"})
 
 
 @keeps_subnormals
@@ -402,16 +394,13 @@ def _parts(costs: NDArray[np.float64], parts: int, device: DeviceLike) -> tuple[
 # Integer programming: an amount of each product -----------------------------------------------------------------
 
 
-def _integer_program(M: Any, i: Any, j: Any, p: Any, upto: Any, step: Any, n: Any) -> Any:
+@recurrence("RDU", "int64", {"p": "int64[]", "upto": "int32[,]", "step": "int32[]"})
+def INTEGER_PROGRAM(M: Any, i: Any, j: Any, p: Any, upto: Any, step: Any, n: Any) -> Any:
     """Row i: products from i on; column j: what is left of all resources, as one number in mixed radix. upto[i, j]: how
     much of product i that allows; step[i]: what one takes of j. Choice: how much of product i.
     """
     last, (value, amount) = i == n - 1, most(0, upto[i, j] + 1, lambda x: M[i + 1, j - x * step[i]] + p[i] * x)
     return where(last, 0, value), where(last, -1, amount)
-
-
-_AMOUNTS = {"p": "int64[]", "upto": "int32[,]", "step": "int32[]"}
-INTEGER_PROGRAM = recurrence(_integer_program, "RDU", "int64", _AMOUNTS)
 
 
 @keeps_subnormals

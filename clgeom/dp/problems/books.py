@@ -25,23 +25,19 @@ from clgeom.intake.typing import ArrayLike, DeviceLike, FloatLike, IntLike
 MOST_YEARS = 1 << 12
 
 
-def _reject_allowances(
-    M: Any, i: Any, j: Any, setup: Any, unit: Any, miss: Any, largest: Any, penalty: Any, n: Any
-) -> Any:
+@recurrence(
+    "RDU",
+    "float64",
+    {"setup": "float64", "unit": "float64", "miss": "float64[]", "largest": "int32", "penalty": "float64"},
+    name="reject_allowances",
+)
+def REJECTS(M: Any, i: Any, j: Any, setup: Any, unit: Any, miss: Any, largest: Any, penalty: Any, n: Any) -> Any:
     """Row i: runs from i on, none in the last; one column. Choice: pieces to make in run i. miss[x]: the chance that
     none of x pieces is good.
     """
     last = i == n - 1
     value, count = least(0, largest + 1, lambda x: miss[x] * M[i + 1, j] + (where(x > 0, setup, 0.0) + unit * x))
     return where(last, penalty, value), where(last, -1, count)
-
-
-REJECTS = recurrence(
-    _reject_allowances,
-    "RDU",
-    "float64",
-    {"setup": "float64", "unit": "float64", "miss": "float64[]", "largest": "int32", "penalty": "float64"},
-)
 
 
 @keeps_subnormals
@@ -102,13 +98,11 @@ def reject_allowances(
     return follow_choices(table, table.corner, (0, 0), runs, lambda i, j, x: (i + 1, j))
 
 
-def _project_investment(M: Any, i: Any, j: Any, r: Any, upto: Any, n: Any) -> Any:
+@recurrence("RDU", "float64", {"r": "float64[,]", "upto": "int32"}, decisions="index", name="project_investment")
+def PROJECTS(M: Any, i: Any, j: Any, r: Any, upto: Any, n: Any) -> Any:
     """Row i: projects from i on, none in the last; column j: the money left. Choice: how much goes to project i."""
     last, (value, amount) = i == n - 1, most(0, minimum(j, upto) + 1, lambda x: M[i + 1, j - x] + r[i, x])
     return where(last, 0.0, value), where(last, -1, amount)
-
-
-PROJECTS = recurrence(_project_investment, "RDU", "float64", {"r": "float64[,]", "upto": "int32"}, decisions="index")
 
 
 @keeps_subnormals

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from clgeom.arguments import boolean, wrong
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import where
 from clgeom.dp.problems import arrays
-from clgeom.dp.problems.recurrence import least, recurrence
+from clgeom.dp.problems.recurrence import least, typed_recurrence
 from clgeom.dp.problems.tables import fill
 from clgeom.dp.table.table import Table
 from clgeom.errors import InvalidInput
 from clgeom.intake.typing import ArrayLike, DeviceLike, NDArray
 
 
-def _matrix_chain(M: Any, i: Any, j: Any, d: Any) -> Any:
+@typed_recurrence("SONE", {"d": "cell[]"})
+def matrix_chain_equation(M: Any, i: Any, j: Any, d: Any) -> Any:
     """Cell (i, j) is the fewest multiplications for the matrices i to j. Choice: the last matrix of the left factor."""
     best, at = least(i, j, lambda k: M[i, k] + M[k + 1, j] + d[i] * d[k + 1] * d[j + 1])
     return where(j <= i, 0, best), where(j <= i, -1, at)
 
 
-def _alphabetic_tree(M: Any, i: Any, j: Any, s: Any) -> Any:
+@typed_recurrence("SONE", {"s": "cell[]"})
+def alphabetic_tree_equation(M: Any, i: Any, j: Any, s: Any) -> Any:
     """Cell (i, j) is the least cost of the leaves i to j; s[k] is the weight of the first k. Choice: the last leaf of
     the left child.
     """
@@ -34,31 +34,14 @@ def _alphabetic_tree(M: Any, i: Any, j: Any, s: Any) -> Any:
     return where(j <= i, 0, best + (s[j + 1] - s[i])), where(j <= i, -1, at)
 
 
-def _search_tree(M: Any, i: Any, j: Any, p: Any, q: Any) -> Any:
+@typed_recurrence("SONE", {"p": "cell[]", "q": "cell[]"})
+def search_tree_equation(M: Any, i: Any, j: Any, p: Any, q: Any) -> Any:
     """Cell (i, j) is the least cost of the keys i to j - 1 and the gaps around them; p and q are sums of their weights
     from the left. Choice: the root.
     """
     best, at = least(i, j, lambda k: M[i, k] + M[k + 1, j])
     weight = (p[j] - p[i]) + (q[j + 1] - q[i])
     return where(j < i, 0, where(j == i, q[i + 1] - q[i], best + weight)), where(j <= i, -1, at)
-
-
-@lru_cache
-def matrix_chain_equation(dtype: str = "int64") -> Equation:
-    """The equation of `matrix_chain`, for cells of a type."""
-    return recurrence(_matrix_chain, "SONE", dtype, {"d": f"{dtype}[]"})
-
-
-@lru_cache
-def alphabetic_tree_equation(dtype: str = "int64") -> Equation:
-    """The equation of `alphabetic_tree`, for cells of a type."""
-    return recurrence(_alphabetic_tree, "SONE", dtype, {"s": f"{dtype}[]"})
-
-
-@lru_cache
-def search_tree_equation(dtype: str = "int64") -> Equation:
-    """The equation of `search_tree`, for cells of a type."""
-    return recurrence(_search_tree, "SONE", dtype, {"p": f"{dtype}[]", "q": f"{dtype}[]"})
 
 
 @keeps_subnormals

@@ -24,7 +24,8 @@ from clgeom.intake.typing import ArrayLike, DeviceLike, NDArray
 fill = functools.partial(fill_cube, check=False)
 
 
-def _lcs_of_three(M: Any, i: Any, j: Any, k: Any, a: Any, b: Any, c: Any) -> Any:
+@equation_of(CubeEquation, "IJK", "int32", {"a": "int32[]", "b": "int32[]", "c": "int32[]"})
+def LCS_OF_THREE(M: Any, i: Any, j: Any, k: Any, a: Any, b: Any, c: Any) -> Any:
     """Indices i, j and k: the symbols of each sequence so far."""
     same = (a[i - 1] == b[j - 1]) & (b[j - 1] == c[k - 1])
     shorter = maximum(M[i - 1, j, k], M[i, j - 1, k], M[i, j, k - 1])
@@ -32,17 +33,11 @@ def _lcs_of_three(M: Any, i: Any, j: Any, k: Any, a: Any, b: Any, c: Any) -> Any
     return where(first, 0, where(same, M[i - 1, j - 1, k - 1] + 1, shorter))
 
 
-def _all_pairs_shortest_paths(M: Any, k: Any, i: Any, j: Any, w: Any) -> Any:
+@equation_of(CubeEquation, "I", "float64", {"w": "float64[,]"}, name="all_pairs_shortest_paths")
+def ALL_PAIRS(M: Any, k: Any, i: Any, j: Any, w: Any) -> Any:
     """Plane i: the shortest paths from row j to column k through nodes below i."""
     longer = M[k - 1, i, k - 1] + M[k - 1, k - 1, j]
     return where(k == 0, where(i == j, minimum(w[i, j], 0), w[i, j]), minimum(M[k - 1, i, j], longer))
-
-
-LCS_OF_THREE = equation_of(
-    CubeEquation, _lcs_of_three, "IJK", "int32", {"a": "int32[]", "b": "int32[]", "c": "int32[]"}
-)
-
-ALL_PAIRS = equation_of(CubeEquation, _all_pairs_shortest_paths, "I", "float64", {"w": "float64[,]"})
 
 
 @keeps_subnormals

@@ -18,7 +18,8 @@ from clgeom.errors import InvalidInput, short
 Letters = TypeVar("Letters", str, bytes)
 
 
-def _lcs(M: Any, i: Any, j: Any, a: Any, b: Any) -> Any:
+@recurrence("NOSE", "int32", {"a": "int32[]", "b": "int32[]"})
+def LCS(M: Any, i: Any, j: Any, a: Any, b: Any) -> Any:
     """Rows are the symbols of the first sequence, columns those of the second, after an empty one each. Choices: 0
     match, 1 change, 2 delete (up), 3 insert (left).
     """
@@ -28,7 +29,8 @@ def _lcs(M: Any, i: Any, j: Any, a: Any, b: Any) -> Any:
     return value, where(inside, where(same, 0, which_max(up, left) + 2), 0)
 
 
-def _edit_distance(M: Any, i: Any, j: Any, a: Any, b: Any) -> Any:
+@recurrence("NOSE", "int32", {"a": "int32[]", "b": "int32[]"})
+def EDIT_DISTANCE(M: Any, i: Any, j: Any, a: Any, b: Any) -> Any:
     """Rows are the symbols of the first sequence, columns those of the second, after an empty one each. Choices: 0
     match, 1 change, 2 delete (up), 3 insert (left).
     """
@@ -37,11 +39,6 @@ def _edit_distance(M: Any, i: Any, j: Any, a: Any, b: Any) -> Any:
     value = where(inside, minimum(*ways), i + j)
     which = which_min(*ways)
     return value, where(inside, where(which == 0, where(a[i - 1] == b[j - 1], 0, 1), which + 1), 0)
-
-
-_TYPES = {"a": "int32[]", "b": "int32[]"}
-LCS = recurrence(_lcs, "NOSE", "int32", _TYPES)
-EDIT_DISTANCE = recurrence(_edit_distance, "NOSE", "int32", _TYPES)
 
 
 #: The offset of the next cell for each choice.

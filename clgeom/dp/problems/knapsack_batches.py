@@ -35,12 +35,8 @@ def solve(
 ) -> list[tuple[Any, NDArray[np.int64] | None, int | None]]:
     """The best values, and the items chosen of each knapsack (None if not wanted), with their weights.
 
-    Parameters
-    ----------
-    equation_of : function of a dtype
-        The equation, with the parameters w and v, whose choices are how many of an item are taken.
-    check : function of (values, weights, capacity)
-        Returns them checked, and the type of the cells.
+    `equation_of`: The equation, with the parameters w and v, whose choices are how many of an item are taken.
+    `check`: Returns them checked, and the type of the cells.
     """
     checked = []
     for k, one in enumerate(_each(values, weights, capacity, caller=caller)):

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
 
 from clgeom.arguments import boolean, whole_number
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import maximum, where, which_max
 from clgeom.dp.problems import arrays, knapsack_batches
-from clgeom.dp.problems.recurrence import most, recurrence
+from clgeom.dp.problems.recurrence import most, typed_recurrence
 from clgeom.dp.problems.tables import fill
 from clgeom.intake.typing import ArrayLike, DeviceLike, IntLike, NDArray
 
 
-def _knapsack(M: Any, i: Any, j: Any, w: Any, v: Any) -> Any:
+@typed_recurrence("RUD", {"w": "int32[]", "v": "cell[]"}, dtype="int32")
+def knapsack_equation(M: Any, i: Any, j: Any, w: Any, v: Any) -> Any:
     """Row i for the first i items, column j for capacity j. Choice 1: item i is taken."""
     fits = (i > 0) & (w[i - 1] <= j)
     without, taken = M[i - 1, j], M[i - 1, j - w[i - 1]] + v[i - 1]
@@ -27,22 +27,11 @@ def _knapsack(M: Any, i: Any, j: Any, w: Any, v: Any) -> Any:
     return value, where(fits, which_max(without, taken), 0)
 
 
-def _integer_knapsack(M: Any, i: Any, j: Any, w: Any, v: Any) -> Any:
+@typed_recurrence("RUD", {"w": "int32[]", "v": "cell[]"}, dtype="int32")
+def integer_knapsack_equation(M: Any, i: Any, j: Any, w: Any, v: Any) -> Any:
     """Row i for the first i items, column j for capacity j. Choice: how often item i is taken."""
     value, count = most(0, j // w[i - 1] + 1, lambda x: M[i - 1, j - x * w[i - 1]] + x * v[i - 1])
     return where(i == 0, 0, value), where(i == 0, 0, count)
-
-
-@lru_cache
-def knapsack_equation(dtype: str = "int32") -> Equation:
-    """The equation of `knapsack`, for values of a type."""
-    return recurrence(_knapsack, "RUD", dtype, {"w": "int32[]", "v": f"{dtype}[]"})
-
-
-@lru_cache
-def integer_knapsack_equation(dtype: str = "int32") -> Equation:
-    """The equation of `integer_knapsack`, for values of a type."""
-    return recurrence(_integer_knapsack, "RUD", dtype, {"w": "int32[]", "v": f"{dtype}[]"})
 
 
 #: The traceback from the last cell, on the device, 100,000 items a launch: the items taken; how many of each item; the

@@ -4,31 +4,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from clgeom.arguments import number_type, whole_number
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import where
 from clgeom.dp.problems import arrays
-from clgeom.dp.problems.recurrence import recurrence
+from clgeom.dp.problems.recurrence import typed_recurrence
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
 from clgeom.intake.typing import DeviceLike, DTypeLike, IntLike, NDArray
 
 
-def _binomial(M: Any, i: Any, j: Any) -> Any:
+@typed_recurrence("RUD")
+def binomial_equation(M: Any, i: Any, j: Any) -> Any:
     """Cell (i, j) is C(i, j)."""
     return where((j == 0) | (i == j), 1, where(j < i, M[i - 1, j - 1] + M[i - 1, j], 0))
-
-
-@lru_cache
-def binomial_equation(dtype: str = "int64") -> Equation:
-    """The equation of `binomial`, for cells of a type."""
-    return recurrence(_binomial, "RUD", dtype)
 
 
 @keeps_subnormals

@@ -28,15 +28,11 @@ MOST_CELLS = 1 << 26
 # Years: a stock that grows, money that is invested, what is made -------------------------------------------------
 
 
-def _discounted_profits(M: Any, i: Any, j: Any, p: Any, grown: Any, discount: Any, n: Any) -> Any:
+@recurrence("RDU", "float64", {"p": "float64[,]", "grown": "int32[]", "discount": "float64"}, name="discounted_profits")
+def DISCOUNTED(M: Any, i: Any, j: Any, p: Any, grown: Any, discount: Any, n: Any) -> Any:
     """Row i: years from i on, none in the last; column j: the stock. Choice: how much of it to take in year i."""
     last, (value, taken) = i == n - 1, most(0, j + 1, lambda x: p[j, x] + discount * M[i + 1, grown[j - x]])
     return where(last, 0.0, value), where(last, -1, taken)
-
-
-DISCOUNTED = recurrence(
-    _discounted_profits, "RDU", "float64", {"p": "float64[,]", "grown": "int32[]", "discount": "float64"}
-)
 
 
 @keeps_subnormals
@@ -98,14 +94,12 @@ def discounted_profits(
     return follow_choices(table, table.last[stock], (0, stock), years, lambda i, j, x: (i + 1, int(growth[j - x])))
 
 
-def _investment(M: Any, i: Any, j: Any, back: Any, offered: Any, n: Any, m: Any) -> Any:
+@recurrence("RDU", "int32", {"back": "int32[,]", "offered": "int32"})
+def INVESTMENT(M: Any, i: Any, j: Any, back: Any, offered: Any, n: Any, m: Any) -> Any:
     """Row i: years from i on; column j: the money. Choice: how much of it to put in the offer of year i."""
     last = i == n - 1
     value, amount = most(0, minimum(j, offered) + 1, lambda x: M[i + 1, minimum(j - x + back[i, x], m - 1)])
     return where(last, j, value), where(last, -1, amount)
-
-
-INVESTMENT = recurrence(_investment, "RDU", "int32", {"back": "int32[,]", "offered": "int32"})
 
 
 @keeps_subnormals
@@ -155,7 +149,8 @@ def investment(returns: ArrayLike, money: IntLike, *, device: DeviceLike = None)
     )
 
 
-def _production(M: Any, i: Any, j: Any, c: Any, demand: Any, holding: Any, capacity: Any, n: Any, m: Any) -> Any:
+@recurrence("RDU", "float64", {"c": "float64[,]", "demand": "int32[]", "holding": "float64[]", "capacity": "int32"})
+def PRODUCTION(M: Any, i: Any, j: Any, c: Any, demand: Any, holding: Any, capacity: Any, n: Any, m: Any) -> Any:
     """Row i: months from i on, none in the last; column j: the stock. Choice: how much to make in month i."""
 
     def make(x: Any) -> Any:
@@ -165,11 +160,6 @@ def _production(M: Any, i: Any, j: Any, c: Any, demand: Any, holding: Any, capac
     last, lo = i == n - 1, maximum(demand[i] - j, 0)
     value, made = least(lo, minimum(capacity, m - 1 + demand[i] - j) + 1, make)
     return where(last, 0.0, value), where(last, -1, made)
-
-
-PRODUCTION = recurrence(
-    _production, "RDU", "float64", {"c": "float64[,]", "demand": "int32[]", "holding": "float64[]", "capacity": "int32"}
-)
 
 
 @keeps_subnormals
@@ -238,21 +228,16 @@ def production(
 # Customers ------------------------------------------------------------------------------------------------------
 
 
-def _distribution(M: Any, i: Any, j: Any, a: Any, b: Any, demand: Any, served: Any, other: Any, n: Any, m: Any) -> Any:
+@recurrence(
+    "RDU", "float64", {"a": "float64[,]", "b": "float64[,]", "demand": "int32[]", "served": "int32", "other": "int32"}
+)
+def DISTRIBUTION(M: Any, i: Any, j: Any, a: Any, b: Any, demand: Any, served: Any, other: Any, n: Any, m: Any) -> Any:
     """Row i: customers from i on; column j: pieces left in the first warehouse. Choice: pieces for customer i."""
     last = i == n - 1
     value, amount = least(0, minimum(j, demand[i]) + 1, lambda x: M[i + 1, j - x] + (a[i, x] + b[i, demand[i] - x]))
     # all that the first warehouse has not sent came from the other one
     fits = served - (m - 1 - j) <= other
     return where(last, where(fits, 0.0, INF), value), where(last, -1, amount)
-
-
-DISTRIBUTION = recurrence(
-    _distribution,
-    "RDU",
-    "float64",
-    {"a": "float64[,]", "b": "float64[,]", "demand": "int32[]", "served": "int32", "other": "int32"},
-)
 
 
 @keeps_subnormals
@@ -318,7 +303,10 @@ def distribution(
     return follow_choices(table, table.corner, (0, here), n, lambda i, j, x: (i + 1, j - x))
 
 
-def _transportation(M: Any, i: Any, j: Any, c: Any, place: Any, refill: Any, upto: Any, width: Any, n: Any) -> Any:
+@recurrence(
+    "RDU", "float64", {"c": "float64[]", "place": "int32[]", "refill": "int32[]", "upto": "int32[]", "width": "int32"}
+)
+def TRANSPORTATION(M: Any, i: Any, j: Any, c: Any, place: Any, refill: Any, upto: Any, width: Any, n: Any) -> Any:
     """Row i: pairs of a factory and a customer from i on; column j: what each customer still wants and what the factory
     still has, as one number in mixed radix. Choice: how much goes from the factory to the customer.
     """
@@ -331,14 +319,6 @@ def _transportation(M: Any, i: Any, j: Any, c: Any, place: Any, refill: Any, upt
 
     last, (value, amount) = i == n - 1, least(0, minimum(supply, wanted) + 1, ship)
     return where(last, where(j < width, 0.0, INF), value), where(last, -1, amount)
-
-
-TRANSPORTATION = recurrence(
-    _transportation,
-    "RDU",
-    "float64",
-    {"c": "float64[]", "place": "int32[]", "refill": "int32[]", "upto": "int32[]", "width": "int32"},
-)
 
 
 @keeps_subnormals

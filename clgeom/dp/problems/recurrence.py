@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -15,26 +16,42 @@ E = TypeVar("E")
 
 
 def recurrence(
-    function: Recurrence, pattern: str, dtype: Any, parameters: Mapping[str, str] | None = None, **options: Any
-) -> Equation:
-    """The `Equation` of a recurrence, with the name and the docstring of its function."""
-    return equation_of(Equation, function, pattern, dtype, parameters, **options)
+    pattern: str, dtype: Any, parameters: Mapping[str, str] | None = None, **options: Any
+) -> Callable[[Recurrence], Equation]:
+    """A decorator that makes the `Equation` of a recurrence, with the name and the docstring of its function."""
+    return equation_of(Equation, pattern, dtype, parameters, **options)
 
 
 def equation_of(
-    kind: Callable[..., E],
-    function: Recurrence,
-    pattern: str,
-    dtype: Any,
-    parameters: Mapping[str, str] | None = None,
-    **options: Any,
-) -> E:
-    """As `recurrence`, an equation of another kind."""
-    function.__annotations__ = {}  # those of Python's types: an equation would take them for types of its parameters
-    name = function.__name__.strip("_")
-    equation = kind(function, dtype=dtype, pattern=pattern, parameters=dict(parameters or {}), name=name, **options)
-    equation.__doc__ = function.__doc__
-    return equation
+    kind: Callable[..., E], pattern: str, dtype: Any, parameters: Mapping[str, str] | None = None, **options: Any
+) -> Callable[[Recurrence], E]:
+    """As `recurrence`, for equations of another kind."""
+
+    def decorate(function: Recurrence) -> E:
+        function.__annotations__ = {}  # Python's types, which an equation would take for types of its parameters
+        name = function.__name__.strip("_").removesuffix("_equation").lower()
+        made = {"dtype": dtype, "pattern": pattern, "parameters": dict(parameters or {}), "name": name, **options}
+        equation = kind(function, **made)
+        equation.__doc__ = function.__doc__
+        return equation
+
+    return decorate
+
+
+def typed_recurrence(
+    pattern: str, parameters: Mapping[str, str] | None = None, *, dtype: str = "int64"
+) -> Callable[[Recurrence], Callable[..., Equation]]:
+    """As `recurrence`, a function of the type of the cells, by default `dtype`: "cell" in the types of parameters."""
+
+    def decorate(function: Recurrence) -> Callable[..., Equation]:
+        @functools.lru_cache
+        def of_type(dtype: str = dtype) -> Equation:
+            types = {name: kind.replace("cell", dtype) for name, kind in (parameters or {}).items()}
+            return recurrence(pattern, dtype, types)(function)
+
+        return of_type
+
+    return decorate
 
 
 def least(lo: Any, hi: Any, expr: Callable[[Any], Any]) -> tuple[Any, Any]:

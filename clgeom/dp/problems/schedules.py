@@ -19,7 +19,12 @@ from clgeom.intake.typing import ArrayLike, DeviceLike, FloatLike, IntLike, NDAr
 INF = float("inf")
 
 
-def _inventory(
+@recurrence(
+    "RDU",
+    "float64",
+    {"demand": "int32[]", "setup": "float64", "unit": "float64", "holding": "float64", "capacity": "int32"},
+)
+def INVENTORY(
     M: Any, i: Any, j: Any, demand: Any, setup: Any, unit: Any, holding: Any, capacity: Any, n: Any, m: Any
 ) -> Any:
     """Row i: months from i on, none in the last; column j: the stock. Choice: how much to make in month i."""
@@ -32,14 +37,6 @@ def _inventory(
     hi = minimum(capacity, m - 1 + demand[i] - j) + 1  # so that what is left fits the warehouse
     value, made = least(lo, hi, make)
     return where(last, where(j == 0, 0.0, INF), value), where(last, -1, made)
-
-
-INVENTORY = recurrence(
-    _inventory,
-    "RDU",
-    "float64",
-    {"demand": "int32[]", "setup": "float64", "unit": "float64", "holding": "float64", "capacity": "int32"},
-)
 
 
 @keeps_subnormals
@@ -98,15 +95,13 @@ def inventory(
     return follow_choices(table, value, (0, 0), len(demands), lambda i, j, x: (i + 1, j + x - int(demands[i])))
 
 
-def _deadline_scheduling(M: Any, i: Any, j: Any, p: Any, d: Any, n: Any) -> Any:
+@recurrence("RDU", "float64", {"p": "float64[]", "d": "int32[]"}, name="deadline_scheduling")
+def DEADLINES(M: Any, i: Any, j: Any, p: Any, d: Any, n: Any) -> Any:
     """Row i: jobs from i on, by deadline; column j: jobs taken before. Choice 1: job i is taken."""
     last = i == n - 1
     leave, take = M[i + 1, j], M[i + 1, j + 1] + p[i]
     value = where(last, 0.0, where(j < d[i], maximum(leave, take), leave))
     return value, where(last, 0, where(j < d[i], which_max(leave, take), 0))
-
-
-DEADLINES = recurrence(_deadline_scheduling, "RDU", "float64", {"p": "float64[]", "d": "int32[]"})
 
 
 @keeps_subnormals
@@ -152,14 +147,12 @@ def deadline_scheduling(profits: ArrayLike, deadlines: ArrayLike, *, device: Dev
     return Allocation(found.value, None if found.choice is None else order[found.choice.astype(bool)])
 
 
-def _las_vegas(M: Any, i: Any, j: Any, p: Any, n: Any, m: Any) -> Any:
+@recurrence("RDU", "float64", {"p": "float64"})
+def LAS_VEGAS(M: Any, i: Any, j: Any, p: Any, n: Any, m: Any) -> Any:
     """Row i: after i plays; column j: chips, the last column for the goal and more. Choice: the bet."""
     last = i == n - 1
     value, best = most(0, j + 1, lambda x: p * M[i + 1, minimum(j + x, m - 1)] + (1.0 - p) * M[i + 1, j - x])
     return where(last, where(j == m - 1, 1.0, 0.0), value), where(last, -1, best)
-
-
-LAS_VEGAS = recurrence(_las_vegas, "RDU", "float64", {"p": "float64"})
 
 
 @keeps_subnormals

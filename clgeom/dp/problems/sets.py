@@ -20,23 +20,7 @@ MOST_THINGS = 20
 MOST_NODES = 16
 
 
-def _process_scheduling(
-    M: Any, i: Any, j: Any, time: Any, weight: Any, due: Any, bit: Any, total: Any, free: Any, n: Any
-) -> Any:
-    """Row i: places in the order from i on; column j: the set of processes that have not run. Choice: the next one.
-    free[j] is the time that these take together, bit[x] is 2 to the x.
-    """
-
-    def run(x: Any) -> Any:  # process x ends when all that are not free, and it, have run
-        late = maximum(total - free[j] + time[x] - due[x], 0.0)
-        return where(j // bit[x] % 2 == 1, M[i + 1, j - bit[x]] + weight[x] * late, INF)
-
-    last, (value, process) = i == n - 1, least(0, n - 1, run)
-    return where(last, 0.0, value), where(last, -1, process)
-
-
-PROCESSES = recurrence(
-    _process_scheduling,
+@recurrence(
     "RDU",
     "float64",
     {
@@ -47,7 +31,19 @@ PROCESSES = recurrence(
         "total": "float64",
         "free": "float64[]",
     },
+    name="process_scheduling",
 )
+def PROCESSES(M: Any, i: Any, j: Any, time: Any, weight: Any, due: Any, bit: Any, total: Any, free: Any, n: Any) -> Any:
+    """Row i: places in the order from i on; column j: the set of processes that have not run. Choice: the next one.
+    free[j] is the time that these take together, bit[x] is 2 to the x.
+    """
+
+    def run(x: Any) -> Any:  # process x ends when all that are not free, and it, have run
+        late = maximum(total - free[j] + time[x] - due[x], 0.0)
+        return where(j // bit[x] % 2 == 1, M[i + 1, j - bit[x]] + weight[x] * late, INF)
+
+    last, (value, process) = i == n - 1, least(0, n - 1, run)
+    return where(last, 0.0, value), where(last, -1, process)
 
 
 @keeps_subnormals
@@ -109,7 +105,8 @@ def process_scheduling(
     return follow_choices(table, table.corner, (0, (1 << n) - 1), n, lambda i, j, x: (i + 1, j - (1 << x)))
 
 
-def _spanning_tree(M: Any, i: Any, j: Any, near: Any, bit: Any, nodes: Any, m: Any) -> Any:
+@recurrence("CRL", "float64", {"near": "float64[,]", "bit": "int32[]", "nodes": "int32"})
+def SPANNING_TREE(M: Any, i: Any, j: Any, near: Any, bit: Any, nodes: Any, m: Any) -> Any:
     """One row; column j: the nodes in the tree. Choice: the next one, x; near[j, x]: the shortest edge to it."""
 
     def join(x: Any) -> Any:
@@ -119,9 +116,6 @@ def _spanning_tree(M: Any, i: Any, j: Any, near: Any, bit: Any, nodes: Any, m: A
 
     last, (value, node) = j == m - 1, least(0, nodes, join)
     return where(last, 0.0, value), where(last, -1, node)
-
-
-SPANNING_TREE = recurrence(_spanning_tree, "CRL", "float64", {"near": "float64[,]", "bit": "int32[]", "nodes": "int32"})
 
 
 @keeps_subnormals

@@ -66,7 +66,7 @@ _LETTERS_AND_SCORES |= dict.fromkeys(("match", "mismatch", "opening", "extension
 def gaps_equation(dtype: str = "int32") -> Equation:
     """The equation of `gapped_alignment`, for scores of a type."""
     types = dict.fromkeys(MOVES, dtype)
-    return recurrence(_gapped_alignment, "NOSE", types, _LETTERS_AND_SCORES, overflow="wrap")
+    return recurrence("NOSE", types, _LETTERS_AND_SCORES, overflow="wrap")(_gapped_alignment)
 
 
 @keeps_subnormals
@@ -201,18 +201,17 @@ def gapped_alignment(
 # Hidden Markov models: Viterbi (1967) -------------------------------------------------------------------------------
 
 
-def _viterbi(M: Any, i: Any, j: Any, start: Any, transitions: Any, emissions: Any, observed: Any, m: Any) -> Any:
+@recurrence(
+    "RUD",
+    "float64",
+    {"start": "float64[]", "transitions": "float64[,]", "emissions": "float64[,]", "observed": "int32[]"},
+)
+def VITERBI(M: Any, i: Any, j: Any, start: Any, transitions: Any, emissions: Any, observed: Any, m: Any) -> Any:
     """Row i: the first i + 1 observations; column j: the state at the last of them. Choice: the state before it."""
     seen, (value, before) = emissions[j, observed[i]], most(0, m, lambda k: M[i - 1, k] + transitions[k, j])
     return where(i == 0, start[j] + seen, value + seen), where(i == 0, -1, before)
 
 
-VITERBI = recurrence(
-    _viterbi,
-    "RUD",
-    "float64",
-    {"start": "float64[]", "transitions": "float64[,]", "emissions": "float64[,]", "observed": "int32[]"},
-)
 STATES_BACK = """
 for (int i = n - 1; i > 0; --i)
     out[i - 1] = D(i, out[i]);
@@ -325,7 +324,8 @@ def _logarithms(values: ArrayLike, name: str, caller: str, **options: Any) -> ND
 NEVER = 1 << 30
 
 
-def _coin_change(M: Any, i: Any, j: Any, coins: Any, count: Any) -> Any:
+@recurrence("CLR", "int32", {"coins": "int32[]", "count": "int32"}, name="coin_change")
+def CHANGE(M: Any, i: Any, j: Any, coins: Any, count: Any) -> Any:
     """One row; column j: the amount. Choice: the last coin."""
 
     def coin(k: Any) -> Any:
@@ -336,7 +336,6 @@ def _coin_change(M: Any, i: Any, j: Any, coins: Any, count: Any) -> Any:
     return where(j == 0, 0, value), where(j == 0, -1, last)
 
 
-CHANGE = recurrence(_coin_change, "CLR", "int32", {"coins": "int32[]", "count": "int32"})
 COINS_BACK = """
 int taken = state[0], j = m - 1 - state[1];
 const int stop = min(taken + 100000, out_size);

@@ -25,7 +25,8 @@ INF = float("inf")
 # Layers of towns ------------------------------------------------------------------------------------------------
 
 
-def _stagecoach(M: Any, i: Any, j: Any, c: Any, n: Any, m: Any) -> Any:
+@recurrence("RDU", "float64", {"c": "float64[,]"})
+def STAGECOACH(M: Any, i: Any, j: Any, c: Any, n: Any, m: Any) -> Any:
     """Row i: layer i; column j: a town of it. Choice: the next town. c[i * m + j, x]: the leg from town j of layer i to
     town x of the next.
     """
@@ -33,17 +34,13 @@ def _stagecoach(M: Any, i: Any, j: Any, c: Any, n: Any, m: Any) -> Any:
     return where(last, 0.0, value), where(last, -1, town)
 
 
-def _bottleneck(M: Any, i: Any, j: Any, c: Any, n: Any, m: Any) -> Any:
+@recurrence("RDU", "float64", {"c": "float64[,]"})
+def BOTTLENECK(M: Any, i: Any, j: Any, c: Any, n: Any, m: Any) -> Any:
     """Row i: layer i; column j: a town of it. Choice: the next town. c[i * m + j, x]: the leg from town j of layer i to
     town x of the next.
     """
     last, (value, town) = i == n - 1, least(0, m, lambda x: maximum(M[i + 1, x], c[i * m + j, x]))
     return where(last, -INF, value), where(last, -1, town)
-
-
-_LEGS = {"c": "float64[,]"}
-STAGECOACH = recurrence(_stagecoach, "RDU", "float64", _LEGS)
-BOTTLENECK = recurrence(_bottleneck, "RDU", "float64", _LEGS)
 
 
 @keeps_subnormals
@@ -199,13 +196,11 @@ def assembly_line(
 # Graphs and recurrences ------------------------------------------------------------------------------------------
 
 
-def _replacement(M: Any, i: Any, j: Any, c: Any, m: Any) -> Any:
+@recurrence("CRL", "float64", {"c": "float64[,]"})
+def REPLACEMENT(M: Any, i: Any, j: Any, c: Any, m: Any) -> Any:
     """One row; column j: from time j to the end. Choice: when to replace next."""
     last, (value, time) = j == m - 1, least(j + 1, m, lambda x: M[i, x] + c[j, x])
     return where(last, 0.0, value), where(last, -1, time)
-
-
-REPLACEMENT = recurrence(_replacement, "CRL", "float64", {"c": "float64[,]"})
 
 
 @keeps_subnormals
@@ -250,13 +245,11 @@ def replacement(costs: ArrayLike, *, device: DeviceLike = None) -> Allocation:
     return Allocation(value, np.array(times[1:], np.int64))
 
 
-def _shortest_paths(M: Any, i: Any, j: Any, c: Any, source: Any, n: Any) -> Any:
+@recurrence("CLR", "float64", {"c": "float64[,]", "source": "int32"})
+def SHORTEST_PATHS(M: Any, i: Any, j: Any, c: Any, source: Any, n: Any) -> Any:
     """Row i: a node; column j: by j edges at most."""
     start = where(i == source, 0.0, INF)
     return where(j == 0, start, minimum(M[i, j - 1], min_over("x", 0, n, lambda x: M[x, j - 1] + c[x, i])))
-
-
-SHORTEST_PATHS = recurrence(_shortest_paths, "CLR", "float64", {"c": "float64[,]", "source": "int32"})
 
 
 @keeps_subnormals
@@ -330,18 +323,16 @@ def shortest_paths(lengths: ArrayLike, source: IntLike = 0, *, device: DeviceLik
     return Paths(last[:, -1].copy(), before)
 
 
-def _fibonacci(M: Any, i: Any, j: Any) -> Any:
+@recurrence("CLR", "int64")
+def FIBONACCI(M: Any, i: Any, j: Any) -> Any:
     """One row; column j: the number j of Fibonacci."""
     return where(j < 2, j, M[i, j - 1] + M[i, j - 2])
 
 
-def _nim(M: Any, i: Any, j: Any, upto: Any) -> Any:
+@recurrence("CLR", "int32", {"upto": "int32"})
+def NIM(M: Any, i: Any, j: Any, upto: Any) -> Any:
     """One row; column j: whether the player who moves first with j things can take the last one."""
     return where(j == 0, 0, max_over("x", 1, minimum(j, upto) + 1, lambda x: 1 - M[i, j - x]))
-
-
-FIBONACCI = recurrence(_fibonacci, "CLR", "int64")
-NIM = recurrence(_nim, "CLR", "int32", {"upto": "int32"})
 
 
 @keeps_subnormals
