@@ -25,7 +25,7 @@ from clgeom.core.launch import Result, run
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.tuning import select
 from clgeom.dp.analysis import bands, bounds, readiness, trial
-from clgeom.dp.batch.parameters import Held, Shared, bound, in_kernel, parameters_of
+from clgeom.dp.batch.parameters import Held, bound, in_kernel, parameters_of
 from clgeom.dp.batch.result import TableBatch
 from clgeom.dp.codegen.cell import Form
 from clgeom.dp.filling import KEEPS, fill, hold_to_pattern, hold_to_table
@@ -240,7 +240,7 @@ class _Batch:
             lengths = shapes[:, 0 if self.pattern.last_is_column else 1]
             self.last_offsets = np.append(0, np.cumsum(lengths))
             self.last = _host_array(int(self.last_offsets[-1]), equation.dtype)
-        self.everything = {name: one.everything for name, one in self.held.items()}
+        self.everything = {name: one.values for name, one in self.held.items()}
         self.wraps = (
             equation.traced
             and len(shapes) > 0
@@ -295,7 +295,7 @@ class _Batch:
     def _tried(self, numbers: list[int]) -> dict[int, Any]:
         """These tables, and those whose arrays are the shortest for their rows and for their columns."""
         for one in self.held.values():
-            if isinstance(one, Shared) or one.at is None:
+            if one.at is None:
                 continue
             for sizes in [np.diff(one.at)] if one.shapes is None else one.shapes.T:
                 for slack in sizes - self.shapes.T:

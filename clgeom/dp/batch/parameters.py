@@ -19,73 +19,43 @@ from clgeom.intake.typing import NDArray
 
 
 @dataclass(frozen=True)
-class Shared:
-    """One value for all tables."""
+class Values:
+    """The values of a parameter for all tables.
 
-    parameter: Parameter
-    value: Any
-    count = None
-
-    @property
-    def everything(self) -> Any:
-        """The values for all tables."""
-        return self.value
-
-    def of(self, k: int) -> Any:
-        """The value for a table."""
-        return self.value
-
-
-@dataclass(frozen=True)
-class Own:
-    """A value for each table.
-
-    Parameters
-    ----------
-    flat : ndarray
-        All elements, one table's after another; of a number, one for each table.
-    at : ndarray of int64, shape (tables + 1,), or None
-        Where the elements of each table begin; None of a number.
-    shapes : ndarray of int32, shape (tables, 2), or None
-        Rows and columns, of two-dimensional parameters.
+    `values`: one value for all tables, or the elements of all of them, one table's after another.
+    `count`: the number of tables that these are for; None for one value.
+    `at`: where the elements of each table begin; None of a number. `shapes`: rows and columns of two dimensions.
     """
 
     parameter: Parameter
-    flat: NDArray[Any]
+    values: Any
+    count: int | None = None
     at: NDArray[np.int64] | None = None
     shapes: NDArray[np.int32] | None = None
 
-    @property
-    def count(self) -> int:
-        """The number of tables."""
-        return len(self.flat) if self.at is None else len(self.at) - 1
-
-    @property
-    def everything(self) -> Any:
-        """The values for all tables."""
-        return self.flat
-
     def of(self, k: int) -> Any:
         """The value for a table."""
+        if self.count is None:
+            return self.values
         if self.at is None:
-            return self.flat[k]
-        own = self.flat[self.at[k] : self.at[k + 1]]
+            return self.values[k]
+        own = self.values[self.at[k] : self.at[k + 1]]
         return own if self.shapes is None else own.reshape(self.shapes[k])
 
 
 #: Parameters by name.
-Held: TypeAlias = Mapping[str, Shared | Own]
+Held: TypeAlias = Mapping[str, Values]
 
 
 def parameters_of(
     equation: Equation, given: Mapping[str, Any], offsets: Mapping[str, Any], *, caller: str
-) -> tuple[dict[str, Shared | Own], int | None]:
-    """The parameters by name as `Shared` or `Own`, and the number of tables that they tell, None if all are shared."""
+) -> tuple[dict[str, Values], int | None]:
+    """The parameters by name, and the number of tables that they tell, None if all have one value."""
     require_given(equation, given, caller=caller)
     for name in (*given, *offsets):
         if name not in equation.parameters:
             raise no_parameter(equation, name, None)
-    found: dict[str, Shared | Own] = {}
+    found: dict[str, Values] = {}
     count, first = None, None
     for name, p in equation.parameters.items():
         found[name] = _parameter(p, given[name], offsets.get(name), caller=caller)
@@ -99,7 +69,7 @@ def parameters_of(
     return found, count
 
 
-def _parameter(p: Parameter, value: Any, offsets: Any, *, caller: str) -> Shared | Own:
+def _parameter(p: Parameter, value: Any, offsets: Any, *, caller: str) -> Values:
     """A parameter as given: one value, one with offsets, a list of values; or an array of numbers for a number."""
 
     def checked(value: Any, ndim: int = p.ndim) -> Any:
@@ -118,16 +88,17 @@ def _parameter(p: Parameter, value: Any, offsets: Any, *, caller: str) -> Shared
             raise InvalidInput(
                 f"The 'offsets' of {p.name!r} of {caller} must be integers that ascend from 0 to {len(flat):,}."
             )
-        return Own(p, flat, begins.astype(np.int64))
+        return Values(p, flat, len(begins) - 1, begins.astype(np.int64))
     if p.ndim == 0:
-        return Shared(p, checked(value)) if np.ndim(value) == 0 else Own(p, checked(value, 1))
+        values = checked(value, min(np.ndim(value), 1))
+        return Values(p, values, len(values) if np.ndim(value) else None)
     if not _is_several(value, p):
-        return Shared(p, checked(value))
+        return Values(p, checked(value))
     if p.ndim == 1 and p.dtype == np.uint8 and isinstance(value[0], (str, bytes, bytearray)):
         held = as_batch(list(value), p.name, caller=caller)
         if held.letters.size and held.letters.max() > (127 if isinstance(value[0], str) else 255):
             raise InvalidInput(f"The {p.name!r} parameter of {caller} must be text of ASCII, or bytes.")
-        return Own(p, held.letters, held.offsets)
+        return Values(p, held.letters, len(held.offsets) - 1, held.offsets)
     here = next((k for k, one in enumerate(value) if is_device_array(one)), None)
     if here is not None:
         expected = "arrays on the host, or one on the device with offsets"
@@ -140,7 +111,8 @@ def _parameter(p: Parameter, value: Any, offsets: Any, *, caller: str) -> Shared
     at = np.append(0, np.cumsum([part.size for part in parts], dtype=np.int64))
     shapes = np.array([part.shape for part in parts], np.int32).reshape(-1, 2) if p.ndim == 2 else None
     full = [part.ravel() for part in parts if part.size]
-    return Own(p, checked(np.concatenate(full) if full else np.empty(0, p.dtype), 1), at, shapes)
+    flat = checked(np.concatenate(full) if full else np.empty(0, p.dtype), 1)
+    return Values(p, flat, len(parts), at, shapes)
 
 
 def _is_several(value: Any, p: Parameter) -> bool:
@@ -159,7 +131,7 @@ def in_kernel(parameters: Held) -> tuple[str, str]:
     for name, found in parameters.items():
         p, kind = found.parameter, found.parameter.c_type
         sizes = names_of(p, "dp_")[1:]
-        if isinstance(found, Shared):
+        if found.count is None:
             declared.append(f"global const {kind} *restrict dp_{name}" if p.ndim else f"const {kind} dp_{name}")
             declared += [f"const int {size}" for size in sizes]
             continue
@@ -190,17 +162,17 @@ def bound(
 
     for name, found in parameters.items():
         p = found.parameter
-        if isinstance(found, Shared):
+        if found.count is None:
             if p.ndim == 0:
-                arguments.append(found.value)
+                arguments.append(found.values)
                 continue
-            take(f"dp_{name}", found.value.ravel())
-            arguments += map(np.int32, found.value.shape)
+            take(f"dp_{name}", found.values.ravel())
+            arguments += map(np.int32, found.values.shape)
         elif found.at is None:
-            take(f"dp_all_{name}", found.flat[first:stop])
+            take(f"dp_all_{name}", found.values[first:stop])
         else:
             begin, end = found.at[first], found.at[stop]
-            take(f"dp_all_{name}", found.flat[begin:end])
+            take(f"dp_all_{name}", found.values[begin:end])
             take(f"dp_at_{name}", (found.at[first : stop + 1] - begin).astype(np.uint64))
             if found.shapes is not None:
                 take(f"dp_shapes_{name}", found.shapes[first:stop].ravel())
