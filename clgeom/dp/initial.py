@@ -10,8 +10,6 @@ import numpy as np
 
 from clgeom.arguments import wrong
 from clgeom.core import launch
-from clgeom.core.launch import run
-from clgeom.core.plan import Plan, Step
 from clgeom.dp.fills import Fill, checked_value
 from clgeom.dp.language.cells import c_type
 from clgeom.dp.language.parameters import Parameter
@@ -34,14 +32,9 @@ MOST = 1 << 27
 class Initial:
     """Cells that are given.
 
-    Attributes
-    ----------
-    table : Table or None
-        A table of the same session, whose cells stay on the device.
-    cells : ndarray or None
-        Else an array: of the whole table, shape (n, m), or of the line of the stage before the first one.
-    first : int
-        The first stage that is given.
+    `table`: A table of the same session, whose cells stay on the device.
+    `cells`: Else an array: of the whole table, shape (n, m), or of the line of the stage before the first one.
+    `first`: The first stage that is given.
     """
 
     table: Any
@@ -95,28 +88,12 @@ class Initial:
             cells = self.cells if self.is_line else self.cells[part.i : part.i + part.rows]
             given = launch.allocate(session, cells.nbytes)
             launch.write(session, given, cells)
-        writer = store.reader("M", write=True)
-        step = Step.over(
-            session.profile,
-            "dp/table/write_cells",
-            (
-                *writer.arguments,
-                *map(np.int32, (*fill.shape, part.i, part.j, part.columns)),
-                np.uint64(part.cells),
-                *map(np.int32, (self.first, fill.start)),
-                "given",
-            ),
-            part.cells,
-            dtype=store.dtype,
-            params={
-                "cell": c_type(store.dtype),
-                "kind": {"nose": "DIAGS_NOSE", "sone": "DIAGS_SONE"}.get(fill.pattern.kind, fill.pattern.kind.upper()),
-                "reverse": fill.pattern.reverse,
-                **writer.texts,
-            },
-            bytes_moved=2 * part.cells * store.dtype.itemsize,
-        )
-        run(session, Plan(step), **writer.buffers, given=given)
+        kind = {"nose": "DIAGS_NOSE", "sone": "DIAGS_SONE"}.get(fill.pattern.kind, fill.pattern.kind.upper())
+        stages = map(np.int32, (self.first, fill.start))
+        args = (*map(np.int32, (part.i, part.j, part.columns)), np.uint64(part.cells), *stages, "given")
+        params = {"cell": c_type(store.dtype), "kind": kind, "reverse": fill.pattern.reverse}
+        bytes_each = 2 * store.dtype.itemsize
+        store.run("dp/table/write_cells", args, part.cells, params, bytes_each=bytes_each, write=True, given=given)
 
 
 def initial_of(

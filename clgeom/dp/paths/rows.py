@@ -288,19 +288,8 @@ class Rows:
         together = min(ceil_div(m, core), max(most // core, 1))
         width = core + 2 * (margin + ALIGN) + 2 * margin
         scratch = Scratch("scratch", fill.equation.dtype, together * 3 * width)
-        args = (
-            np.int32(n),
-            np.int32(m),
-            *(np.int32(0),) * 7,
-            np.int32(core),
-            np.int32(margin),
-            np.int32(width),
-            np.int32(self.keep),
-            "cells",
-            "cells",
-            np.int32(self.pitch),
-            scratch,
-        )
+        numbers = map(np.int32, (n, m, *(0,) * 7, core, margin, width, self.keep))
+        args = (*numbers, "cells", "cells", np.int32(self.pitch), scratch)
         values = np.stack([parts.row, parts.count, parts.left, parts.right, *self.slots(parts)], axis=1)
         which, first, groups = in_parts(np.full(len(values), ceil_div(m, core)), together)
         step = self.step(DIRECT, policy, args, {"loops": loops}, n)

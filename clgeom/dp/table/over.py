@@ -9,8 +9,7 @@ import numpy as np
 from clgeom.arguments import boolean, wrong
 from clgeom.core import launch
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.core.launch import run
-from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.plan import Scratch
 from clgeom.dp.language.cells import c_type
 from clgeom.dp.table import reduce
 from clgeom.dp.table.regions import Region, place, region_of
@@ -428,32 +427,16 @@ class OverTable:
         with store.in_place() as values:
             if values is not None:
                 return values[np.ix_(rows.ravel(), columns.ravel()) if crosses else (rows, columns)].reshape(shape)
-        reader = store.reader("M")
-        lists = {
-            name: np.ascontiguousarray(at.ravel(), np.int32) for name, at in (("rows", rows), ("columns", columns))
-        }
-        buffers: dict[str, Any] = {name: launch.allocate(self.session, at.nbytes) for name, at in lists.items()}
-        for name, at in lists.items():
-            launch.write(self.session, buffers[name], at)
-        out = Scratch("out", self.dtype, count)
-        step = Step.over(
-            self.session.profile,
-            "dp/table/take_cells",
-            (
-                *reader.arguments,
-                *map(np.int32, self.shape),
-                "rows",
-                "columns",
-                np.uint32(columns.size if crosses else 0),
-                np.uint64(count),
-                out,
-            ),
-            count,
-            dtype=self.dtype,
-            params={"cell": c_type(self.dtype), **reader.texts},
-            bytes_moved=(2 * self.dtype.itemsize + 8) * count,
-        )
-        return run(self.session, Plan(step), **reader.buffers, **buffers).read(out).reshape(shape)
+        buffers: dict[str, Any] = {}
+        for name, at in (("rows", rows), ("columns", columns)):
+            numbers = np.ascontiguousarray(at.ravel(), np.int32)
+            buffers[name] = launch.allocate(self.session, numbers.nbytes)
+            launch.write(self.session, buffers[name], numbers)
+        out, width = Scratch("out", self.dtype, count), np.uint32(columns.size if crosses else 0)
+        args, bytes_each = ("rows", "columns", width, np.uint64(count), out), 2 * self.dtype.itemsize + 8
+        params = {"cell": c_type(self.dtype)}
+        result = store.run("dp/table/take_cells", args, count, params, bytes_each=bytes_each, **buffers)
+        return result.read(out).reshape(shape)
 
 
 def _is_all(part: Any) -> bool:

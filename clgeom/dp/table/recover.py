@@ -42,7 +42,7 @@ def recovered(table: Table, source: str, size: int, *, dtype: DTypeLike, helpers
     for name, store in (("M", table._store), ("D", table.decisions)):
         if store is not None:
             readers[name] = store.reader(name)
-        elif _uses(bare, name):
+        elif re.search(rf"\b{name}\s*\(", bare):
             what = "cells" if name == "M" else "choices"
             raise InvalidInput(f"recover reads {what} as {name}(a, b), but keep={table.keep!r} does not hold them.")
     out, count = Scratch("out", out_type, max(size, 1)), Scratch("count", np.dtype(np.int32), 1)
@@ -56,22 +56,10 @@ def recovered(table: Table, source: str, size: int, *, dtype: DTypeLike, helpers
         params["resumed"] = True
     for name, reader in readers.items():
         params.update({f"{key}_{name.lower()}": text for key, text in reader.texts.items()})
-    step = Step(
-        "dp/table/recover",
-        select(table.session.profile, "dp/table/recover"),
-        (
-            *pointers,
-            *map(np.int32, table.shape),
-            out,
-            np.int32(size),
-            count,
-            *(["state"] if resumed else []),
-            *table._fill.arguments,
-        ),
-        1,
-        params=params,
-        options=build_options(table.session),
-    )
+    args = (*pointers, *map(np.int32, table.shape), out, np.int32(size), count, *["state"] * resumed)
+    policy = select(table.session.profile, "dp/table/recover")
+    options = build_options(table.session)
+    step = Step("dp/table/recover", policy, (*args, *table._fill.arguments), 1, params=params, options=options)
     buffers = {**table._fill.buffers, **{k: b for r in readers.values() for k, b in r.buffers.items()}}
     if resumed:
         for scratch in (out, count):
@@ -99,7 +87,3 @@ def _state(state: Any, parameters: Mapping[str, Any]) -> NDArray[np.int64]:
     if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu" or found.dtype == np.uint64:
         raise wrong("state", "recover", "integers, at least one", short(state))
     return found.astype(np.int64)
-
-
-def _uses(bare: str, name: str) -> bool:
-    return re.search(rf"\b{name}\s*\(", bare) is not None

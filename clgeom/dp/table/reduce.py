@@ -254,14 +254,8 @@ def _states(store: CellStore, region: Region, axis: int | None, op: str, compari
     out = Scratch("out", state, lines * parts)
     groups = policy.groups(ceil_div(ceil_div(lines, lanes) * parts, policy.wg_size), profile.compute_units)
     numbers = np.int32(lines), np.int32(longest), np.uint32(parts), np.int32(length)
-    step = Step(
-        ACROSS,
-        policy,
-        (*reader.arguments, *_places(store, region), *numbers, *last, out),
-        groups,
-        {**params, "axis": axis},
-        moved,
-    )
+    args = (*reader.arguments, *_places(store, region), *numbers, *last, out)
+    step = Step(ACROSS, policy, args, groups, {**params, "axis": axis}, moved)
     return run(store.session, Plan(step), **reader.buffers).read(out).reshape(parts, lines).T
 
 

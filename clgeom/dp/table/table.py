@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -64,22 +64,11 @@ class Reader:
 class CellStore:
     """Values of all cells of a table in device memory.
 
-    Parameters
-    ----------
-    session : Session
-    buffers : tuple of pyopencl.Buffer
-        One, or several of ``2**shift`` cells each.
-    dtype : numpy.dtype
-    shape : tuple of int
-    layout : str
-    pitch : int, optional
-        For ROWS: cells from one row to the next.
-    shift : int
-        Where there are several buffers.
-    index : bool
-        The values are stored increased by one: -1 as 0.
-    field : (str, numpy.dtype), optional
-        The field of records that stands for a cell, whose type is `dtype`, and the type of the records in memory.
+    `buffers`: One, or several of ``2**shift`` cells each.
+    `pitch`: For ROWS: cells from one row to the next.
+    `shift`: Where there are several buffers.
+    `index`: The values are stored increased by one: -1 as 0.
+    `field`: The field of records that stands for a cell, whose type is `dtype`, and the type of the records in memory.
     """
 
     session: Session
@@ -163,19 +152,28 @@ class CellStore:
 
     def gather(self, region: Region) -> tuple[launch.Result, Scratch]:
         """(result of a run, its scratch memory) with the cells of a region, row after row."""
-        reader, count = self.reader("M"), region.cells
-        out = Scratch("out", self.dtype if not self.index else np.dtype(np.int64), count)
-        places = (*self.shape, region.i, region.j, region.di, region.dj, region.columns)
-        step = Step.over(
-            self.session.profile,
-            "dp/table/read_cells",
-            (*reader.arguments, *map(np.int32, places), np.uint64(count), out),
-            count,
-            dtype=self.dtype,
-            params={"cell": c_type(out.dtype), **reader.texts},
-            bytes_moved=2 * count * self.dtype.itemsize,
-        )
-        return run(self.session, Plan(step), **reader.buffers), out
+        out = Scratch("out", self.dtype if not self.index else np.dtype(np.int64), region.cells)
+        numbers = map(np.int32, (region.i, region.j, region.di, region.dj, region.columns))
+        args, params = (*numbers, np.uint64(region.cells), out), {"cell": c_type(out.dtype)}
+        return self.run("dp/table/read_cells", args, region.cells, params, bytes_each=2 * self.dtype.itemsize), out
+
+    def run(
+        self,
+        kernel: str,
+        args: tuple[Any, ...],
+        count: int,
+        params: Mapping[str, Any],
+        *,
+        bytes_each: int,
+        write: bool = False,
+        **buffers: Any,
+    ) -> launch.Result:
+        """Run a kernel over `count` cells of this store, with the arguments after those of the store and its shape."""
+        reader, profile = self.reader("M", write=write), self.session.profile
+        args = (*reader.arguments, *map(np.int32, self.shape), *args)
+        params = {**params, **reader.texts}
+        step = Step.over(profile, kernel, args, count, dtype=self.dtype, params=params, bytes_moved=bytes_each * count)
+        return run(self.session, Plan(step), **reader.buffers, **buffers)
 
     def numpy(self) -> NDArray[Any]:
         """The whole table, shape (n, m), C-contiguous."""
@@ -336,11 +334,8 @@ class Table(OverTable):
         return card("Table", facts, table(("", *columns), cells))
 
     def __getstate__(self) -> NoReturn:  # a session and buffers live in their own process
-        whats = {"table": "numpy()", "decisions": "decisions.numpy()"}
-        raise ClgeomError(
-            f"A Table lies on its device and cannot be pickled or copied: take its {whats.get(self.keep, self.keep)} "
-            "instead."
-        )
+        what = {"table": "numpy()", "decisions": "decisions.numpy()"}.get(self.keep, self.keep)
+        raise ClgeomError(f"A Table lies on its device and cannot be pickled or copied: take its {what} instead.")
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         values = self.numpy()
@@ -418,10 +413,8 @@ class Table(OverTable):
 
         Raises
         ------
-        IndexError
-            There is no such column.
-        InvalidInput
-            The table was filled with a `keep` that does not hold the column.
+        IndexError, InvalidInput
+            As for `row`.
         """
         j = place(1, j, self.shape)
         if self._store is not None:

@@ -266,16 +266,8 @@ def _traced(fill: Fill, fields: tuple[str, ...], moves: Moves, first: Any, band_
         launches, groups = here.launches
         args = (*again.numbers(top, bottom, 1 + part), "edges", "state", "decisions", columns, *fill.arguments)
         refill = Step(tiles.KERNEL, again.policy, args, 1, params, options=fill.options)
-        args = (
-            np.int32(top),
-            np.int32(n + m),
-            np.int32(STEPS),
-            "decisions",
-            np.int32(pitch),
-            "cursor",
-            "steps",
-            *(["fields"] if len(fields) > 1 else []),
-        )
+        numbers = map(np.int32, (top, n + m, STEPS))
+        args = (*numbers, "decisions", np.int32(pitch), "cursor", "steps", *["fields"] * (len(fields) > 1))
         follow = Step("dp/table/traceback", walker, args, 1, {"bits": again.bits, "moves": canonical, "places": places})
         times = ceil_div(bottom - top + int(cursor[1]) + 1, STEPS)
         fill.run(Plan(Series(refill, (2, 3), launches, groups), *[follow] * times), **buffers)
