@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from clgeom.dp.analysis.outside import solved, ways_outside
-from clgeom.dp.analysis.sums import Sum, affine, combine
+from clgeom.dp.analysis.sums import Sum, affine, combine, difference
 from clgeom.dp.fills import Fill
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.nodes import depends_on, evaluate, walk
@@ -69,9 +69,9 @@ def _compared(nodes: Equation, shape: tuple[int, int]) -> Iterator[Sum]:
     """Sums whose sign changes where a condition changes, or where a read leaves the table."""
     for part in walk(*nodes.computed):
         if part.op in COMPARISONS:
-            a, b = map(affine, part.args)
-            if a is not None and b is not None:
-                yield combine(a, b, -1)
+            total = difference(part)
+            if total is not None:
+                yield total
         elif part.op == "cell":
             for arg, size in zip(part.args, shape):
                 form = affine(arg)

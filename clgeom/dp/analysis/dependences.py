@@ -200,8 +200,8 @@ def _near_offsets(cells: Iterable[Expr]) -> tuple[tuple[int, int], ...] | None:
     """The dependence offsets of reads, ascending; None if one is not constant."""
     offsets = set()
     for cell in cells:
-        di, dj = (offset(index, axis) for index, axis in zip(cell.args, "ij"))
-        if not isinstance(di, int) or not isinstance(dj, int):
+        di, dj = (constant_offset(index, axis) for index, axis in zip(cell.args, "ij"))
+        if di is None or dj is None:
             return None
         offsets.add((di, dj))
     return tuple(sorted(offsets))
@@ -219,9 +219,15 @@ def offset(expr: Expr, axis: str) -> int | Sum | None:
     return rest.get(None, 0) if not rest or set(rest) == {None} else rest
 
 
+def constant_offset(expr: Expr, axis: str) -> int | None:
+    """c for an index that is i + c, or j + c by `axis`; None for others."""
+    at = offset(expr, axis)
+    return at if isinstance(at, int) else None
+
+
 def _row(roots: tuple[Expr, ...], cells: list[Expr]) -> Row | None:
     """`Row` if every read is one row up, or every read one row down."""
-    step, *others = (offset(cell.args[0], "i") for cell in cells)
+    step, *others = (constant_offset(cell.args[0], "i") for cell in cells)
     if step not in (-1, 1) or any(other != step for other in others):
         return None
     ranges = {part.args[0]: part.args[1:3] for part in walk(*roots) if part.op in ("reduce", "argreduce")}
@@ -234,19 +240,9 @@ def _columns(expr: Expr, ranges: Loops) -> tuple[Expr | int | None, Expr | int |
     total = affine(expr)
     if total is None:
         return None, None
-    total = _minus_j(total)
+    j = next((atom for atom in total if atom is not None and atom.op == "j"), "j")
+    total = combine(total, {j: 1}, -1)  # "j": never bounded relative to j
     return _extreme(total, ranges, -1), _extreme(total, ranges, 1)
-
-
-def _minus_j(total: Sum) -> Sum:
-    total = dict(total)
-    j = next((atom for atom in total if atom is not None and atom.op == "j"), None)
-    if j is None:
-        return {**total, "j": -1}  # a column of its own: never bounded relative to j
-    total[j] -= 1
-    if total[j] == 0:
-        del total[j]
-    return total
 
 
 def _extreme(total: Sum, ranges: Loops, side: int) -> Expr | int | None:
@@ -312,7 +308,7 @@ def _split(roots: tuple[Expr, ...], cells: list[Expr]) -> Split | None:
         return None
     left = right = None
     for read in reads:
-        row, column = offset(read.args[0], "i"), offset(read.args[1], "j")
+        row, column = constant_offset(read.args[0], "i"), constant_offset(read.args[1], "j")
         if row == 0 and left is None and (at := _index_offset(read.args[1], k)) is not None:
             left = at
         elif column == 0 and right is None and (at := _index_offset(read.args[0], k)) is not None:

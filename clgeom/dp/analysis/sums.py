@@ -28,17 +28,20 @@ def affine(expr: Expr) -> Sum | None:
     if expr.type not in LIMITS:
         return None
     total = _affine(expr)
-    if expr.op not in DIVIDED or total is None or not any(map(_of_cells, total)):
+    if expr.op not in DIVIDED or total is None:
         return total
-    return {expr: 1}
+    atoms = (atom for atom in total if atom is not None and atom.op not in LEAVES)
+    return {expr: 1} if any(depends_on(atom, ("cell",)) for atom in atoms) else total
+
+
+def difference(comparison: Expr) -> Sum | None:
+    """The left side of a comparison less the right one; None if a side is no sum of integers."""
+    a, b = map(affine, comparison.args)
+    return None if a is None or b is None else combine(a, b, -1)
 
 
 #: Operators of affine sums.
 DIVIDED = frozenset(("add", "sub", "neg", "mul"))
-
-
-def _of_cells(atom: Expr | None) -> bool:
-    return atom is not None and atom.op not in LEAVES and depends_on(atom, ("cell",))
 
 
 def indices_of(*roots: Expr | None) -> frozenset[Expr]:
@@ -139,7 +142,7 @@ def _decided(part: Expr, known: Box) -> Expr:
     op, args = part.op, part.args
     answer = None
     if op in ("lt", "le", "gt", "ge", "eq", "ne"):
-        answer = _compared(op, args[0], args[1], known)
+        answer = _holds(part, known)
     elif op == "not" and args[0].op == "const":
         answer = not args[0].data
     if answer is not None:
@@ -150,12 +153,12 @@ def _decided(part: Expr, known: Box) -> Expr:
     return part if side is None else side
 
 
-def _compared(op: str, left: Expr, right: Expr, known: Box) -> bool | None:
+def _holds(comparison: Expr, known: Box) -> bool | None:
     """Whether a comparison holds; None if `known` does not decide it."""
-    a, b = affine(left), affine(right)
-    if a is None or b is None:
+    total = difference(comparison)
+    if total is None:
         return None
-    low, high = range_of(combine(a, b, -1), known)
+    low, high = range_of(total, known)
     apart, equal = low > 0 or high < 0, low == high == 0
     holds, fails = {
         "lt": (high < 0, low >= 0),
@@ -164,5 +167,5 @@ def _compared(op: str, left: Expr, right: Expr, known: Box) -> bool | None:
         "ge": (low >= 0, high < 0),
         "eq": (equal, apart),
         "ne": (apart, equal),
-    }[op]
+    }[comparison.op]
     return True if holds else False if fails else None

@@ -33,7 +33,6 @@ from clgeom.dp.language.trace import Expr
 from clgeom.dp.language.types import LIMITS, neutral
 from clgeom.dp.language.users_c import has_loop
 from clgeom.dp.paths import stages
-from clgeom.dp.patterns import Pattern
 from clgeom.dp.table.table import CellStore
 from clgeom.errors import EquationWarning, IntegerOverflow, KernelBuildError, warn
 from clgeom.intake.typing import NDArray
@@ -384,7 +383,8 @@ class Lanes:
         fill, (n, m) = self.trial.fill, self.trial.fill.shape
         i, j = self.i[lanes], self.j[lanes]
         outside = known & ((a < 0) | (a >= n) | (b < 0) | (b >= m))
-        forbidden = known & ~outside & ~_allowed(fill.pattern, a - i, b - j)
+        allowed = np.array([[fill.pattern.allows(r, c) for c in (-1, 0, 1)] for r in (-1, 0, 1)])
+        forbidden = known & ~outside & ~allowed[np.sign(a - i) + 1, np.sign(b - j) + 1]
         self.note(stages.RANGE, lanes[outside], a[outside], b[outside])
         self.note(stages.PATTERN, lanes[forbidden], a[forbidden], b[forbidden])
         inside = np.flatnonzero(known & ~outside & ~forbidden)
@@ -428,13 +428,6 @@ def _positions_of_loops(counts: Numbers, short: NDArray[np.bool_], each: int) ->
     some = np.concatenate([0 * last + edge, last * edge // len(edge), last - edge], axis=1)
     of = np.concatenate([np.flatnonzero(short)[which], np.repeat(long, some.shape[1])])
     return of, np.concatenate([position, some.ravel()])
-
-
-def _allowed(pattern: Pattern, di: Numbers, dj: Numbers) -> Any:
-    """`Pattern.allows` for arrays."""
-    signs = [(r, c) for r in (-1, 0, 1) for c in (-1, 0, 1) if pattern.allows(r, c)]
-    r, c = np.sign(di), np.sign(dj)
-    return np.logical_or.reduce([(r == a) & (c == b) for a, b in signs])
 
 
 # On the device ----------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from clgeom.dp.analysis.sums import affine, combine, simplify
+from clgeom.dp.analysis.sums import difference, simplify
 from clgeom.dp.codegen import text
 from clgeom.dp.codegen.cell import cell_function, function, statements
 from clgeom.dp.codegen.pieces import once, straight
@@ -46,7 +46,7 @@ def loops(equation: Equation, *, flip: bool, traps: bool = False) -> str:
     alone: dict[Any, None] = {}
     cut: Any = None
     for part in conditions:
-        form = _difference(part)
+        form = difference(part)
         if form is not None and flip and part.op in ("eq", "ne") and _is_first_row(form):
             left[part] = right[part] = part.op == "ne"
         solved = form and _solved(part.op, form)
@@ -83,12 +83,6 @@ def loops(equation: Equation, *, flip: bool, traps: bool = False) -> str:
         body = text.body_of(value, decision, taken=taken(equation.parameters), fitted=equation.cell.fitted)
         parts.append(cell_function(equation, body, name=name, traps=traps))
     return "\n".join(parts)
-
-
-def _difference(part: Expr) -> dict[Any, Any] | None:
-    """The left side of a comparison less the right one, as a sum; None if a side is no sum of integers."""
-    a, b = map(affine, part.args)
-    return None if a is None or b is None else combine(a, b, -1)
 
 
 def _is_first_row(form: dict[Any, Any]) -> bool:
@@ -138,13 +132,9 @@ def _written(equation: Equation, form: dict[Any, Any]) -> tuple[tuple[str, ...],
 class Held:
     """A cell's function without branches that reads no parameter, for rows after the first.
 
-    Attributes
-    ----------
-    text : str
-        ``dp_load0 ..`` (i, n, m DP_ARGUMENTS), elements of parameters that are constant in a row, with clamped
-        indices; and `dp_cell_held`, whose DP_CONTEXT is DP_ROW_CONTEXT and then these elements.
-    types : tuple of str
-        The types of the elements.
+    `text`: ``dp_load0 ..`` (i, n, m DP_ARGUMENTS), elements of parameters that are constant in a row, with clamped
+    indices; and `dp_cell_held`, whose DP_CONTEXT is DP_ROW_CONTEXT and then these elements.
+    `types`: The types of the elements.
     """
 
     text: str

@@ -16,14 +16,9 @@ YES, NO = Expr("const", (), "bool", True), Expr("const", (), "bool", False)
 class Wide:
     """The one reduction of a cell that is worth a work-group.
 
-    Attributes
-    ----------
-    node : Expr
-        The reduction, of kind "min" or "max", or a "sum" of integers, whose order does not matter.
-    twins : tuple of Expr
-        The reduction and the reduction of its index; the kernel passes both to the cell's function.
-    need : Expr
-        The condition under which a cell needs one of them.
+    `node`: The reduction, of kind "min" or "max", or a "sum" of integers, whose order does not matter.
+    `twins`: The reduction and the reduction of its index; the kernel passes both to the cell's function.
+    `need`: The condition under which a cell needs one of them.
     """
 
     node: Expr
@@ -69,7 +64,7 @@ def needed(expr: Expr, targets: set[Expr]) -> Expr | None:
         elif part.op == "where" and below[0] is NO:
             test, (yes, no) = part.args[0], below[1:]
             both = yes is YES and no is YES
-            made[part] = YES if both else _either(_both(test, yes), _both(_not(test), no))
+            made[part] = YES if both else _either(_both(test, yes), _both(Expr("not", (test,), "bool", None), no))
         elif part.op in ("where", "and", "or", "reduce", "argreduce"):
             made[part] = None
         else:
@@ -90,10 +85,6 @@ def _either(a: Expr, b: Expr) -> Expr:
 def _both(test: Expr, when: Expr) -> Expr:
     """The conjunction of two conditions."""
     return when if when is NO else test if when is YES else Expr("and", (test, when), "bool", None)
-
-
-def _not(test: Expr) -> Expr:
-    return Expr("not", (test,), "bool", None)
 
 
 def same(a: Expr, b: Expr) -> bool:

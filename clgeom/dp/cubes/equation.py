@@ -7,6 +7,7 @@ from typing import Any, Literal, overload
 
 from clgeom.arguments import one_of
 from clgeom.core.host_floats import keeps_subnormals
+from clgeom.dp.analysis.dependences import constant_offset
 from clgeom.dp.analysis.sums import affine, indices_of
 from clgeom.dp.codegen import cell, text
 from clgeom.dp.language.cells import fits_in_c
@@ -94,7 +95,7 @@ class CubeEquation(EquationBase):
         if self.cell.fields:
             raise InvalidInput("Tables with three indices hold one number in a cell: dtype must be a type of numbers.")
         self._trace(function)
-        self.offsets = tuple(tuple(map(_step, at.args, "ijk")) for at in walk(self.value) if at.op == "cell")
+        self.offsets = tuple(tuple(map(constant_offset, at.args, "ijk")) for at in walk(self.value) if at.op == "cell")
         self.loops = any(part.op in ("reduce", "argreduce") for part in walk(self.value))
         self.pattern = self._pattern(pattern)
 
@@ -175,16 +176,6 @@ class Writer(text.Writer):
         found = super().load(part, block)
         self.checked = was
         return found
-
-
-def _step(index: Expr, name: str) -> int | None:
-    """How far an index of a read is from that of the cell; None if it is another expression."""
-    total = dict(affine(index) or {})
-    by = total.pop(None, 0)
-    if len(total) != 1:
-        return None
-    ((atom, factor),) = total.items()
-    return by if factor == 1 and atom.op == name else None
 
 
 @overload

@@ -17,7 +17,7 @@ from clgeom.core import launch
 from clgeom.core.plan import Plan, Scratch, Series, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
-from clgeom.dp.analysis.dependences import Split
+from clgeom.dp.analysis.dependences import Split, constant_offset
 from clgeom.dp.analysis.sums import affine, range_of
 from clgeom.dp.analysis.work import most_cells
 from clgeom.dp.codegen.text import literal_of
@@ -53,15 +53,9 @@ MOST_COLUMNS = 1 << 30
 class Frame:
     """The fill as kernels see it: NESO is SONE with rows for columns.
 
-    Attributes
-    ----------
-    shape : tuple of int
-    left, right : int
-        A split has the operands (i, k + left) and (k + right, j).
-    first, last : int
-        k runs from i + first to j + last - 1.
-    pitch : int
-        Cells from one row in memory to the next.
+    `left`, `right`: A split has the operands (i, k + left) and (k + right, j).
+    `first`, `last`: k runs from i + first to j + last - 1.
+    `pitch`: Cells from one row in memory to the next.
     """
 
     turned: bool
@@ -78,7 +72,9 @@ class Frame:
         reach, turned = fill.equation.reach, fill.pattern.name == "NESO"
         if not isinstance(reach, Split) or fill.pattern.name not in ("SONE", "NESO"):
             return None
-        first, last = (_offset(bound, axis) for bound, axis in zip((reach.lo, reach.hi), "ji" if turned else "ij"))
+        first, last = (
+            constant_offset(bound, axis) for bound, axis in zip((reach.lo, reach.hi), "ji" if turned else "ij")
+        )
         if first is None or last is None:
             return None
         n, m = fill.shape
@@ -109,15 +105,6 @@ class Frame:
         """Cells in this frame's order as the caller's table."""
         pitch = None if self.turned else self.pitch
         return CellStore(fill.session, (buffer,), dtype, fill.shape, self.layout, pitch=pitch, index=index)
-
-
-def _offset(expr: Expr, axis: str) -> int | None:
-    """c for an expression that is `axis` + c, else None."""
-    total = affine(expr)
-    if total is None or {atom.op for atom in total if atom is not None} != {axis}:
-        return None
-    own = next(atom for atom in total if atom is not None)
-    return total.get(None, 0) if total[own] == 1 else None
 
 
 def obstacle(fill: Fill) -> str | None:

@@ -17,7 +17,6 @@ from clgeom.dp.analysis.dependences import Near, Row
 from clgeom.dp.analysis.overflows import overflow_of
 from clgeom.dp.analysis.work import OPERATIONS, costs, equal_parts, work_of
 from clgeom.dp.fills import Fill
-from clgeom.dp.patterns import Pattern
 from clgeom.dp.table.decisions import PackedStore, bits_of, new_packed
 from clgeom.dp.table.table import MOST_CHUNKS, CellStore, Filled, new_store
 from clgeom.errors import DependencyError, EquationWarning, IntegerOverflow, InvalidInput, KernelBuildError, warn
@@ -36,11 +35,6 @@ FAULTS = 5
 #: Kinds of faults, as in dp/dp_check.h.
 RANGE, PATTERN, START, OVERFLOW, INDEX, DIVISION, SHIFT, DECISION, QUOTIENT = range(1, 10)
 NO_FAULT = np.array([0, 2**31 - 1, 0, 0, 0], np.int32)
-
-
-def obstacle(fill: Fill) -> str | None:
-    """None: this path applies to every fill."""
-    return None
 
 
 def is_quickest(fill: Fill) -> bool:
@@ -140,16 +134,13 @@ def ring_of(fill: Fill) -> int:
     if profile.is_cpu and fill.shape[0] * fill.shape[1] * fill.equation.dtype.itemsize <= profile.max_alloc_bytes // 8:
         return 0  # a whole table costs less than finding the line
     if isinstance(reach, Near):
-        depth = max((abs(_stages_between(pattern, di, dj)) for di, dj in reach.offsets), default=0)
+        step = {"rows": (1, 0), "columns": (0, 1), "nose": (1, 1), "sone": (-1, 1)}[pattern.kind]
+        depth = max((abs(step[0] * di + step[1] * dj) for di, dj in reach.offsets), default=0)
     elif isinstance(reach, Row) and pattern.kind == "rows":
         depth = 1
     else:
         return 0
     return depth + 1 if depth + 1 < fill.stages else 0
-
-
-def _stages_between(pattern: Pattern, di: int, dj: int) -> int:
-    return {"rows": di, "columns": dj, "nose": di + dj, "sone": dj - di}[pattern.kind]
 
 
 def run_stages(fill: Fill, policy: Policy, memory: Memory) -> Result:
