@@ -229,21 +229,12 @@ class Choice:
     The equation keeps it. The key has all else that the checks depend on: the session, the options, `facts_of` the
     parameters, and the policies in force. It holds neither the session nor the equation, so that both can go.
 
-    Attributes
-    ----------
-    pattern : Pattern
-    basis : {"given", "proven", "probed"}
-        Why this pattern.
-    stages : (int, int)
-        The first stage to fill, and the one after the last.
-    wraps : bool
-        As in `Fill`.
-    run : function of a Fill
-        It fills the table and returns a `Filled`.
-    lasts : bool
-        Whether it holds for all fills with the key: no check looked at elements of parameters, or at given cells.
-    cache : Cache
-        What the path makes once.
+    `basis`: Why this pattern: it is "given", "proven" or "probed".
+    `stages`: The first stage to fill, and the one after the last.
+    `wraps`: As in `Fill`.
+    `run`: It fills the table and returns a `Filled`.
+    `lasts`: Whether it holds for all fills with the key: no check looked at elements of parameters, or at given cells.
+    `cache`: What the path makes once.
     """
 
     pattern: Pattern

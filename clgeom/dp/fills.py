@@ -38,29 +38,16 @@ LONGEST_SIDE = 2**31 - 2
 class Fill:
     """The checked arguments of a fill.
 
-    Attributes
-    ----------
-    shape : tuple of int
-    layout : str or None
-        None if the path may choose.
-    stop : int
-        Stages start <= s < stop are filled.
-    values : dict
-        The parameters on the host, by name: arrays, and NumPy scalars.
-    arguments : tuple
-        The arguments of steps for DP_KERNEL_PARAMETERS: names that `buffers` binds, and numbers.
-    wraps : bool
-        Whether integers in indices or conditions may wrap around; then only the path "stages" applies.
-    traps : bool
-        Whether kernels note cells whose value goes beyond their type.
-    band : (int, int) or None
-        Of a banded equation, the ends of j - i.
-    initial : clgeom.dp.initial.Initial or None
-        The cells before the stage `start`; None if they are 0.
-    cache : Cache
-        What the path makes once for all fills with the same `clgeom.dp.filling.Choice`.
-    params, options : dict, tuple
-        Template parameters and build options of every kernel with the equation in it.
+    `layout`: None if the path may choose.
+    `stop`: Stages start <= s < stop are filled.
+    `values`: The parameters on the host, by name: arrays, and NumPy scalars.
+    `arguments`: The arguments of steps for DP_KERNEL_PARAMETERS: names that `buffers` binds, and numbers.
+    `wraps`: Whether integers in indices or conditions may wrap around; then only the path "stages" applies.
+    `traps`: Whether kernels note cells whose value goes beyond their type.
+    `band`: Of a banded equation, the ends of j - i.
+    `initial`: The cells before the stage `start`; None if they are 0.
+    `cache`: What the path makes once for all fills with the same `clgeom.dp.filling.Choice`.
+    `params`, `options`: Template parameters and build options of every kernel with the equation in it.
     """
 
     equation: Equation

@@ -49,19 +49,11 @@ class Way:
 class Ways:
     """The ways to the nodes of an equation.
 
-    Parameters
-    ----------
-    roots : sequence of Expr
-    parameters : dict of Parameter
-    shape : tuple of int, optional
-        Of the table; by default all tables with two indices.
-    values : dict of (int, int), optional
-        The least and the largest element of parameters.
-    exact : set of Expr
-        Sums that are known not to wrap around. Of others, only those count as sums whose intervals show it.
-    certain : bool
-        Follow conditions on indices only, all their cases, so that a solution of a way is a cell. Else a condition that
-        has several cases adds no facts, and there may be any other variables.
+    `shape`: Of the table; by default all tables with two indices.
+    `values`: The least and the largest element of parameters.
+    `exact`: Sums that are known not to wrap around. Of others, only those count as sums whose intervals show it.
+    `certain`: Follow conditions on indices only, all their cases, so that a solution of a way is a cell. Else a
+    condition that has several cases adds no facts, and there may be any other variables.
     """
 
     def __init__(

@@ -36,30 +36,20 @@ INDICES = "const int i, const int j, const int n, const int m"
 class Form:
     """The form of a cell's function that a kernel includes.
 
-    Attributes
-    ----------
-    checks : {None, "loads", "trial", "all"}
-        Faults that set the ``int *dp_fault`` of DP_CONTEXT. "all": overflow, indices of parameters out of range and
-        divisions by zero. "trial": the same in the types of the cells, so that overflow in C is not seen. "loads", of
-        cubes: indices of parameters.
-    loads_in_c : bool
-        With checks, trap indices of parameters and divisors in C as well, by functions that not every text compiles
-        with.
-    reduction : {None, "split", "clamped split", "group"}
-        Who computes the reduction. None: the cell's function itself.
-
-        "split": the kernel computes that of a `Split`: DP_CONTEXT has its value and index as dp_split and dp_split_k.
-        The text also defines ``dp_split_term(i, j, k, n, m DP_ARGUMENTS)``; "clamped split" moves its indices of
-        parameters into range, for kernels that call it outside the table.
-
-        "group": a work-group computes that of `Equation.wide`: `dp_cell` takes dp_split and dp_split_k after
-        DP_CONTEXT. The text also defines ``dp_range(&lo, &hi, i, j, n, m, <context> DP_ARGUMENTS)``, the range of k,
-        and ``dp_body(dp_k, i, j, n, m, <context> DP_ARGUMENTS)``, the value to reduce.
-    wraps : bool
-        Indices and conditions of a traced equation may go beyond their type, see `Fill.wraps`.
-    notes : bool
-        `dp_cell` sets an int, its last argument DP_OVER(&over), if the value of a cell goes beyond its type, and
-        kernels note the cell (dp/dp_overflow.h).
+    `checks`: Faults that set the ``int *dp_fault`` of DP_CONTEXT. "all": overflow, indices of parameters out of range
+    and divisions by zero. "trial": the same in the types of the cells, so that overflow in C is not seen. "loads", of
+    cubes: indices of parameters.
+    `loads_in_c`: With checks, trap indices of parameters and divisors in C as well, by functions that not every text
+    compiles with.
+    `reduction`: Who computes the reduction. None: the cell's function itself. "split": the kernel computes that of a
+    `Split`: DP_CONTEXT has its value and index as dp_split and dp_split_k. The text also defines ``dp_split_term(i, j,
+    k, n, m DP_ARGUMENTS)``; "clamped split" moves its indices of parameters into range, for kernels that call it
+    outside the table. "group": a work-group computes that of `Equation.wide`: `dp_cell` takes dp_split and dp_split_k
+    after DP_CONTEXT. The text also defines ``dp_range(&lo, &hi, i, j, n, m, <context> DP_ARGUMENTS)``, the range of k,
+    and ``dp_body(dp_k, i, j, n, m, <context> DP_ARGUMENTS)``, the value to reduce.
+    `wraps`: Indices and conditions of a traced equation may go beyond their type, see `Fill.wraps`.
+    `notes`: `dp_cell` sets an int, its last argument DP_OVER(&over), if the value of a cell goes beyond its type, and
+    kernels note the cell (dp/dp_overflow.h).
     """
 
     checks: str | None = None

@@ -28,13 +28,8 @@ KEYWORDS = ("return", "else", "case", "do")
 def with_macros(source: str, tables: Collection[str] = (), helpers: str = "") -> str:
     """The text with macros for calls of min and max.
 
-    Parameters
-    ----------
-    source : str
-    tables : collection of str
-        Names of tables, whose elements ``c(i, j)`` look like calls.
-    helpers : str
-        OpenCL C. Its functions may have side effects; those named min or max are left alone.
+    `tables`: Names of tables, whose elements ``c(i, j)`` look like calls.
+    `helpers`: OpenCL C. Its functions may have side effects; those named min or max are left alone.
     """
     found = tokens(source)
     words = [word for word, _, _ in found]

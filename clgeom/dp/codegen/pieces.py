@@ -36,15 +36,10 @@ MOST_NODES = 60
 class Held:
     """A cell's function that reads no parameter: the kernel holds their elements, which it reads before the cells.
 
-    Attributes
-    ----------
-    text : str
-        The functions ``dp_load0 ..`` (i, j, n, m DP_ARGUMENTS) of the elements, with clamped indices.
-    cells : str
-        `dp_cell_held`, and `dp_cell_held_i`, `_j`, `_i_j` for cells that are not in the first row, column, or neither:
-        their DP_CONTEXT ends with the elements, named `dp_held0 ..`.
-    kinds : tuple of (str, str)
-        For each element whether it is the same in a "row" or in a "column", or belongs to a "cell"; and its type.
+    `text`: The functions ``dp_load0 ..`` (i, j, n, m DP_ARGUMENTS) of the elements, with clamped indices.
+    `cells`: `dp_cell_held`, and `dp_cell_held_i`, `_j`, `_i_j` for cells that are not in the first row, column, or
+    neither: their DP_CONTEXT ends with the elements, named `dp_held0 ..`.
+    `kinds`: For each element whether it is the same in a "row" or in a "column", or belongs to a "cell"; and its type.
     """
 
     text: str

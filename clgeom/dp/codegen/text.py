@@ -58,20 +58,12 @@ class Writer:
     A node that is used more than once becomes a variable in the innermost block that certainly needs it, so that the
     text reads nothing which the equation does not read.
 
-    Parameters
-    ----------
-    roots : tuple of Expr
-    taken : collection of str
-        Names that variables must not have.
-    checked : bool
-        Write integer arithmetic and indices of parameters as calls of functions that trap.
-    clamped : bool
-        Clamp indices of parameters, for cells whose values are not used.
-    given : dict
-        Names of nodes that the kernel computes itself.
-    wraps : {"values", "all", None}
-        Which integer arithmetic is written with functions that wrap around: all but that of indices and conditions,
-        which is then known to stay within its type (`bounds.indices_fit`); all; or none, for readable text.
+    `taken`: Names that variables must not have.
+    `checked`: Write integer arithmetic and indices of parameters as calls of functions that trap.
+    `clamped`: Clamp indices of parameters, for cells whose values are not used.
+    `given`: Names of nodes that the kernel computes itself.
+    `wraps`: Which integer arithmetic is written with functions that wrap around: "all"; "values", all but that of
+    indices and conditions, which is then known to stay within its type (`bounds.indices_fit`); None, for readable text.
     """
 
     def __init__(

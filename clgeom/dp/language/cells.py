@@ -47,11 +47,7 @@ NOT_FIELDS = RESERVED - set("i j n m M D out out_size".split())
 class CellType:
     """The type of a table's cells.
 
-    Attributes
-    ----------
-    dtype : numpy.dtype
-    overflow : {"wrap", "trap", "saturate"}
-        What becomes of values beyond an integer type.
+    `overflow`: What becomes of values beyond an integer type.
     """
 
     dtype: np.dtype[Any]

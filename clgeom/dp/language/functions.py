@@ -398,10 +398,8 @@ def max_over(
 
     Parameters
     ----------
-    k : Expr or str
-        An index from `index`, or a name for one.
-    lo, hi : Expr or int
-    expr : Expr, or function of k
+    k, lo, hi, expr
+        As for `min_over`.
     empty : number or Expr, optional
         The value of an empty range; the smallest of the type by default.
 
@@ -413,8 +411,7 @@ def max_over(
     Raises
     ------
     InvalidInput
-        An end is no integer, an operand is no number and no expression of an equation, or `k` is a name and `expr` is
-        no function.
+        As for `min_over`.
 
     Examples
     --------
@@ -434,10 +431,8 @@ def sum_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[
 
     Parameters
     ----------
-    k : Expr or str
-        An index from `index`, or a name for one.
-    lo, hi : Expr or int
-    expr : Expr, or function of k
+    k, lo, hi, expr
+        As for `min_over`.
 
     Returns
     -------
@@ -447,8 +442,7 @@ def sum_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[
     Raises
     ------
     InvalidInput
-        An end is no integer, an operand is no number and no expression of an equation, or `k` is a name and `expr` is
-        no function.
+        As for `min_over`.
 
     Examples
     --------
@@ -468,10 +462,8 @@ def argmin_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callabl
 
     Parameters
     ----------
-    k : Expr or str
-        An index from `index`, or a name for one.
-    lo, hi : Expr or int
-    expr : Expr, or function of k
+    k, lo, hi, expr
+        As for `min_over`.
 
     Returns
     -------
@@ -481,8 +473,7 @@ def argmin_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callabl
     Raises
     ------
     InvalidInput
-        An end is no integer, an operand is no number and no expression of an equation, or `k` is a name and `expr` is
-        no function.
+        As for `min_over`.
 
     Examples
     --------
@@ -502,10 +493,8 @@ def argmax_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callabl
 
     Parameters
     ----------
-    k : Expr or str
-        An index from `index`, or a name for one.
-    lo, hi : Expr or int
-    expr : Expr, or function of k
+    k, lo, hi, expr
+        As for `min_over`.
 
     Returns
     -------
@@ -515,8 +504,7 @@ def argmax_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callabl
     Raises
     ------
     InvalidInput
-        An end is no integer, an operand is no number and no expression of an equation, or `k` is a name and `expr` is
-        no function.
+        As for `min_over`.
 
     Examples
     --------

@@ -38,12 +38,7 @@ def join(intervals: Iterable[Interval | None]) -> Interval | None:
 def integer_result(op: str, type: str, operands: Sequence[Interval]) -> Interval | None:
     """The interval of an operator of integers before it wraps around; None where that is not known.
 
-    Parameters
-    ----------
-    op : str
-    type : str
-        Of the result: "int", "long" or "ulong".
-    operands : sequence of (int, int)
+    `type`: Of the result: "int", "long" or "ulong".
     """
     if type == "ulong" and op not in MODULAR:  # operands are converted first
         operands = [own if own[0] >= 0 else LIMITS["ulong"] for own in operands]
@@ -132,20 +127,12 @@ def within(interval: Interval | None, type: str) -> bool:
 class Intervals:
     """The intervals of the nodes of an equation.
 
-    Parameters
-    ----------
-    parameters : dict of Parameter
-        By name; those without values have the interval of their type.
-    values : dict of (int, int)
-        The least and the largest element of parameters.
-    box : dict of (int, int)
-        The intervals of "i", "j", "n" ...; by default those of every table.
-    loops : dict
-        The ends (lo, hi) of the indices of reductions.
-    cells : (int, int), optional
-        The interval of every cell; by default that of its type.
-    known : dict, optional
-        The intervals of nodes, which grows.
+    `parameters`: By name; those without values have the interval of their type.
+    `values`: The least and the largest element of parameters.
+    `box`: The intervals of "i", "j", "n" ...; by default those of every table.
+    `loops`: The ends (lo, hi) of the indices of reductions.
+    `cells`: The interval of every cell; by default that of its type.
+    `known`: The intervals of nodes, which grows.
     """
 
     def __init__(

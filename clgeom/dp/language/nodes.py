@@ -158,15 +158,10 @@ def evaluate(expr: Expr, env: Mapping[str, Any], made: dict[Expr, Any]) -> Any:
 
     The expression has no cells and no reductions.
 
-    Parameters
-    ----------
-    env : dict
-        "i", "j", "n", "m" as needed, and parameters by name.
-    made : dict
-        The values of nodes, kept for other expressions in the same `env`; holds the values of indices of reductions.
+    `env`: "i", "j", "n", "m" as needed, and parameters by name.
+    `made`: The values of nodes, kept for other expressions in the same `env`; holds the values of indices of
+    reductions.
 
-    Notes
-    -----
     Both sides of every branch are evaluated, so an index of a parameter that is out of range is moved to the nearest
     element: its branch may not be taken.
     """

@@ -29,22 +29,7 @@ RESERVED = frozenset(
     "sampler_t true false NULL global local constant private kernel read_only write_only read_write "
     "NAN INFINITY MAXFLOAT HUGE_VAL HUGE_VALF".split()
 )
-RESERVED_STEMS = (
-    "dp_",
-    "DP_",
-    "CLGEOM",
-    "__",
-    "FLT_",
-    "DBL_",
-    "INT_",
-    "LONG_",
-    "UINT_",
-    "ULONG_",
-    "CL_",
-    "CLK_",
-    "M_",
-    "FP_",
-)
+RESERVED_STEMS = tuple("dp_ DP_ CLGEOM __ FLT_ DBL_ INT_ LONG_ UINT_ ULONG_ CL_ CLK_ M_ FP_".split())
 C_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 

@@ -287,24 +287,10 @@ def as_index(value: Any, what: Any) -> Expr:
 # Operators, with constants folded --------------------------------------------------------------------------------
 
 
-FOLD = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "lt": operator.lt,
-    "le": operator.le,
-    "gt": operator.gt,
-    "ge": operator.ge,
-    "eq": operator.eq,
-    "ne": operator.ne,
-    "floordiv": operator.floordiv,
-    "mod": operator.mod,
-    "bitand": operator.and_,
-    "bitor": operator.or_,
-    "bitxor": operator.xor,
-    "shl": operator.lshift,
-    "shr": operator.rshift,
-}
+#: Python's function for an operator of two constants.
+FOLD = {name: getattr(operator, name) for name in "add sub mul lt le gt ge eq ne floordiv mod".split()}
+FOLD |= {"bitand": operator.and_, "bitor": operator.or_, "bitxor": operator.xor}
+FOLD |= {"shl": operator.lshift, "shr": operator.rshift}
 
 
 def folded(op: str, a: Any, b: Any, type: str) -> Expr:

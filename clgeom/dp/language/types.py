@@ -25,13 +25,8 @@ traced: contextvars.ContextVar[Any] = contextvars.ContextVar("clgeom_dp_trace", 
 class Trace:
     """An equation being traced: the type of its cells, and its nodes so far.
 
-    Parameters
-    ----------
-    cell : str
-    exact : bool
-        Compute sums, differences, negations, absolute values and quotients of int32 with int64 where they may go beyond
-        int32, as products in tables of int64: a cell then goes beyond its type, and not a number on the way to it.
-    parameters : dict of Parameter
+    `exact`: Compute sums, differences, negations, absolute values and quotients of int32 with int64 where they may go
+    beyond int32, as products in tables of int64: a cell then goes beyond its type, and not a number on the way to it.
     """
 
     def __init__(self, cell: str, exact: bool = False, parameters: Mapping[str, Parameter] | None = None) -> None:

@@ -35,17 +35,9 @@ class PackedStore:
 
     Rows and columns are held in the order of filling.
 
-    Parameters
-    ----------
-    session : Session
-    buffer : pyopencl.Buffer
-    bits : int
-        Bits of one choice: 1, 2, 4 or 8.
-    shape : tuple of int
-    pitch : int
-        Bytes of a row.
-    flip_rows, flip_columns : bool
-        Whether the last row, or column, is stored first.
+    `bits`: Bits of one choice: 1, 2, 4 or 8.
+    `pitch`: Bytes of a row.
+    `flip_rows`, `flip_columns`: Whether the last row, or column, is stored first.
     """
 
     session: Session

@@ -17,16 +17,10 @@ from clgeom.errors import InvalidInput, short
 class Region:
     """Cell (r, c) of a region is cell ``(i + r * di, j + c * dj)`` of the table.
 
-    Attributes
-    ----------
-    i, j : int
-        Its first cell.
-    di, dj : int
-        Steps, which may be negative.
-    rows, columns : int
-        Its shape, with dropped axes.
-    dropped : tuple of bool
-        The axes that an integer has selected: results are without them, as in NumPy.
+    `i`, `j`: Its first cell.
+    `di`, `dj`: Steps, which may be negative.
+    `rows`, `columns`: Its shape, with dropped axes.
+    `dropped`: The axes that an integer has selected: results are without them, as in NumPy.
     """
 
     i: int
