@@ -79,11 +79,6 @@ class Fill:
         return self.start == 0 and self.stop == self.stages
 
     @property
-    def known_from(self) -> int:
-        """The first stage with cells that may be read: `start`, or the first one given by `initial`."""
-        return self.start if self.initial is None else self.initial.first
-
-    @property
     def rounded(self) -> bool:
         """Whether the device can round float32 division correctly."""
         return bool(self.session.device.single_fp_config & ROUNDED_DIVIDE)

@@ -295,15 +295,11 @@ class Ways:
         found: set[int] = set()
         for case, total in self.cases(way, form):
             apart = combine(total, {own: 1}, -1)
-            left = signs - found
-            found |= {sign for sign in left if self.is_possible(case, *self._facts_of_sign(apart, sign))}
+            for sign in signs - found:
+                facts = [combine(combine({}, apart, sign), ONE, -1)] if sign else [apart, combine({}, apart, -1)]
+                if self.is_possible(case, *facts):
+                    found.add(sign)
         return found
-
-    @staticmethod
-    def _facts_of_sign(total: Sum, sign: int) -> list[Sum]:
-        if not sign:
-            return [total, combine({}, total, -1)]
-        return [combine(combine({}, total, sign), ONE, -1)]
 
     # --- ways
 

@@ -204,11 +204,7 @@ def _inference(pairs: frozenset[tuple[int, int]], n: int, m: int, proven: bool, 
 def proven_regions(
     nodes: Equation, parameters: Mapping[str, Any] | None = None
 ) -> tuple[frozenset[tuple[int, int]], bool]:
-    """The regions that a traced equation may read, and whether each read lies in one that is known for certain.
-
-    The facts that hold at a read come from the conditions around it, the bounds of its indices, and the smallest and
-    largest elements of the parameters given.
-    """
+    """The regions that a traced equation may read, and whether each read lies in one that is known for certain."""
     regions = [where for _, where in _regions_of_reads(nodes, parameters)]
     return frozenset().union(*regions), all(len(where) == 1 for where in regions)
 
@@ -216,10 +212,7 @@ def proven_regions(
 def unproven_reads(
     nodes: Equation, pattern: Pattern, parameters: Mapping[str, Any] | None = None, *, sums: bool = True
 ) -> list[Expr]:
-    """The reads of a traced equation that are not proven to lie where a pattern allows them.
-
-    `sums`: whether integers in indices and conditions are known not to wrap around.
-    """
+    """The reads that are not proven to lie where a pattern allows them. `sums`: no integer in an index wraps around."""
     reads = _regions_of_reads(nodes, parameters, exact=sums)
     unproven = {cell for cell, regions in reads if not all(pattern.allows(*signs) for signs in regions)}
     return [part for part in walk(*nodes.computed) if part in unproven]
@@ -255,7 +248,8 @@ def _regions_of_reads(
 ) -> tuple[tuple[Expr, frozenset[tuple[int, int]]], ...]:
     """(cell node, regions where it may lie) for each way to each read that is not proven unreachable. Cached.
 
-    `exact`: whether the sums in indices and conditions are known not to wrap around.
+    Facts come from the conditions around a read, the ends of its loops, and the least and largest elements of
+    parameters. `exact`: the sums in indices and conditions are known not to wrap around.
     """
     ranges = ranges_of(parameters or {})
 

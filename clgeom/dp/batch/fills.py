@@ -11,7 +11,7 @@ import contextlib
 import functools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 import numpy as np
 
@@ -407,19 +407,16 @@ class _Batch:
         with users_errors(equation.source if equation.traced else equation.body, name=equation.name):
             result = run(session, Plan(step), **buffers, **own)
         if traps and (number := int(result.read(over)[0])) < count:
-            self._raise_overflow(first + number)
+            with _named(first + number):  # filled alone, it raises the error that names the cell
+                self._fill_alone(first + number)
+            name = self.equation.cell.name
+            raise IntegerOverflow(f"A cell of table {first + number:,} of the batch goes beyond {name}.")
         self.corners[first:stop] = result.read(corners)
         if last is not None:
             self.last[line] = result.read(last)
         for scratch, target in ((tables, self.tables), (choices, self.choices)):
             if target is not None:
                 self._fetch(result, scratch, buffers, target[span])
-
-    def _raise_overflow(self, k: int) -> NoReturn:
-        """Fill the table with a cell beyond its type alone: that raises the error which names the cell."""
-        with _named(k):
-            self._fill_alone(k)
-        raise IntegerOverflow(f"A cell of table {k:,} of the batch goes beyond {self.equation.cell.name}.")
 
     def _taken(self, name: str, target: Any, span: slice, count: int, buffers: dict[str, Any]) -> Scratch | str:
         """The memory of a step for cells: the part of a host array itself on CPUs, else scratch memory."""

@@ -200,10 +200,7 @@ def _with_tables(equation: EquationBase, body: str, trapped: bool = False, users
 def statements(
     equation: Equation, expr: Expr, *, clamped: bool = False, given: Any = None, wraps: str = "values"
 ) -> tuple[list[str], str]:
-    """Statements in C, and the expression of the value after them.
-
-    `clamped`: clamp indices of parameters. `given`: names of nodes that are already computed.
-    """
+    """Statements in C, and the expression of the value after them; the options are those of `text.Writer`."""
     writer = text.Writer((expr,), taken=taken(equation.parameters), clamped=clamped, given=given, wraps=wraps)
     value = writer.write(expr, writer.top)[0]
     return writer.top.lines, value

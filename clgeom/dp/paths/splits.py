@@ -223,18 +223,20 @@ def _planned(fill: Fill) -> tuple[Plan, Frame]:
     ends = np.stack([rows, np.append(rows[1:], n)], axis=1)
     steps = [Series(empty, (2, 3), ends, np.full(len(rows), groups))]
     ending = {**sums, **kind, "tile": tile, "near": near}
+    units, nodes = session.profile.compute_units, 0 if reach.term is None else len(list(walk(reach.term)))
     for diagonal, (tiles, parts) in enumerate(diagonals):
         where = (*cells, np.int32(diagonal), np.int32(parts), np.int32(0), *memory, best, ks)
         moved = tiles * tile * tile * dtype.itemsize
-        _, first, count = in_parts(np.array([tiles]), most_tiles(fill, diagonal, tile))
-        for kernel, shape, more, params, bytes_moved, each in (
+        each = (diagonal + 1) * tile**3 * (1 + nodes / 8)
+        _, first, count = in_parts(np.array([tiles]), max(int(SPLITS * units / each), 1))
+        for kernel, shape, more, params, bytes_moved, groups in (
             (PRODUCT, product, (), sums, 2 * diagonal * moved, parts),
             (FINISH, finish, kept, ending, 4 * moved, 1),
         ):
-            if each:
+            if groups:
                 args = (*where, *more, *fill.arguments)
                 step = Step(kernel, shape, args, 1, params, bytes_moved, fill.options)
-                steps.append(Series(step, (4,), first[:, None], count * each))
+                steps.append(Series(step, (4,), first[:, None], count * groups))
     return Plan(*steps), frame
 
 
@@ -251,13 +253,6 @@ def diagonals_of(fill: Fill, shape: tuple[int, int], tile: int, serial: bool) ->
             parts = 0  # each item does its tile's product, too
         found.append((tiles, parts))
     return found
-
-
-def most_tiles(fill: Fill, diagonal: int, tile: int) -> int:
-    """Most tiles of a diagonal for one launch, so that it does not take long."""
-    reach: Any = fill.equation.reach
-    each = (diagonal + 1) * tile**3 * (1 + _nodes(reach.term) / 8)
-    return max(int(SPLITS * fill.session.profile.compute_units / each), 1)
 
 
 def leaves_parameters(fill: Fill, frame: Frame) -> bool:
@@ -280,12 +275,6 @@ def leaves_parameters(fill: Fill, frame: Frame) -> bool:
         if low < 0 or high >= fill.values[name].shape[axis]:
             return True
     return False
-
-
-@functools.lru_cache(maxsize=64)
-def _nodes(term: Expr | None) -> int:
-    """The number of nodes of a term, 0 for none."""
-    return 0 if term is None else sum(1 for _ in walk(term))
 
 
 @functools.lru_cache(maxsize=64)

@@ -237,7 +237,8 @@ def one_step(fill: Fill, policy: Policy, memory: Memory, *, trial: bool = False,
     args += [np.int32(0), np.int32(0), np.uint32(0), ALL_CELLS]
     faults = Scratch("faults", np.dtype(np.int32), FAULTS) if checks else None
     if faults is not None:
-        args += [np.int32(fill.known_from), np.int32(1), np.int32(-1), faults]
+        first = fill.start if fill.initial is None else fill.initial.first  # with cells that may be read
+        args += [np.int32(first), np.int32(1), np.int32(-1), faults]
     moved = 2 * n * m * fill.equation.dtype.itemsize
     step = Step(KERNEL, policy, (*args, *fill.arguments), 1, params, moved, fill.options)
     return OneStep(step, indices, faults)

@@ -60,10 +60,7 @@ def flips_of(offsets: tuple[Any, ...], wanted: tuple[bool, bool] = (False, False
 
 
 def flips_for(fill: Fill, moves: Iterable[tuple[int, int]] = ()) -> tuple[bool, bool] | None:
-    """The flips of a fill with near dependences: those that fill the pattern's corner last, if its offsets allow them.
-
-    `moves` are offsets that must lead up and left, too.
-    """
+    """The flips that turn the offsets of a fill, and `moves`, to up and left; best those that fill its corner last."""
     i, j = fill.pattern.corner(2, 2)
     reach: Any = fill.equation.reach
     return flips_of((*reach.offsets, *moves), (i == 0, j == 0))

@@ -372,9 +372,9 @@ def probe_cells(
     values: Mapping[str, Any],
     device: DeviceLike = None,
 ) -> NDArray[np.uint32]:
-    """For each cell a mask of the regions that it reads, bit 3 * row + column, with made-up values in its neighbours.
+    """Of each of these cells a mask of the regions that it reads, with made-up values in its neighbours.
 
-    `numbers` are of cells, row by row, of a table of any size. Rows and columns count 0 before, 1 same, 2 after.
+    The bit is 3 * row + column, each 0 for before, 1 for the same and 2 for after; `numbers` count row by row.
     """
     cells = Cells(equation, shape, values, device, "infer_pattern")
     masks = Scratch("masks", np.dtype(np.uint32), len(numbers))
