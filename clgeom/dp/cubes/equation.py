@@ -109,9 +109,23 @@ class CubeEquation(EquationBase):
         return None if None in steps else max((-step for step in steps if step is not None), default=0)
 
     def text(self, shape: tuple[int, int, int], *, checked: bool | Literal["loads"]) -> str:
-        """The text that the kernel of a table of this shape includes: the function `dp_cell` of a cell.
+        """The text that the kernel includes: the function `dp_cell` of a cell.
 
-        `checked`: trap overflow of every operation, indices of parameters and divisions; "loads": the indices only.
+        Parameters
+        ----------
+        shape : (int, int, int)
+            Of the table.
+        checked : bool or "loads"
+            Trap overflow of every operation, indices of parameters and divisions; "loads": the indices only.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        InvalidInput
+            The equation is nested too deeply.
         """
         wraps = "values" if self.indices_fit(shape) else "all"
         with deep_enough(self.name):
@@ -135,7 +149,22 @@ class CubeEquation(EquationBase):
         return "\n".join(lines) + "\n"
 
     def indices_fit(self, shape: tuple[int, int, int]) -> bool:
-        """Whether sums in indices and conditions have indices and lengths only, and stay within their type."""
+        """Whether sums in indices and conditions have indices and lengths only, and stay within their type.
+
+        Parameters
+        ----------
+        shape : (int, int, int)
+            Of the table.
+
+        Returns
+        -------
+        bool
+
+        Raises
+        ------
+        TypeError, ValueError
+            `shape` is no sequence of numbers.
+        """
         longest = max(shape)
         for part in indices_of(self.value):
             total = affine(part) or {part: 1}
