@@ -1,1 +1,4 @@
-"""Benchmarks, installed as ``clgeom.bench``. Each is a script, which ``clgeom bench`` runs by its file, not imports."""
+"""Benchmarks, installed as ``clgeom.bench``.
+
+Those named ``bench_*`` are scripts, which ``clgeom bench`` runs by their files; `run` is what it imports.
+"""

@@ -25,7 +25,7 @@ from command_line import done
 
 import clgeom
 from clgeom import conformance, dp, errors, radio, scale, selftest
-from clgeom.commands.bench_parts import FAMILIES
+from clgeom.commands.bench import FAMILIES
 from clgeom.commands.hull_files import LARGE_BYTES
 from clgeom.commands.main import cli
 from clgeom.core.policies import Policy

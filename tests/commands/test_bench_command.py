@@ -18,12 +18,14 @@ from children import environment
 from command_line import done, here, refused, run
 
 from clgeom import optional
-from clgeom.commands import bench, bench_facts, bench_parts, bench_report, bench_runs
-from clgeom.commands.bench_parts import PARTS, Curve, Part
+from clgeom.commands.bench import FAMILIES, bench_module, chosen_families
 
 __all__ = ["here"]
 
-page = bench_report.beside("page")
+comparisons, figures, page, parts, processes, sections = (
+    bench_module(name) for name in ("comparisons", "figures", "page", "parts", "processes", "sections")
+)
+PARTS, Curve, Part = parts.PARTS, parts.Curve, parts.Part
 
 #: Options of tiny sizes, so that a run takes seconds.
 TINY = {
@@ -131,13 +133,13 @@ def scripts(tmp_path, monkeypatch):
     folder.mkdir()
     for name, end in {**ENDS, **FURTHER}.items():
         (folder / name).write_text(SCRIPT + end)
-    monkeypatch.setattr(bench_runs, "folder", lambda: folder)
+    monkeypatch.setattr(processes, "FOLDER", folder)
     return folder
 
 
 def test_tiny_run_measures_and_its_page_holds_all_tables(here, monkeypatch):
     chosen = [dataclasses.replace(p, quick=TINY[p.name]) for p in PARTS if p.name in TINY]
-    monkeypatch.setattr(bench, "parts_of", lambda families: chosen)
+    monkeypatch.setattr(parts, "parts_of", lambda families: chosen)
     printed = done("bench", "hull", "sort", "--quick", "--report", "r.html", "--json", "r.json")
     data = json.loads(Path("r.json").read_text())
     assert [p["state"] for p in data["parts"]] == ["done"] * 2, data["parts"]
@@ -163,14 +165,14 @@ def test_tiny_run_measures_and_its_page_holds_all_tables(here, monkeypatch):
 def test_batches_are_compared_by_microseconds_for_each_hull():
     (one,) = (part for part in PARTS if part.name == "batch growth")
     row = {"cloud": "normal", "sizes": "64", "hulls": 100, "clgeom": 2.0, "us/clgeom": 20.0, "us/scipy": 60.0}
-    (found,) = bench_facts.comparisons(one, {"record": {"rows": [row]}})
+    (found,) = comparisons.comparisons(one, {"record": {"rows": [row]}})
     assert (found.ours, found.value, found.unit, found.rival, found.ratio) == ("clgeom", 20.0, "us", "scipy", 3.0)
 
 
 @pytest.mark.parametrize("one", PARTS, ids=lambda one: one.name)
 def test_options_of_parts_are_those_of_their_benches(one, session):
     """Both sets of options, and what a GPU adds; sizes fit the device."""
-    text = (bench_runs.folder() / one.script).read_text(encoding="utf-8")
+    text = (processes.FOLDER / one.script).read_text(encoding="utf-8")
     for profile in (session.profile, dataclasses.replace(session.profile, kind="gpu")):
         for quick in (True, False):
             options = one.options(profile, ["hull", "dp"], quick)
@@ -180,11 +182,11 @@ def test_options_of_parts_are_those_of_their_benches(one, session):
     small = dataclasses.replace(session.profile, max_alloc_bytes=1 << 20)
     if "{sizes}" in one.full:
         assert "1e5" in one.options(small, [], False) and "1e6," not in one.options(small, [], False)
-    assert f'"{one.script}"' and one.family in (*bench_parts.FAMILIES, "all")
+    assert f'"{one.script}"' and one.family in (*FAMILIES, "all")
 
 
 def test_crashes_errors_and_limits_end_one_part_and_keep_its_rows(here, scripts, monkeypatch):
-    monkeypatch.setattr(bench, "parts_of", lambda families: [part(name) for name in ENDS])
+    monkeypatch.setattr(parts, "parts_of", lambda families: [part(name) for name in ENDS])
     result = run("bench", "--quick", "--report", "r.html", "--json", "r.json")
     assert result.exit_code == 1 and result.stderr == ""
     found = {Path(p["name"]).name: (p["state"], p["error"]) for p in json.loads(Path("r.json").read_text())["parts"]}
@@ -204,8 +206,8 @@ def test_crashes_errors_and_limits_end_one_part_and_keep_its_rows(here, scripts,
 def test_absent_packages_are_named_and_left_out(here, scripts, monkeypatch):
     rivals, needs = (("nowhere", "Nowhere"), ("json", "JSON")), (("nothing_such", "Nothing"),)
     chosen = [part("well.py", rivals=rivals), part("well.py", name="hull 2", needs=needs)]
-    monkeypatch.setattr(bench, "parts_of", lambda families: chosen)
-    monkeypatch.setattr(bench_report, "is_installed", lambda package: False)  # Matplotlib
+    monkeypatch.setattr(parts, "parts_of", lambda families: chosen)
+    monkeypatch.setattr(sections, "is_installed", lambda package: False)  # Matplotlib
     printed = done("bench", "hull", "--report", "r.html")
     assert "not installed: Nowhere)" in printed and "JSON" not in printed
     assert "left out: Nothing is not installed" in printed
@@ -215,7 +217,7 @@ def test_absent_packages_are_named_and_left_out(here, scripts, monkeypatch):
 
 
 def test_commands_name_the_device_that_was_asked_for(here, scripts, monkeypatch, session):
-    monkeypatch.setattr(bench, "parts_of", lambda families: [part("well.py", quick="--sizes 1e2")])
+    monkeypatch.setattr(parts, "parts_of", lambda families: [part("well.py", quick="--sizes 1e2")])
     asked = session.profile.name
     done("bench", "--quick", "--device", asked, "--json", "r.json")
     data, words = json.loads(Path("r.json").read_text()), ["--device", asked]
@@ -226,12 +228,12 @@ def test_commands_name_the_device_that_was_asked_for(here, scripts, monkeypatch,
 
 
 def test_part_over_its_limit_fails_the_command(here, scripts, monkeypatch):
-    monkeypatch.setattr(bench, "parts_of", lambda families: [part("hang.py", seconds=(0.3, 0.3))])
+    monkeypatch.setattr(parts, "parts_of", lambda families: [part("hang.py", seconds=(0.3, 0.3))])
     assert run("bench", "--quick", "--json", "r.json").exit_code == 1
 
 
 def test_errors_name_no_folders(here, scripts, monkeypatch):
-    monkeypatch.setattr(bench, "parts_of", lambda families: [part("folder.py")])
+    monkeypatch.setattr(parts, "parts_of", lambda families: [part("folder.py")])
     result = run("bench", "--quick", "--report", "r.html", "--json", "r.json")
     for text in (result.stdout, Path("r.html").read_text(), Path("r.json").read_text()):
         assert ".../points.las" in text and "secret" not in text and "a user" not in text
@@ -248,12 +250,12 @@ def test_errors_name_no_folders(here, scripts, monkeypatch):
     ),
 )
 def test_without_folders(text, expected):
-    assert bench_runs.without_folders(text) == expected
+    assert processes.without_folders(text) == expected
 
 
 def test_file_that_cannot_be_written_keeps_no_other_from_being_written(here, scripts, monkeypatch):
     Path("gone").mkdir()
-    monkeypatch.setattr(bench, "parts_of", lambda families: [part("gone.py")])
+    monkeypatch.setattr(parts, "parts_of", lambda families: [part("gone.py")])
     result = run("bench", "--quick", "--report", "r.html", "--json", "gone/r.json")
     assert result.exit_code == 2 and "gone" in result.stderr and len(result.stderr.splitlines()) == 1
     assert "times as fast" in result.stdout and "written    r.html" in result.stdout
@@ -262,13 +264,12 @@ def test_file_that_cannot_be_written_keeps_no_other_from_being_written(here, scr
 
 def test_pictures_of_odd_names_and_failures_do_not_end_the_run(here, scripts, monkeypatch):
     pytest.importorskip("matplotlib")
-    figures = bench_report.beside("figures")
 
     def fail(record):
         raise ValueError("no figure")
 
     monkeypatch.setattr(
-        bench, "parts_of", lambda families: [part("well.py", study="fails"), part("dollar.py", study="named")]
+        parts, "parts_of", lambda families: [part("well.py", study="fails"), part("dollar.py", study="named")]
     )
     monkeypatch.setattr(figures, "fails", fail, raising=False)
     monkeypatch.setattr(
@@ -288,7 +289,7 @@ def test_parts_import_beside_them_and_verify_whatever_the_environment(here, scri
     (scripts / "common.py").write_text("if not __debug__: raise RuntimeError")
     monkeypatch.setenv("PYTHONSAFEPATH", "1")
     monkeypatch.setenv("PYTHONOPTIMIZE", "1")
-    monkeypatch.setattr(bench, "parts_of", lambda families: [part("beside.py")])
+    monkeypatch.setattr(parts, "parts_of", lambda families: [part("beside.py")])
     assert ": done" in done("bench", "--quick")
 
 
@@ -298,12 +299,13 @@ def test_signal_ends_it_and_keeps_what_was_measured(here, scripts, number):
 import sys
 from pathlib import Path
 sys.path.insert(0, {str(Path(__file__).parent)!r})
-from clgeom.commands import bench, bench_report, bench_runs, main
-from clgeom.commands.bench_parts import Curve, Part
-curves = (Curve("n", ("clgeom",), ("scipy",)),)
-bench_runs.folder = lambda: Path({str(scripts)!r})
-bench.parts_of = lambda families: [
-    Part("hull " + name, "Title of " + name, "", name, "", "", (50, 50), curves=curves)
+from clgeom.commands import main
+from clgeom.commands.bench import bench_module
+parts = bench_module("parts")
+curves = (parts.Curve("n", ("clgeom",), ("scipy",)),)
+bench_module("processes").FOLDER = Path({str(scripts)!r})
+parts.parts_of = lambda families: [
+    parts.Part("hull " + name, "Title of " + name, "", name, "", "", (50, 50), curves=curves)
     for name in ("well.py", "hang.py", "error.py")
 ]
 main.main()
@@ -340,8 +342,8 @@ def test_bench_ends_when_the_command_is_killed(here, tmp_path):
         f"os.replace({str(tmp_path / 'number.part')!r}, {str(tmp_path / 'number')!r})\ntime.sleep(60)\n"
     )
     code = (
-        f"import sys\nfrom clgeom.commands.bench_runs import _wait\n"
-        f"_wait([sys.executable, {str(script)!r}], None, 50, {{}})"
+        f"import sys\nfrom clgeom.commands.bench import bench_module\n"
+        f"bench_module('processes')._wait([sys.executable, {str(script)!r}], None, 50, {{}})"
     )
     process = subprocess.Popen([sys.executable, "-c", code], env=environment())
     number = tmp_path / "number"
@@ -377,7 +379,7 @@ def is_gone(number) -> bool:
 def test_what_a_bench_had_no_time_for_is_named(here, scripts, monkeypatch):
     end = "record['left_out'] = ['knapsack of 1 million cells']\njson.dump(record, open(sys.argv[-1], 'w'))"
     (scripts / "late.py").write_text(SCRIPT + end)
-    monkeypatch.setattr(bench, "parts_of", lambda families: [part("late.py"), part("well.py")])
+    monkeypatch.setattr(parts, "parts_of", lambda families: [part("late.py"), part("well.py")])
     printed = done("bench", "--quick", "--report", "r.html")
     assert printed.count("; no time for knapsack of 1 million cells") == 1
     assert Path("r.html").read_text().count("There was no time for knapsack of 1 million cells.") == 1
@@ -394,10 +396,10 @@ def test_bad_calls_are_refused(here, monkeypatch):
 
 
 def test_families_are_chosen_in_their_order():
-    assert bench._chosen(["sort", "hull"]) == ["hull", "sort"]
-    assert bench._chosen([]) == bench._chosen(["all", "sort"]) == list(bench_parts.FAMILIES)
-    assert {p.family for p in bench_parts.parts_of(["dp"])} == {"all", "dp"}
-    assert {p.family for p in PARTS} == {"all", *bench_parts.FAMILIES}
+    assert chosen_families(["sort", "hull"]) == ["hull", "sort"]
+    assert chosen_families([]) == chosen_families(["all", "sort"]) == list(FAMILIES)
+    assert {p.family for p in parts.parts_of(["dp"])} == {"all", "dp"}
+    assert {p.family for p in PARTS} == {"all", *FAMILIES}
 
 
 # Comparisons --------------------------------------------------------------------------------------------------------
@@ -406,13 +408,13 @@ def test_families_are_chosen_in_their_order():
 def compared(ours, theirs, unit="ms"):
     rows = [{"n": 10 ** (k + 2), "a": a, "b": b} for k, (a, b) in enumerate(zip(ours, theirs))]
     one = dataclasses.replace(part("x"), curves=(Curve("n", ("none", "a"), ("b", "c"), unit=unit),))
-    return list(bench_facts.comparisons(one, {"record": {"rows": rows}}))
+    return list(comparisons.comparisons(one, {"record": {"rows": rows}}))
 
 
 def test_crossover_lies_where_both_take_equally_long():
     (found,) = compared((1.0, 1.0, 1.0), (0.1, 0.1, 10.0))
     assert found.ratio == 10 and found.crossover == pytest.approx(10**3.5) and found.crossing == pytest.approx(1)
-    assert bench_facts.start(found) == "from 3,200 on" and found.size == 10**4
+    assert comparisons.start(found) == "from 3,200 on" and found.size == 10**4
 
 
 @pytest.mark.parametrize(
@@ -431,14 +433,14 @@ def test_crossover_lies_where_both_take_equally_long():
     ),
 )
 def test_faster_from_which_size_on(ours, theirs, unit, words):
-    assert [bench_facts.start(one) for one in compared(ours, theirs, unit)] == [words]
+    assert [comparisons.start(one) for one in compared(ours, theirs, unit)] == [words]
 
 
 def test_size_measured_more_than_once_counts_by_its_medians():
     (one,) = (part for part in PARTS if part.name == "align growth")
     rows = [{"case": "long", "letters": 20_000, "clgeom": c, "parasail": p} for c, p in ((1, 4), (3, 4.1), (0.9, 1))]
-    (found,) = bench_facts.comparisons(one, {"record": {"rows": rows}})
-    assert (found.value, found.ratio, found.size) == (1, 0.25, 20_000) and bench_facts.start(
+    (found,) = comparisons.comparisons(one, {"record": {"rows": rows}})
+    assert (found.value, found.ratio, found.size) == (1, 0.25, 20_000) and comparisons.start(
         found
     ) == "slower at 20,000"
 
@@ -450,7 +452,7 @@ def test_numbers_below_a_thousand_have_no_exponent():
 
 def test_nothing_is_compared_without_a_rival():
     assert compared((1.0, 1.0), (None, None)) == []
-    assert list(bench_facts.comparisons(part("x"), {"record": None})) == []
+    assert list(comparisons.comparisons(part("x"), {"record": None})) == []
 
 
 # The page -----------------------------------------------------------------------------------------------------------
@@ -466,7 +468,6 @@ def test_page_escapes_what_it_shows():
 
 def test_pictures_have_the_colours_of_the_page_and_unique_identifiers():
     pytest.importorskip("matplotlib")
-    figures = bench_report.beside("figures")
     rows = [{"n": n, "clgeom": 1.0, "scipy": n / 500} for n in (100, 1000, 10_000)]
 
     def draw():
@@ -510,7 +511,7 @@ def test_benches_of_an_installed_copy_hide_no_other_package(tmp_path):
     """Neither clgeom's folder nor the current one is a place to import from: clgeom/io would hide others."""
     folder = tmp_path / "clgeom" / "bench"
     folder.mkdir(parents=True)
-    source = bench_runs.folder() / "common.py"
+    source = processes.FOLDER / "common.py"
     (folder / "common.py").write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
     (folder / "probe.py").write_text("import sys, common\nprint(sys.path)\n")
     found = subprocess.run(

@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 import datetime
-import functools
-import importlib.util
 import os
 import platform
-import sys
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from clgeom import __version__
-from clgeom.commands import bench_facts as facts
-from clgeom.commands.bench_parts import Curve, Part
-from clgeom.commands.bench_runs import DONE, absent, folder, too_late
 from clgeom.optional import is_installed
+
+from . import comparisons, figures, page
+from .parts import Curve, Part
+from .processes import DONE, absent, too_late
 
 if TYPE_CHECKING:
     from clgeom.core.device import Session
-
-
-@functools.cache
-def beside(name: str) -> ModuleType:
-    """A module that stands beside the benches. It is loaded from its file, as a checkout does not install them."""
-    spec = importlib.util.spec_from_file_location(f"clgeom.bench.{name}", folder() / f"{name}.py")
-    assert spec and spec.loader
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def environment(session: Session, command: str, quick: bool) -> dict[str, Any]:
@@ -59,9 +46,9 @@ def summary(parts: list[Part], results: list[dict[str, Any]]) -> list[dict[str, 
     """A row for each of ours beside each rival, at the largest size that both were measured at."""
     rows = []
     for part, result in zip(parts, results):
-        for one in facts.comparisons(part, result):
+        for one in comparisons.comparisons(part, result):
             row = {"family": part.family, "case": one.group, "size": int(one.size), "rival": one.rival}
-            row |= {"times as fast": one.ratio, "faster": facts.start(one)}
+            row |= {"times as fast": one.ratio, "faster": comparisons.start(one)}
             rows.append(row | {"clgeom": one.ours, "figure": one.value, "unit": one.unit})
     return rows
 
@@ -70,17 +57,16 @@ def pictures(part: Part, result: dict[str, Any]) -> list[str]:
     """The diagrams of a part as SVG; none without Matplotlib, or without a record."""
     if result["record"] is None or not is_installed("matplotlib"):
         return []
-    figures, picture = beside("figures"), beside("page").picture_or_why
     record, made = result["record"], []
     if part.study:
-        made.append(picture(lambda: getattr(figures, part.study)(record), part.name))
+        made.append(page.picture_or_why(lambda: getattr(figures, part.study)(record), part.name))
     if part.family == "all":
-        made += [picture(lambda: _roofline(record["rows"]), part.name)]
-    rows = facts.curve_rows(part, result)
+        made += [page.picture_or_why(lambda: _roofline(record["rows"]), part.name)]
+    rows = comparisons.curve_rows(part, result)
     for k, curve in enumerate(part.curves):
         if part.study:  # the study's plots have these lines
             break
-        for group, some in facts.groups(curve, rows).items():
+        for group, some in comparisons.groups(curve, rows).items():
             marks = _crossings(curve, group, part, result)
 
             def draw(curve: Any = curve, some: Any = some, group: Any = group, marks: Any = marks) -> Any:
@@ -94,14 +80,14 @@ def pictures(part: Part, result: dict[str, Any]) -> list[str]:
                     crossovers=marks,
                 )
 
-            made.append(picture(draw, f"{part.name} {k} {group}"))
+            made.append(page.picture_or_why(draw, f"{part.name} {k} {group}"))
     return [one for one in made if one]
 
 
 def _crossings(curve: Curve, group: str, part: Part, result: dict[str, Any]) -> list[Any]:
     return [
         (one.crossover, one.crossing, one.rival)
-        for one in facts.comparisons(part, result)
+        for one in comparisons.comparisons(part, result)
         if one.group == group and one.rival in curve.rivals and one.ours in curve.ours
         if one.crossover is not None and not one.always
     ]
@@ -109,7 +95,7 @@ def _crossings(curve: Curve, group: str, part: Part, result: dict[str, Any]) -> 
 
 def _roofline(rows: Any) -> Any:
     roof = rows[0]
-    return beside("figures").roofline(
+    return figures.roofline(
         rows[1:],
         bandwidth=roof["read, GB/s"],
         operations=roof["multiply-add, Gop/s"],
@@ -137,7 +123,7 @@ def state_of(result: dict[str, Any]) -> str:
     return f"This part is incomplete: {result['state']}{why}; {rows}."
 
 
-def page(data: dict[str, Any], parts: list[Part], drawn: list[list[str]], *, missing: list[Part]) -> str:
+def page_text(data: dict[str, Any], parts: list[Part], drawn: list[list[str]], *, missing: list[Part]) -> str:
     """The page of a run.
 
     Parameters
@@ -151,7 +137,6 @@ def page(data: dict[str, Any], parts: list[Part], drawn: list[list[str]], *, mis
     missing : list of Part
         Parts that were not reached.
     """
-    html = beside("page")
     device, host = data["device"], data["host"]
     shown = [
         ("device", f"{device['name']}, {device['platform']}, driver {device['driver']}"),
@@ -167,7 +152,7 @@ def page(data: dict[str, Any], parts: list[Part], drawn: list[list[str]], *, mis
     if not is_installed("matplotlib"):
         notes.append("There are no diagrams, for Matplotlib is not installed: pip install 'clgeom[plot]'.")
     sections = [
-        html.Section(
+        page.Section(
             part.name,
             part.title,
             result["command"],
@@ -180,7 +165,7 @@ def page(data: dict[str, Any], parts: list[Part], drawn: list[list[str]], *, mis
         for part, result, some in zip(parts, data["parts"], drawn)
     ]
     title = f"clgeom on {device['name']}"
-    return html.page_text(title, shown, summary(parts, data["parts"]), sections, data, notes=notes)
+    return page.page_text(title, shown, summary(parts, data["parts"]), sections, data, notes=notes)
 
 
 def _versions(data: Any) -> dict[str, str]:

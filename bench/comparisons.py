@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clgeom.commands.bench_parts import Curve, Part, Row
+from .parts import Curve, Part, Row
 
 #: Of so many sizes one may be slower without a crossover.
 FEW_SIZES = 4

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.resources
 import json
 import os
 import re
@@ -18,9 +17,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from clgeom.commands.bench_parts import PARTS, Part
 from clgeom.optional import is_installed
 
+from .parts import Part
+
+#: Where the benches are.
+FOLDER = Path(__file__).resolve().parent
 #: What became of a part. Rows that it recorded before it was stopped are kept.
 DONE, FAILED, LATE, STOPPED, LEFT_OUT = "done", "failed", "over its time limit", "stopped", "left out"
 
@@ -29,14 +31,6 @@ DONE, FAILED, LATE, STOPPED, LEFT_OUT = "done", "failed", "over its time limit",
 UNWANTED = ("PYTHONSAFEPATH", "PYTHONOPTIMIZE")
 #: With this variable a bench ends when its standard input does.
 WATCH = "CLGEOM_BENCH_WATCH"
-
-
-def folder() -> Path:
-    """The folder of the benches: in a checkout the one beside the package, else that of ``clgeom.bench``."""
-    beside = Path(__file__).resolve().parents[2] / "bench"
-    if (beside / PARTS[0].script).is_file():
-        return beside
-    return Path(str(importlib.resources.files("clgeom.bench")))
 
 
 def absent(part: Part) -> list[str]:
@@ -49,7 +43,9 @@ def too_late(result: dict[str, Any]) -> str:
     return ", ".join((result["record"] or {}).get("left_out", ()))
 
 
-def run(part: Part, options: str, *, seconds: float, device: str | None = None, tuned: bool = False) -> dict[str, Any]:
+def run_part(
+    part: Part, options: str, *, seconds: float, device: str | None = None, tuned: bool = False
+) -> dict[str, Any]:
     """Run a part and return what became of it: "state", "error", "seconds", "command" and the record of its bench.
 
     It uses shipped policies, or those that ``clgeom tune`` found here, if `tuned`.
@@ -64,7 +60,7 @@ def run(part: Part, options: str, *, seconds: float, device: str | None = None, 
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="clgeom-bench-", ignore_cleanup_errors=True) as place:
         path, errors = Path(place, "record.json"), Path(place, "errors.txt")
-        command = [sys.executable, str(folder() / part.script), *shlex.split(options), "--json", str(path)]
+        command = [sys.executable, str(FOLDER / part.script), *shlex.split(options), "--json", str(path)]
         try:
             with open(errors, "wb") as log:
                 code = _wait(command, log, seconds, {"CLGEOM_POLICIES": "tuned" if tuned else "shipped"})

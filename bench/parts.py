@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-FAMILIES = ("hull", "batch", "sort", "shellsort", "region", "dp", "align")
 Row = dict[str, Any]
 
 
