@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import functools
+import itertools
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -131,6 +132,8 @@ def run(
             events.append(enqueue(session, queue, launch, bound, numbers or {}, pace, timed))
         if timed:
             finish(session, queue)
+            for event in itertools.chain(*events):  # a driver may note the end of one later than the queue's
+                event.wait()
     except BaseException:
         settle(queue)
         raise
@@ -193,6 +196,8 @@ def _enqueue_first(
     try:
         events = _enqueue(session, session.profiling_queue, launch, bound, numbers, pace, True)
         finish(session, session.profiling_queue)
+        for event in events:
+            event.wait()
     except BaseException:
         settle(session.profiling_queue)
         raise
