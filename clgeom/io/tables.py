@@ -419,7 +419,8 @@ def has_plain_quotes(data: bytes, delimiter: str | None) -> bool:
     codes = np.frombuffer(b"\n" + data + b"\n", np.uint8)
     marks = np.flatnonzero((codes == QUOTE) | (codes == NEWLINE))
     is_quote = codes[marks] == QUOTE
-    inside = np.logical_xor.accumulate(is_quote)  # whether a quote is open after this byte
+    # whether a quote is open after a byte; np.logical_xor.accumulate is wrong in NumPy 1.24
+    inside = np.cumsum(is_quote) % 2 == 1
     if inside[~is_quote].any():
         return False
     quotes = marks[is_quote]
