@@ -41,6 +41,8 @@ def frame_of(path):
     import pandas
     import pyogrio
 
+    if str(path).endswith(".kml") and "LIBKML" not in pyogrio.list_drivers():
+        pytest.skip("this GDAL reads no attributes of KML")
     return pandas.concat([geopandas.read_file(path, layer=layer) for layer, _ in pyogrio.list_layers(path)])
 
 

@@ -497,10 +497,8 @@ def of_scipy(test_qhull):
             yield name, way
 
 
-def test_what_scipy_tests(session, monkeypatch, pytestconfig):
+def test_what_scipy_tests(session, spatial, monkeypatch, pytestconfig):
     """All of SciPy's tests of ConvexHull with points in the plane, with ours in the place of its own."""
-    from scipy import spatial
-
     for mark in ("fail_slow", "slow", "xslow"):
         pytestconfig.addinivalue_line("markers", f"{mark}: of SciPy's tests")
     test_qhull = pytest.importorskip("scipy.spatial.tests.test_qhull")
@@ -534,10 +532,8 @@ def seen(points, edges, n):
 
 
 @pytest.mark.parametrize("name", ("normal", "grid", "duplicates", "circle_noise", "lattice_edges"))
-def test_what_a_point_sees(subtests, session, name):
+def test_what_a_point_sees(subtests, session, spatial, name):
     """Beside SciPy, whose edges come in another order, and in rational arithmetic; after add_points too."""
-    from scipy import spatial
-
     points = cloud(name, 60, np.float64)
     for n, sign in ((0, ""), (7, "-"), (59, "")):
         with subtests.test(n=n, sign=sign):
