@@ -203,7 +203,7 @@ class ClgeomDeprecationWarning(FutureWarning):
     """
 
 
-def short(value) -> str:
+def short(value: object) -> str:
     """A value as messages show it, in one line."""
     try:
         said = " ".join(line.strip() for line in repr(value).splitlines())  # an array has several lines
@@ -212,12 +212,12 @@ def short(value) -> str:
     return said if len(said) <= 60 else f"{said[:57]}..."
 
 
-def is_integer(value) -> bool:
+def is_integer(value: object) -> bool:
     """Whether a value is a single integer, and no bool."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
-def is_number(value) -> bool:
+def is_number(value: object) -> bool:
     """Whether a value is a single real number, and no bool; NaN is one."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 

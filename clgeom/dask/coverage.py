@@ -12,9 +12,9 @@ polygons of all cells these are the runs in rows, which no strip cuts.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from dask.delayed import Delayed
@@ -26,18 +26,22 @@ from clgeom.dask.workers import checked_device, session_of_worker
 from clgeom.intake.interop.rasters import Raster
 from clgeom.intake.typing import FloatLike, IntLike, NDArray
 from clgeom.region.arc.chains import CUTS
-from clgeom.region.coverage.grid import as_grid
+from clgeom.region.coverage.grid import Grid, as_grid
 from clgeom.region.coverage.masks import Masks, Segmentation
 from clgeom.region.coverage.outlines import checked_goal, in_cells, outlines_on_host
 from clgeom.region.coverage.parts import regions_of
-from clgeom.region.coverage.rasters import Stack, as_levels, as_stack, canonical_raster
+from clgeom.region.coverage.rasters import Levels, Stack, as_levels, as_stack, canonical_raster
 from clgeom.region.coverage.regions import checked_holes, refuse_others
 from clgeom.region.coverage.regions import coverage_regions as coverage_regions_of_chunk
 from clgeom.region.coverage.result import CoverageRegions
 from clgeom.region.coverage.runs import Runs, covered_runs
+from clgeom.region.rings.budgets import Goal
 from clgeom.region.rings.emission import ARRAYS, joined
 from clgeom.region.rings.polygons import CoveragePolygons
 from clgeom.region.rings.runs import packed_runs, runs_below
+
+#: ``leaf``, ``join`` and ``finish`` of `tree`.
+Steps: TypeAlias = tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]
 
 
 @keeps_subnormals
@@ -86,7 +90,7 @@ def raster_regions(
     [3.5, 2.0]
     """
     segmentation = {"segments": segments, "cuts": cuts, "axis": axis, "parts": parts}
-    graph = {"device": device, "split_every": split_every, "resources": resources}
+    graph: dict[str, Any] = {"device": device, "split_every": split_every, "resources": resources}
     return _lazy("dask.raster_regions", raster, levels, direction, segmentation, holes, None, {}, **graph)
 
 
@@ -134,7 +138,7 @@ def raster_outlines(
     [12.0, 8.0]
     """
     budgets = {"vertices": vertices, "part_vertices": part_vertices, "tolerance": tolerance, "iou": iou}
-    graph = {"device": device, "split_every": split_every, "resources": resources}
+    graph: dict[str, Any] = {"device": device, "split_every": split_every, "resources": resources}
     return _lazy("dask.raster_outlines", raster, levels, direction, {}, None, "cells", budgets, **graph)
 
 
@@ -197,7 +201,7 @@ def coverage_regions(
     raster = Raster(raster, transform, crs, nodata)
     segmentation = {"segments": segments, "cuts": cuts, "axis": axis, "parts": parts}
     budgets = {"vertices": vertices, "part_vertices": part_vertices, "tolerance": tolerance, "iou": iou}
-    graph = {"device": device, "split_every": split_every, "resources": resources}
+    graph: dict[str, Any] = {"device": device, "split_every": split_every, "resources": resources}
     return _lazy("dask.coverage_regions", raster, levels, direction, segmentation, holes, outline, budgets, **graph)
 
 
@@ -250,16 +254,14 @@ def _lazy(
         array = array.rechunk({1: -1} if by_strips else {axis: -1 for axis in range(array.ndim - 2, array.ndim)})
     except ValueError as error:
         raise wrong("raster", caller, "of known chunk sizes here, to join chunks", f"{array.shape}") from error
-    steps = (_maps, _one_after_another, _taken)
+    steps: Steps = (_maps, _one_after_another, _taken)
     if by_strips:
-        segments_steps, cells_steps = (_strip, _below_each_other, _outlined), (_rows, _rows_below, _polygons)
-        steps = segments_steps if outline == "segments" else cells_steps
+        steps = (_strip, _below_each_other, _outlined) if outline == "segments" else (_rows, _rows_below, _polygons)
     name = name_of(caller.removeprefix("dask.").replace("_", "-"), [array], options, split_every)
-    shape = {"split_every": split_every, "resources": resources, "caller": caller}
-    return tree(name, *steps, options, [blocks_of(array)], **shape)
+    return tree(name, *steps, options, [blocks_of(array)], split_every=split_every, resources=resources, caller=caller)
 
 
-def _checked(raster, caller):
+def _checked(raster: Any, caller: str) -> Any:
     function = caller.removeprefix("dask.")
     if not is_array(raster):
         raise wrong("raster", caller, f"a dask.array.Array; clgeom.{function} takes others", type(raster).__name__)
@@ -269,7 +271,7 @@ def _checked(raster, caller):
     return raster
 
 
-def _as_given(levels):
+def _as_given(levels: Any) -> Any:
     """Levels that are compared, pickled and named as values."""
     return levels.tolist() if isinstance(levels, np.ndarray) else levels
 
@@ -288,20 +290,20 @@ class _Options:
     crs: Any
 
     @property
-    def canonical(self) -> np.dtype:
+    def canonical(self) -> np.dtype[Any]:
         """The type in which cells are compared."""
         return canonical_raster(np.zeros((1, 1), self.dtype), caller=self.caller).dtype
 
-    def levels_of(self, dtype, integers=False):
+    def levels_of(self, dtype: np.dtype[Any], integers: bool = False) -> Levels:
         given = self.levels, self.cells["direction"], self.cells["nodata"], dtype
         return as_levels(*given, caller=self.caller, integers=integers)
 
-    def goal(self):
+    def goal(self) -> Goal:
         """The budgets of a simplification, with the tolerance in the map's unit."""
         budgets = {"vertices": None, "part_vertices": None, "tolerance": None, "iou": None, **self.budgets}
         return checked_goal(**budgets, caller=self.caller)
 
-    def checked(self, chunk):
+    def checked(self, chunk: Any) -> Any:
         """The chunk, if it has the type that the collection says."""
         if np.dtype(chunk.dtype).newbyteorder("=") != self.dtype:
             raise wrong(
@@ -341,7 +343,7 @@ def _strip(options: _Options, number: int, chunk: Any) -> Strip:
         return Strip(stack.rows, stack.columns, _packed(covered_runs(masks)), across)
 
 
-def _packed(runs):
+def _packed(runs: Runs) -> NDArray[np.int32]:
     mask, line = np.divmod(runs.column, runs.width)
     return np.stack([mask, line, runs.top, runs.bottom]).astype(np.int32)
 
@@ -362,7 +364,7 @@ def _below_each_other(options: _Options, strips: list[Strip]) -> Strip:
     return Strip(int(firsts[-1]), strips[0].columns, down, across)
 
 
-def _sorted(runs):
+def _sorted(runs: NDArray[np.int32]) -> NDArray[np.int32]:
     """Runs by mask, line and first cell."""
     return runs[:, np.lexsort(runs[2::-1])]
 
@@ -381,7 +383,7 @@ def _outlined(options: _Options, strip: Strip) -> CoverageRegions:
     return CoverageRegions(groups, grid, chosen.given, cells["direction"], ())
 
 
-def _unpacked(packed, width, rows, masks):
+def _unpacked(packed: NDArray[np.int32], width: int, rows: int, masks: int) -> Runs:
     mask, line, top, bottom = packed.astype(np.int64)
     return Runs(mask * width + line, top, bottom, width, masks * width, rows)
 
@@ -422,7 +424,7 @@ def _polygons(options: _Options, strip: Rows) -> CoveragePolygons:
     return CoveragePolygons(arrays, exact, grid, chosen.given, options.cells["direction"], ())
 
 
-def _whole_of(options, strip):
+def _whole_of(options: _Options, strip: Strip | Rows) -> tuple[Stack, Levels, Grid]:
     """The raster that all strips are, without its values; the levels; the grid."""
     if strip.rows == 0:
         raise wrong("raster", options.caller, "a row", "chunks with none", verb="have")
@@ -442,8 +444,9 @@ def _maps(options: _Options, number: int, chunk: Any) -> tuple[int, Any]:
     if maps == 0:
         return 0, None
     kinds = {"segments": options.segments, "parts": options.parts} if options.cells["outline"] == "segments" else {}
+    regions_of_chunk: Callable[..., CoverageRegions | CoveragePolygons] = coverage_regions_of_chunk
     with in_chunk(number):
-        found = coverage_regions_of_chunk(
+        found = regions_of_chunk(
             options.checked(chunk),
             options.levels,
             **options.cells,
@@ -476,7 +479,7 @@ def _one_after_another(options: _Options, parts: list[tuple[int, Any]]) -> tuple
 
 
 def _taken(options: _Options, part: tuple[int, Any]) -> CoverageRegions | CoveragePolygons:
-    maps, found = part
+    found: CoverageRegions | CoveragePolygons | None = part[1]
     if found is None:
         raise wrong("raster", options.caller, "a map", "chunks with none", verb="have")
     return found
