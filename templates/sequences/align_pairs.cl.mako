@@ -35,161 +35,38 @@ lanes = 1 if cells == "int" else 2
 #define B_BEGIN 2
 #define A_END 4
 #define B_END 8
+#define INT_CELLS 0
+#define SHORT2_CELLS 1
+#define PTX_CELLS 2
+#define CELL_KIND ${cells.upper()}_CELLS
 #define LOWEST (-16384)   // of borders: cells of the pairs that fit 16 bits are greater
-% if cells == "int":
-typedef int cells_t;
-#define SPLAT(v) (v)
-#define ADD(x, y) ((x) + (y))
-#define MAX(x, y) max(x, y)
-#define MAX0(x, y) max(max(x, y), 0)
-#define LANE(x, l) (x)
-#define WORD(x) as_uint(x)
-#define CELLS(x) as_int(x)
-#define SCORE(words, r) ((int)as_char4((words)[0]).s##r)
-% elif cells == "short2":
-typedef short2 cells_t;
-#define SPLAT(v) ((short2)(short)(v))
-#define ADD(x, y) ((x) + (y))
-#define MAX(x, y) max(x, y)
-#define MAX0(x, y) max(max(x, y), (short2)(0))
-#define LANE(x, l) ((int)((l) ? (x).s1 : (x).s0))
-#define WORD(x) as_uint(x)
-#define CELLS(x) as_short2(x)
-#define SCORE(words, r) (short2)(as_char4((words)[0]).s##r, as_char4((words)[1]).s##r)
-% else:
-typedef uint cells_t;
-inline uint ptx_add(const uint x, const uint y)
-{
-    uint z;
-    asm("add.s16x2 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
-    return z;
-}
-inline uint ptx_max(const uint x, const uint y)
-{
-    uint z;
-    asm("max.s16x2 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
-    return z;
-}
-inline uint ptx_max_or_zero(const uint x, const uint y)
-{
-    uint z;
-    asm("max.relu.s16x2 %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));
-    return z;
-}
-// Byte r of both words, each extended to 16 bits by its sign.
-inline uint ptx_bytes(const uint x, const uint y, const uint selector)
-{
-    uint z;
-    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(z) : "r"(x), "r"(y), "r"(selector));
-    return z;
-}
-#define SPLAT(v) ((uint)((v) & 0xffff) * 0x10001u)
-#define ADD(x, y) ptx_add(x, y)
-#define MAX(x, y) ptx_max(x, y)
-#define MAX0(x, y) ptx_max_or_zero(x, y)
-#define LANE(x, l) ((int)(short)((x) >> 16 * (l)))
-#define WORD(x) (x)
-#define CELLS(x) (x)
-#define SCORE(words, r) ptx_bytes((words)[0], (words)[1], 0xc480u + 0x1111u * r)
-% endif
-// The scores of rows 4 * four .. of a strip against a code, of a lane of this work-item, whose words begin at `profile`.
-#define PROFILE(profile, code, four, lane) (profile)[(((code) * FOURS + (four)) * LANES + (lane)) * WG_SIZE]
+#include "sequences/pairs_cells.h"
+#include "sequences/pairs_steps.h"
 
-typedef struct { uint number, a, b; int n, m; } pair_t;             // first letters and lengths
-typedef struct { int score, row, column, needed; } end_t;          // the best one so far; least score of a better one
-
-inline pair_t take_pair(const size_t number, const uint count, const uint ordered, global const uint *order,
-                        global const uint *a_offsets, global const uint *b_offsets, const uint a_many, const uint b_many)
+// Column c of four: H and F of the rows from those of the column before, E downwards; `before` is H diagonally above.
+inline void fill_column(cells_t *h, cells_t *f, cells_t *gap, cells_t before, local const uint *profile, const uint *code,
+                        const int c, const cells_t opened, const cells_t extended, cells_t *best)
 {
-    pair_t pair = {0, 0, 0, 0, 0};
-    if (number < count) {
-        pair.number = ordered ? order[number] : number;
-        pair.a = a_offsets[pair.number * a_many];
-        pair.n = a_offsets[pair.number * a_many + 1] - pair.a;
-        pair.b = b_offsets[pair.number * b_many];
-        pair.m = b_offsets[pair.number * b_many + 1] - pair.b;
-    }
-    return pair;
-}
-
-// H in the first row or column of the table, k cells from the corner.
-inline int border(const bool is_free, const int gap_open, const int gap_extend, const int k)
-{
-    return is_free || k == 0 ? 0 : max(-(gap_open + k * gap_extend), LOWEST * (LANES > 1 ? 1 : 1 << 15));
-}
-
-// Write the codes of a pair's columns, four in a word. Returns whether a letter is outside the alphabet.
-inline uint write_columns(global uint *letters, const pair_t pair, const int quads, global const uchar *b,
-                          global const uchar *codes, const uint reverse)
-{
-    uint wrong = 0;
-    for (int quad = 0; quad < quads; ++quad) {
-        uint four = 0;
-        #pragma unroll
-        for (int k = 0; k < 4; ++k) {
-            const int j = 4 * quad + k;
-            uint code = PAD;
-            if (j < pair.m) {
-                code = reverse ? codes[512 + b[pair.b + pair.m - 1 - j]] : codes[256 + b[pair.b + j]];
-                wrong |= code == UNKNOWN;
-            }
-            four |= min(code, (uint)PAD) << 8 * k;
-        }
-        letters[quad * LANES * WG_SIZE] = four;
-    }
-    return wrong;
-}
-
-// Fill the profile of the rows of a strip. Returns whether a letter is outside the alphabet.
-inline uint fill_profile(local uint *profile, const int lane, const pair_t pair, const int above,
-                         global const uchar *a, global const uchar *codes, local const uint *table)
-{
-    uint wrong = 0;
+    cells_t e = *gap;
+    #pragma unroll
     for (int four = 0; four < FOURS; ++four) {
-        uint row[4];
-        #pragma unroll
-        for (int k = 0; k < 4; ++k) {
-            const int i = above + 4 * four + k;
-            row[k] = PAD;
-            if (i < pair.n) {
-                row[k] = codes[a[pair.a + i]];
-                wrong |= row[k] == UNKNOWN;
-            }
-            row[k] = min(row[k], (uint)PAD) * STRIDE;
-        }
-        for (int word = 0; word < WORDS; ++word) {
-            const uchar4 s0 = as_uchar4(table[row[0] + word]), s1 = as_uchar4(table[row[1] + word]);
-            const uchar4 s2 = as_uchar4(table[row[2] + word]), s3 = as_uchar4(table[row[3] + word]);
-% for k in range(4):
-            ${f"if (4 * word + {k} < CODES)" if codes % 4 else ""}
-                PROFILE(profile, 4 * word + ${k}, four, lane) = as_uint((uchar4)(s0.s${k}, s1.s${k}, s2.s${k}, s3.s${k}));
-% endfor
-        }
-    }
-    return wrong;
-}
-
-// The column from which on the strip below row `above` has cells that may be the end.
-inline int first_end(const pair_t pair, const int above, const int free_ends)
-{
-    const bool is_last = pair.n > above && pair.n <= above + ROWS;
-    return is_last && (free_ends & B_END) ? 1 : is_last || (pair.n > above && (free_ends & A_END)) ? pair.m : INT_MAX;
-}
-
-// Take cell (i, j) as the end of a pair if it may be it, and is better.
-inline void note_end(end_t *end, const pair_t pair, const int value, const int i, const int j, const int free_ends)
-{
+        const uint words[LANES] = {${", ".join(f"PROFILE(profile, code[{l}] >> 8 * c & 255, four, {l})" for l in range(lanes))}};
+% for r in range(4):
+        {
+            cells_t now = MAX(ADD(before, SCORE(words, ${r})), e);
+            now = ${"MAX0" if local else "MAX"}(now, f[4 * four + ${r}]);
+            const cells_t open = ADD(now, opened);
+            e = MAX(ADD(e, extended), open);
+            f[4 * four + ${r}] = MAX(ADD(f[4 * four + ${r}], extended), open);
+            before = h[4 * four + ${r}];
+            h[4 * four + ${r}] = now;
 #if LOCAL
-    const bool is_end = i <= pair.n && j <= pair.m;
-#else
-    const bool is_end = (i == pair.n && (j == pair.m || (j <= pair.m && (free_ends & B_END))))
-                     || (j == pair.m && i <= pair.n && (free_ends & A_END));
+            best[${r}] = MAX(best[${r}], now);
 #endif
-    if (is_end && (value > end->score || (value == end->score && i < end->row))) {
-        end->score = end->needed = value;
-        end->row = i;
-        end->column = j;
+        }
+% endfor
     }
+    *gap = e;
 }
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
@@ -236,71 +113,26 @@ void align_pairs(global const uchar *a, global const uchar *b, global const uint
                 from[l] = first_end(pair[l], above, free_ends);
             }
             cells_t h[ROWS], f[ROWS], diagonal = SPLAT(border(free_column, gap_open, gap_extend, above));
-            #pragma unroll
-            for (int r = 0; r < ROWS; ++r) {
-                h[r] = SPLAT(border(free_column, gap_open, gap_extend, above + r + 1));
-                f[r] = ADD(h[r], opened);
-            }
+            begin_strip(h, f, above, free_column, gap_open, gap_extend);
             for (int quad = 0; quad < quads; ++quad) {
                 cells_t up[4], gap[4];
-                if (above == 0) {
-                    #pragma unroll
-                    for (int c = 0; c < 4; ++c) {
-                        up[c] = SPLAT(border(free_row, gap_open, gap_extend, 4 * quad + c + 1));
-                        gap[c] = ADD(up[c], opened);
-                    }
-                } else {
-                    const uint4 h4 = top[2 * quad * WG_SIZE], e4 = top[(2 * quad + 1) * WG_SIZE];
-% for c in range(4):
-                    up[${c}] = CELLS(h4.s${c});
-                    gap[${c}] = CELLS(e4.s${c});
-% endfor
-                }
+                load_top(up, gap, above, quad, top, free_row, gap_open, gap_extend);
                 uint code[LANES];
                 #pragma unroll
                 for (int l = 0; l < LANES; ++l)
                     code[l] = letters[(quad * LANES + l) * WG_SIZE];
                 #pragma unroll
                 for (int c = 0; c < 4; ++c) {
-                    const int j = 4 * quad + c + 1;
-                    cells_t e = gap[c], before = diagonal;
-                    diagonal = up[c];
 #if LOCAL && ENDS
                     best[0] = best[1] = best[2] = best[3] = SPLAT(0);   // of this column
 #endif
-                    #pragma unroll
-                    for (int four = 0; four < FOURS; ++four) {
-                        const uint words[LANES] = {${", ".join(f"PROFILE(profile, code[{l}] >> 8 * c & 255, four, {l})" for l in range(lanes))}};
-% for r in range(4):
-                        {
-                            cells_t now = MAX(ADD(before, SCORE(words, ${r})), e);
-                            now = ${"MAX0" if local else "MAX"}(now, f[4 * four + ${r}]);
-                            const cells_t open = ADD(now, opened);
-                            e = MAX(ADD(e, extended), open);
-                            f[4 * four + ${r}] = MAX(ADD(f[4 * four + ${r}], extended), open);
-                            before = h[4 * four + ${r}];
-                            h[4 * four + ${r}] = now;
-#if LOCAL
-                            best[${r}] = MAX(best[${r}], now);
-#endif
-                        }
-% endfor
-                    }
+                    const cells_t before = diagonal;
+                    diagonal = up[c];
+                    fill_column(h, f, &gap[c], before, profile, code, c, opened, extended, best);
                     up[c] = h[ROWS - 1];
-                    gap[c] = e;
 #if ENDS || !LOCAL
-                    bool may_end = false;
-#if LOCAL
-                    const cells_t most = MAX(MAX(best[0], best[1]), MAX(best[2], best[3]));
-#endif
-                    #pragma unroll
-                    for (int l = 0; l < LANES; ++l)
-#if LOCAL
-                        may_end |= LANE(most, l) >= end[l].needed;
-#else
-                        may_end |= j >= from[l] && j <= pair[l].m;
-#endif
-                    if (may_end) {
+                    const int j = 4 * quad + c + 1;
+                    if (may_end(pair, end, from, j, best)) {
                         #pragma unroll
                         for (int r = 0; r < ROWS; ++r)
                             #pragma unroll
@@ -309,24 +141,13 @@ void align_pairs(global const uchar *a, global const uchar *b, global const uint
                     }
 #endif
                 }
-                top[2 * quad * WG_SIZE] = (uint4)(WORD(up[0]), WORD(up[1]), WORD(up[2]), WORD(up[3]));
-                top[(2 * quad + 1) * WG_SIZE] = (uint4)(WORD(gap[0]), WORD(gap[1]), WORD(gap[2]), WORD(gap[3]));
+                store_top(top, quad, up, gap);
             }
         }
         #pragma unroll
         for (int l = 0; l < LANES; ++l)
-            if (batch * LANES + l < count) {
-#if LOCAL && !ENDS
-                const cells_t most = MAX(MAX(best[0], best[1]), MAX(best[2], best[3]));
-                results[pair[l].number] = LANE(most, l);
-#elif !ENDS
-                results[pair[l].number] = end[l].score;
-#else
-                results[3 * (size_t)pair[l].number] = end[l].score;
-                results[3 * (size_t)pair[l].number + 1] = end[l].row;
-                results[3 * (size_t)pair[l].number + 2] = end[l].column;
-#endif
-            }
+            if (batch * LANES + l < count)
+                write_result(results, pair[l].number, end[l], LANE(most_of(best), l));
     }
     if (wrong)
         status[0] = 1;
