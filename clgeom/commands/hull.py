@@ -372,8 +372,8 @@ def _hulls_by(
     batch = named_batch(batch, groups)
     names = batch.labels.tolist()
     if picture:  # first, because it may be refused
-        from clgeom.plotting.batches import save_hulls_plot
         from clgeom.plotting.figures import axis_names, plain
+        from clgeom.plotting.hulls import save_hulls_plot
 
         about = {"labels": names, "axes": axis_names(cloud.names, crs)}
         about["title"] = f"{counted(len(batch), 'convex hull', 'convex hulls')} by {plain(groups.title)}"

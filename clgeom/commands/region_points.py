@@ -101,7 +101,7 @@ def of_points(
         content, written = encode_features(features, output, crs=crs, lonlat=lonlat, densify=options["densify"])
     if picture:
         from clgeom.plotting.figures import axis_names
-        from clgeom.plotting.regions import save_regions_plot
+        from clgeom.plotting.hulls import save_regions_plot
 
         about: dict[str, Any] = {
             "labels": [feature.properties["label"] for feature in features],

@@ -316,7 +316,7 @@ def _print_stats(result: Any) -> None:
 
 def _save_plot(result: Any, path: str, title: str) -> None:
     """Draw passes and time of each gap."""
-    from clgeom.plotting.gaps import save_gaps_plot
+    from clgeom.plotting.diagrams import save_gaps_plot
 
     names = [f"{phase.gap}" if len(phase.gaps) == 1 else f"{phase.gap} .. 1" for phase in result.phases]
     passes = [phase.passes or 1 for phase in result.phases]

@@ -35,30 +35,10 @@ def plot_coverage(
     axes: tuple[str, str] | None = None,
     sites: Sequence[tuple[float, float]] = (),
 ) -> Any:
-    """Draw outlines of covered cells, and their raster if it is given, into Matplotlib axes.
+    """Draw outlines of covered cells over the `values` of their raster, and return the axes.
 
-    Parameters
-    ----------
-    outlines : dict of str to list
-        For each level, by its label in the legend, its shapes; a shape is a list of polygons, a polygon a list of
-        closed rings, the first of which is the outer one; a ring is array_like, shape (n, 2).
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; new axes of pyplot's by default.
-    values : array_like, shape (rows, columns), optional
-        The raster; NaN is not drawn.
-    transform : sequence of 6 float, optional
-        Position of the raster: pixel corner (column, row) at ``x = a column + b row + c, y = d column + e row + f``.
-    unit : str
-        Unit of the values; empty for none.
-    title : str, optional
-    axes : tuple of 2 str, optional
-        Names of the axes, with their units; by default columns and rows without a transform.
-    sites : sequence of (float, float)
-        Positions of transmitters, which are marked.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
+    `outlines` has the shapes of each level, by its label in the legend: a shape is a list of polygons, a polygon a list
+    of closed rings, its outer one first. `sites` are positions of transmitters.
     """
     ax = new_axes(ax, 7)
     from matplotlib.patheffects import withStroke
@@ -95,10 +75,7 @@ def plot_coverage(
 
 
 def save_coverage_plot(outlines: Mapping[str, Sequence[Any]], path: Any, **options: Any) -> None:
-    """Draw outlines into a new figure and write it to a .png, .svg or .pdf file, whole or not at all.
-
-    The parameters of `plot_coverage`.
-    """
+    """Write a figure of outlines to a .png, .svg or .pdf file. The parameters of `plot_coverage`."""
     with saved_figure(path, (8, 7)) as figure:
         plot_coverage(outlines, figure.add_subplot(), **options)
 
@@ -112,19 +89,10 @@ def save_comparison_plot(
     unit: str = "",
     title: str = "",
 ) -> None:
-    """Draw a map with its covered cells beside panels of shapes over these cells, into a .png, .svg or .pdf file.
+    """Write a map and its covered cells, beside five panels of polygons over these cells, to a picture file.
 
-    Parameters
-    ----------
-    values : array_like, shape (rows, columns)
-        NaN is not drawn.
-    mask : ndarray of bool, shape (rows, columns)
-        The covered cells. The area of a shape beyond them is tinted.
-    panels : sequence of (str, list)
-        The title of each of five panels, and its polygons: lists of closed rings in columns and rows.
-    path : path-like
-    unit, title : str
-        Unit and title of the map.
+    `panels` has the title and the polygons of each panel, lists of closed rings in columns and rows. The area of a
+    polygon beyond the covered cells is tinted.
     """
     with saved_figure(path, (13, 8.8)) as figure:
         from matplotlib.colors import ListedColormap
@@ -163,20 +131,7 @@ def plot_fixes(
     title: str = "",
     axes: tuple[str, str] = ("x", "y"),
 ) -> Any:
-    """Draw true and estimated positions, with a line from each to its estimate, into Matplotlib axes.
-
-    Parameters
-    ----------
-    nodes, estimates : ndarray of float, shape (n, 2)
-        Estimates may be NaN.
-    ax, values, transform, axes
-        As for `plot_coverage`; the raster lies below.
-    title : str
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-    """
+    """Draw true positions, with a line from each to its estimate unless that is NaN, and return the axes."""
     ax = new_axes(ax, 7)
     if values is not None:
         _draw_raster(ax, values, transform, "dBm")

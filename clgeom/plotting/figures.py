@@ -58,7 +58,7 @@ def new_figure(size: tuple[float, float]) -> Any:
 
 @contextmanager
 def saved_figure(path: Any, size: tuple[float, float]) -> Iterator[Any]:
-    """A new figure, which the end of the block writes to a .png, .svg or .pdf file, whole or not at all."""
+    """Yield a new figure, and write it to a .png, .svg or .pdf file, whole or not at all, at the end of the block."""
     check_output(path, FORMATS)
     figure = new_figure(size)
     yield figure
@@ -72,7 +72,7 @@ def save(figure: Any, path: Any, dpi: int = 150) -> None:
 
 
 def save_animation(frames: Iterator[Any], path: Any, *, seconds: float, last_seconds: float, dpi: int) -> None:
-    """Write a .gif file, whole or not at all: a figure, as an iterator draws it, for each frame.
+    """Write a .gif file, whole or not at all, with a frame for each figure.
 
     Matplotlib's writers need the name of a file, and show all frames equally long.
     """
@@ -95,12 +95,6 @@ def figure_size(corners: Points) -> tuple[float, float]:
     return (9.6, max(9.6 * ratio * 0.85 + 1.2, 3.4)) if ratio < 0.7 else (7.2, min(7.2 * ratio + 0.8, 8.4))
 
 
-def finite(points: Any) -> Any:
-    """Return the points whose coordinates are finite."""
-    points = np.ma.getdata(np.asanyarray(points))  # of a frame: its columns
-    return points[np.isfinite(points).all(axis=1)]
-
-
 def require_few(items: Sequence[Any] | NDArray[Any], most: int, what: str, names: str) -> None:
     """Raise `InvalidInput` for more items than a picture shows."""
     if len(items) > most:
@@ -115,10 +109,11 @@ def drawable(points: Any) -> Points:
     return drawn
 
 
-def frame(ax: Any, corners: Points, side: float) -> tuple[Points, Points]:
-    """Set the limits of axes round corners with a margin: left and right this share `side` of the extent.
+def frame_with_points(ax: Any, corners: Points, points: Any, side: float = 0.06) -> tuple[Points, Points]:
+    """Set the limits of axes round corners, and draw the finite points; return the least and greatest coordinates.
 
-    The scales of both axes are equal, but for slender shapes.
+    The margins left and right are the share `side` of the extent. The scales of both axes are equal, but for slender
+    shapes.
     """
     low, high = (corners.min(axis=0), corners.max(axis=0)) if len(corners) else (np.zeros(2), np.ones(2))
     largest = np.abs(corners).max(initial=0)
@@ -131,10 +126,13 @@ def frame(ax: Any, corners: Points, side: float) -> tuple[Points, Points]:
     ax.set_aspect("auto" if slender else "equal")
     if largest < 1e8 and reach > largest * 1e-9:  # such numbers are read best in full
         ax.ticklabel_format(useOffset=False, style="plain")
+    if points is not None:
+        points = np.ma.getdata(np.asanyarray(points))  # of a frame: its columns
+        _draw_points(ax, drawable(points[np.isfinite(points).all(axis=1)]), low, high)
     return low, high
 
 
-def draw_points(ax: Any, points: Points, low: Points, high: Points) -> None:
+def _draw_points(ax: Any, points: Points, low: Points, high: Points) -> None:
     """Draw few points as dots, many as an image of their density."""
     width, height = high - low
     if len(points) < MANY or not (width > 0 and height > 0):

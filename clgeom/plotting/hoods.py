@@ -13,11 +13,10 @@ from clgeom.io.atomic import check_output
 from clgeom.optional import require_matplotlib
 from clgeom.plotting.figures import (
     Points,
-    draw_points,
     drawable,
     dress,
     figure_size,
-    frame,
+    frame_with_points,
     new_axes,
     new_figure,
     require_few,
@@ -37,27 +36,12 @@ Stage = tuple[Sequence[Any], Sequence[Any]]
 def plot_hoods(
     points: Any, upper: Sequence[Any], lower: Sequence[Any] = (), ax: Any = None, *, title: str | None = None
 ) -> Any:
-    """Draw one stage of a trace: points, and the hood of every block of them.
-
-    Parameters
-    ----------
-    points : array_like, shape (n, 2)
-        In lexicographic order, the argument of `upper_hood`.
-    upper, lower : sequence of array of int
-        One of the `stages` of a Hood: the vertices of each block's hood.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; new axes of pyplot's by default.
-    title : str, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-    """
+    """Draw points in lexicographic order and the vertices of the hood of every block of them, and return the axes."""
     ax = new_axes(ax)
     from matplotlib.collections import LineCollection
 
     points = drawable(points)
-    draw_points(ax, points, *frame(ax, points, side=0.06))
+    frame_with_points(ax, points, points)
     for hoods, colours in ((lower, LOWER_HOODS), (upper, UPPER_HOODS)):
         lines = [points[hood] for hood in hoods]
         width = 0.9 if len(lines) > 64 else 1.3
@@ -75,16 +59,7 @@ def plot_hoods(
 
 
 def save_trace(points: Any, path: Any, upper: Sequence[Any], lower: Sequence[Any] = ()) -> None:
-    """Draw the stages of a merge into a .gif file as an animation, or into a .png file as panels.
-
-    Parameters
-    ----------
-    points : array_like, shape (n, 2)
-        In lexicographic order.
-    path : path-like
-    upper, lower : sequence of list of array of int
-        The `stages` of the upper and, if it is to be drawn too, of the lower Hood.
-    """
+    """Write the `stages` of one or two Hoods to a .gif file as an animation, or to a .png file as panels."""
     require_matplotlib()
     check_output(path, TRACE_FORMATS)
     check_traceable(points)

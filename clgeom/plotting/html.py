@@ -24,19 +24,7 @@ TEMPLATE = "stepper.html"
 
 @dataclass(frozen=True)
 class Step:
-    """A step of a page.
-
-    Parameters
-    ----------
-    section, title, words : str
-        Plain text; steps of one section stand together.
-    picture : str
-        SVG.
-    legend : sequence of (str, str)
-        A small SVG and its plain text for each kind of mark.
-    table : tuple of (headings, rows), optional
-        Plain text.
-    """
+    """A step of a page: an SVG picture, its legend of (small SVG, text), a table of (headings, rows), plain texts."""
 
     section: str
     title: str
@@ -59,15 +47,7 @@ class Step:
 
 
 def page_text(steps: Sequence[Step], *, title: str, words: str = "") -> str:
-    """A page as text.
-
-    Parameters
-    ----------
-    steps : sequence of Step
-        At least one.
-    title, words : str
-        Heading and introduction, as plain text.
-    """
+    """Return the page of one or more steps, with a heading and an introduction in plain text."""
     if not steps:
         raise InvalidInput("A page needs at least one step.")
     parts = [step.parts() for step in steps]

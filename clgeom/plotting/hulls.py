@@ -1,4 +1,4 @@
-"""Figures of hulls."""
+"""Figures of hulls, of the hulls of groups, and of adaptive regions."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from clgeom.markup import INK, QUIET
 from clgeom.plotting.figures import (
     CORNER,
     FILL,
+    LEVEL_LINES,
     LINE,
+    SERIES,
     Points,
-    draw_points,
     drawable,
     dress,
     figure_size,
-    finite,
-    frame,
+    frame_with_points,
+    legend_below,
     new_axes,
+    plain,
     saved_figure,
 )
 
@@ -36,35 +38,13 @@ def plot_hull(
     title: str | None = None,
     axes: tuple[str, str] = ("x", "y"),
 ) -> Any:
-    """Draw a hull, and its points if they are given, into Matplotlib axes.
+    """Draw the hull of `count` points, with its inside tinted if `filled`, and return the axes.
 
-    Parameters
-    ----------
-    corners : array_like, shape (h, 2)
-        The vertices of the hull, in order.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; new axes of pyplot's by default.
-    count : int, optional
-        Number of points of the hull, for the title.
-    filled : bool
-        Tint the inside. A hull on a line has none.
-    points : array_like, shape (n, 2), optional
-        The points of the hull. Many points are drawn as a density image.
-    labels : sequence of str, optional
-        A text for each vertex of the hull.
-    title : str, optional
-    axes : tuple of 2 str
-        Names of the axes, with their units.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
+    `labels` has a text for each vertex.
     """
     ax = new_axes(ax)
     corners = drawable(corners)
-    low, high = frame(ax, corners, side=0.06 if labels is None else 0.15)
-    if points is not None:
-        draw_points(ax, drawable(finite(points)), low, high)
+    low, high = frame_with_points(ax, corners, points, side=0.06 if labels is None else 0.15)
     if filled:
         ax.fill(*corners.T, facecolor=FILL, alpha=0.07, zorder=2)
     if len(corners):
@@ -80,10 +60,7 @@ def plot_hull(
 
 
 def save_hull_plot(corners: Any, path: Any, **options: Any) -> None:
-    """Draw a hull into a new figure and write it to a .png, .svg or .pdf file, whole or not at all.
-
-    The parameters of `plot_hull`.
-    """
+    """Write a figure of a hull to a .png, .svg or .pdf file. The parameters of `plot_hull`."""
     with saved_figure(path, figure_size(drawable(corners))) as figure:
         plot_hull(corners, figure.add_subplot(), **options)
 
@@ -120,3 +97,106 @@ def _spread(places: Points, gap: float) -> list[float]:
             (b, m), (a, n) = groups.pop(), groups.pop()
             groups.append(((a * n + b * m) / (n + m), n + m))
     return [centre + gap * (k - (count - 1) / 2) for centre, count in groups for k in range(count)]
+
+
+def plot_hulls(
+    corners: Any,
+    offsets: Any,
+    ax: Any = None,
+    *,
+    points: Any = None,
+    labels: Sequence[Any] | None = None,
+    title: str | None = None,
+    axes: tuple[str, str] = ("x", "y"),
+) -> Any:
+    """Draw hulls, hull i with the vertices ``corners[offsets[i]:offsets[i + 1]]``, and return the axes.
+
+    Up to ten hulls that have `labels` have a colour each, and a legend.
+    """
+    ax = new_axes(ax)
+    from matplotlib.collections import PolyCollection
+    from matplotlib.colors import to_rgba
+
+    corners, offsets = drawable(corners), np.asarray(offsets)
+    frame_with_points(ax, corners, points)
+    rings = [corners[begin:end] for begin, end in zip(offsets, offsets[1:])]
+    named = labels is not None and len(rings) <= len(SERIES)
+    colours = [SERIES[i] if named else LINE for i in range(len(rings))]
+    width = 1.4 if len(rings) <= 100 else 0.8 if len(rings) <= 10_000 else 0.2
+    faces = [to_rgba(colour, 0.07) for colour in colours]
+    hulls = PolyCollection(rings, facecolors=faces, edgecolors=colours, linewidths=width, zorder=4)
+    ax.add_collection(hulls, autolim=False)
+    spots = [i for i, ring in enumerate(rings) if len(ring) == 1]  # hulls of one place
+    ax.scatter(*corners[offsets[spots]].T, s=14, c=[colours[i] for i in spots], linewidths=0, zorder=4)
+    dress(ax, counted(len(rings), "convex hull", "convex hulls") if title is None else title, axes)
+    if labels is not None and named and rings:
+        for label, colour in zip(labels, colours):
+            ax.plot([], [], color=colour, linewidth=1.6, label=plain(label))
+        legend_below(ax)
+    return ax
+
+
+def save_hulls_plot(corners: Any, offsets: Any, path: Any, **options: Any) -> None:
+    """Write a figure of hulls to a .png, .svg or .pdf file. The parameters of `plot_hulls`."""
+    with saved_figure(path, figure_size(drawable(corners))) as figure:
+        plot_hulls(corners, offsets, figure.add_subplot(), **options)
+
+
+def plot_region(
+    parts: Sequence[Any],
+    ax: Any = None,
+    *,
+    count: int | None = None,
+    vertices: int | None = None,
+    points: Any = None,
+    title: str | None = None,
+    colour: str = LINE,
+    label: str | None = None,
+    axes: tuple[str, str] = ("x", "y"),
+) -> Any:
+    """Draw the region of `count` points, from the vertices of each part in order, and return the axes.
+
+    The title tells `vertices`, by default those of the parts.
+    """
+    ax = new_axes(ax)
+    parts = [drawable(part) for part in parts]
+    corners = np.concatenate(parts) if parts else np.empty((0, 2))
+    frame_with_points(ax, corners, points)
+    for part in parts:
+        if len(part) > 2:
+            ax.fill(*part.T, facecolor=colour, alpha=0.07, zorder=2)
+        style = {"marker": "o", "markersize": 5} if len(part) == 1 else {}
+        ax.plot(*np.vstack([part, part[:1]]).T, color=colour, linewidth=1.2, zorder=4, label=label, **style)
+        label = None
+    of = "" if count is None else f" of {counted(count, 'point', 'points')}"
+    vertices = len(corners) if vertices is None else vertices
+    dress(ax, f"Adaptive region{of}: {counted(vertices, 'vertex', 'vertices')}" if title is None else title, axes)
+    return ax
+
+
+def save_regions_plot(
+    regions: Sequence[Sequence[Any]],
+    path: Any,
+    *,
+    counts: Sequence[int] = (),
+    vertices: Sequence[int] = (),
+    points: Any = None,
+    labels: Sequence[str] = (),
+    axes: tuple[str, str] = ("x", "y"),
+) -> None:
+    """Write a figure of regions, each with its colour and label, to a .png, .svg or .pdf file.
+
+    `counts` and `vertices` are the numbers of points and of vertices of each region.
+    """
+    parts = [drawable(part) for region in regions for part in region]
+    corners = np.concatenate(parts) if parts else np.empty((0, 2))
+    with saved_figure(path, figure_size(corners) if parts else (8, 6)) as figure:
+        ax = figure.add_subplot()
+        if len(regions) == 1:
+            plot_region(regions[0], ax, count=counts[0], vertices=vertices[0], points=points, axes=axes)
+            return
+        for k, (region, label) in enumerate(zip(regions, labels)):
+            plot_region(region, ax, colour=LEVEL_LINES[k % len(LEVEL_LINES)], label=label, axes=axes)
+        frame_with_points(ax, corners, points)
+        dress(ax, f"{len(regions)} adaptive regions", axes)
+        legend_below(ax)

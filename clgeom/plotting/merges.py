@@ -40,16 +40,7 @@ DROPPED = Look("corners that are dropped", DARK_RED, "cross", 5, 2)
 
 
 def merge_scenes(points: Any, stages: Sequence[Any], merges: Sequence[Any], *, side: str = "upper") -> list[Scene]:
-    """Scenes of a trace: for each stage the hoods, then each of the six phases, for all pairs at once.
-
-    Parameters
-    ----------
-    points : array_like, shape (n, 2)
-        In lexicographic order.
-    stages, merges
-        Those of a Hood with a trace.
-    side : {"upper", "lower"}
-    """
+    """Scenes of the `stages` and `merges` of a Hood: in each stage the hoods, then each phase for all pairs at once."""
     check_drawable(points)
     trace = _Trace(drawable(points), side)
     scenes = [trace.opening(len(stages) - 1)]

@@ -32,14 +32,9 @@ FROM, TO = ABOVE - 0.18, BELOW + HIGHEST + 0.1
 
 
 def pass_scenes(stages: Sequence[Any], gaps: Sequence[Sequence[int]]) -> list[Scene]:
-    """Scenes of a Shellsort.
+    """Scenes of a Shellsort, from the keys before the first pass and after each.
 
-    Parameters
-    ----------
-    stages : sequence of array_like, shape (n,)
-        The keys before the first pass, and after each.
-    gaps : sequence of tuple of int
-        The gaps of each pass; several if one launch sorted with all of them.
+    `gaps` has the gaps of each pass; several if one launch sorted with all of them.
     """
     stages = [np.asarray(keys) for keys in stages]
     check_drawable(stages[0])

@@ -59,31 +59,16 @@ class Look:
 
 @dataclass
 class Scene:
-    """A step: its title and words, a picture, and a table of values.
+    """A step of an algorithm: texts, a picture, and a table of values."""
 
-    Parameters
-    ----------
-    section, title, words : str
-        The part of the algorithm that the step belongs to, its name, and what happens.
-    limits : tuple of 4 float
-        x from, x to, y from, y to.
-    axes : tuple of 2 str
-        Names of the axes; an empty name is an axis without numbers.
-    table : tuple of (headings, rows), optional
-    still : bool
-        Whether the step is a panel of a picture.
-    indices : bool
-        Whether x is an index, so that its axis has whole numbers only.
-    """
-
-    section: str
+    section: str  #: the part of the algorithm
     title: str
     words: str
-    limits: tuple[float, float, float, float]
-    axes: tuple[str, str]
-    table: tuple[Any, ...] = ()
-    still: bool = False
-    indices: bool = False
+    limits: tuple[float, float, float, float]  #: x from, x to, y from, y to
+    axes: tuple[str, str]  #: names; the axis of an empty name has no numbers
+    table: tuple[Any, ...] = ()  #: (headings, rows)
+    still: bool = False  #: whether the step is a panel of a picture
+    indices: bool = False  #: whether x is an index, so that its axis has whole numbers only
     marks: list[tuple[str, Any, Look]] = field(default_factory=list)
 
     def lines(self, lines: Any, look: Look) -> Scene:
@@ -298,14 +283,7 @@ def save_scenes(
 ) -> None:
     """Write scenes into a file: .html as a page to step through, .gif as an animation, a picture as panels.
 
-    Parameters
-    ----------
-    scenes : sequence of Scene
-    path : path-like
-    title, words : str
-        Heading and introduction of the page.
-    progress : function of (done, total), optional
-        Called after each frame of an animation.
+    `title` and `words` are of the page; ``progress(done, total)`` is called after each frame of an animation.
     """
     check_output(path, SCENE_FORMATS)
     suffix = Path(path).suffix.lower()

@@ -168,7 +168,7 @@ class Alignment:
         InvalidInput
             There is no path, or Matplotlib is not installed.
         """
-        from clgeom.plotting.alignments import plot_path
+        from clgeom.plotting.diagrams import plot_path
 
         path = self._path("plot")
         x = self.a_start + np.concatenate([[0], np.cumsum(path != INSERT)])

@@ -382,12 +382,10 @@ def here(folder, monkeypatch):
 
 #: Functions that draw pictures and pages.
 DRAWN = {
-    "batches": ["save_hulls_plot"],
     "coverage": ["save_coverage_plot", "save_comparison_plot"],
-    "gaps": ["save_gaps_plot"],
+    "diagrams": ["save_gaps_plot"],
     "hoods": ["save_trace"],
-    "hulls": ["save_hull_plot"],
-    "regions": ["save_regions_plot"],
+    "hulls": ["save_hull_plot", "save_hulls_plot", "save_regions_plot"],
 }
 
 

@@ -328,11 +328,11 @@ def test_models_of_maps(model, options):
 def test_points_have_one_number_of_vertices(options, monkeypatch):
     """The table, JSON, what was written and the picture's title count the rings' vertices, each once."""
     pytest.importorskip("matplotlib")
-    from clgeom.plotting import regions
+    from clgeom.plotting import hulls
 
     titles = []
-    dress = regions.dress
-    monkeypatch.setattr(regions, "dress", lambda ax, title, axes: [titles.append(title), dress(ax, title, axes)])
+    dress = hulls.dress
+    monkeypatch.setattr(hulls, "dress", lambda ax, title, axes: [titles.append(title), dress(ax, title, axes)])
     np.savetxt("points.csv", np.random.default_rng(1).random((300, 2)), delimiter=",", header="x,y", comments="")
     text = done("points.csv", *options, "-o", "out.wkt", "--plot", "out.png")
     shape = shapely.from_wkt(Path("out.wkt").read_text().strip())

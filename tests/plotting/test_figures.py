@@ -7,7 +7,7 @@ import clgeom
 from clgeom.errors import InvalidInput
 from clgeom.intake.interop.rasters import Raster
 from clgeom.intake.interop.strips import Strips
-from clgeom.plotting import batches, coverage, figures, gaps, hoods, hulls, regions
+from clgeom.plotting import coverage, diagrams, figures, hoods, hulls
 from clgeom.radio import coverage_map
 from clgeom.region.coverage.bands import nested
 from clgeom.region.coverage.drawn import axes_of, image, outlines
@@ -29,9 +29,9 @@ def plot_of(name, ax=None):
     if name == "hull":
         return hulls.plot_hull(SQUARE, ax, count=9, points=SQUARE)
     if name == "hulls":
-        return batches.plot_hulls(SQUARE, [0, 3, 4], ax, labels=["a", "b"], points=SQUARE)
+        return hulls.plot_hulls(SQUARE, [0, 3, 4], ax, labels=["a", "b"], points=SQUARE)
     if name == "region":
-        return regions.plot_region([SQUARE], ax, count=9)
+        return hulls.plot_region([SQUARE], ax, count=9)
     if name == "hoods":
         return hoods.plot_hoods(SQUARE[[0, 3, 1, 2]], [[0, 1], [2, 3]], [[0], [2]], ax)
     values, made = raster()
@@ -95,9 +95,7 @@ def test_legends_are_over_no_data(monkeypatch):
     (bar,) = ax.child_axes
     assert is_outside(ax.get_legend(), ax) and bar.get_ylabel() == "value"
     assert ax.get_title(loc="left") == f"{len(made)} coverage regions"
-    figure = saved(
-        monkeypatch, regions, "save_regions_plot", [[SQUARE], [SQUARE + 1]], "a.png", labels=["a", "b"], counts=[4, 4]
-    )
+    figure = saved(monkeypatch, hulls, "save_regions_plot", [[SQUARE], [SQUARE + 1]], "a.png", labels=["a", "b"])
     (ax,) = figure.axes
     assert is_outside(ax.get_legend(), ax) and ax.get_title(loc="left") == "2 adaptive regions"
     mask = values > -65
@@ -112,7 +110,7 @@ def test_legends_are_over_no_data(monkeypatch):
 def test_hulls_of_groups_are_told_apart(monkeypatch):
     corners, offsets = np.vstack([SQUARE, SQUARE[:2] + 3, SQUARE[:1] + 9]), [0, 4, 6, 7]
     figure = saved(
-        monkeypatch, batches, "save_hulls_plot", corners, offsets, "a.png", labels=["a", 2, "c"], points=SQUARE
+        monkeypatch, hulls, "save_hulls_plot", corners, offsets, "a.png", labels=["a", 2, "c"], points=SQUARE
     )
     (ax,) = figure.axes
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "2", "c"]
@@ -164,7 +162,7 @@ def test_coordinates_of_maps_are_written_in_full(monkeypatch):
 
 
 def test_gaps_have_units(monkeypatch):
-    figure = saved(monkeypatch, gaps, "save_gaps_plot", ["5", "1"], [1, 2], [1e-3, 2e-3], "a.png", title="T")
+    figure = saved(monkeypatch, diagrams, "save_gaps_plot", ["5", "1"], [1, 2], [1e-3, 2e-3], "a.png", title="T")
     above, below = figure.axes
     assert (above.get_ylabel(), below.get_ylabel(), below.get_xlabel()) == ("passes", "time (ms)", "gap")
     assert [bar.get_height() for bar in below.patches] == [1, 2]

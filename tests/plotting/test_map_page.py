@@ -10,7 +10,7 @@ from region_commands import done, here, refused
 
 import clgeom
 from clgeom.errors import InvalidInput
-from clgeom.plotting.maps import STEPS, MapFrame, MapPart, map_text
+from clgeom.plotting.map_page import STEPS, MapFrame, MapPart, map_text
 
 __all__ = ["here"]
 

@@ -246,7 +246,7 @@ class HullBatch(Exchange, Generic[ArrayT]):
         InvalidInput
             Matplotlib is not installed, or `points` is not of shape (n, 2).
         """
-        from clgeom.plotting.batches import plot_hulls
+        from clgeom.plotting.hulls import plot_hulls
 
         host = self._host
         points = None if points is None else canonical_points(points, caller="plot")

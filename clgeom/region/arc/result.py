@@ -79,7 +79,7 @@ class PointRegion(Exchange):
         InvalidInput
             Matplotlib is not installed; or Shapely, for a CrossRegion.
         """
-        from clgeom.plotting.regions import plot_region
+        from clgeom.plotting.hulls import plot_region
 
         return plot_region(self.parts, ax=ax, count=self.n, **{"axes": axes_of_crs(self.crs)} | options)
 

@@ -209,8 +209,7 @@ def save_html(
 
     The parameters of `CoverageRegions.to_html`.
     """
-    from clgeom.plotting.coverage_page import IDENTITY, save_page
-    from clgeom.plotting.maps import thinned
+    from clgeom.plotting.map_page import IDENTITY, save_page, thinned
 
     raster = _placed(raster, next((region.grid for region in regions if hasattr(region, "grid")), None))
     if raster is not None:
