@@ -20,7 +20,7 @@ def demo(output: str | None, device: str | None) -> None:
     from clgeom.optional import require_matplotlib
     from clgeom.plotting.figures import FORMATS
     from clgeom.plotting.hulls import save_hull_plot
-    from clgeom.tuner.offer import OFFER, is_unmeasured
+    from clgeom.tuner.explain import OFFER, is_unmeasured
 
     picture = "clgeom-demo.png" if output is None else output
     check_outputs(None, (picture, FORMATS))

@@ -27,31 +27,16 @@ Call = Callable[[], Any]
 
 @dataclass(frozen=True)
 class Case:
-    """A call to measure.
-
-    Parameters
-    ----------
-    name, family : str
-    prepare : callable
-        ``prepare(session, n)`` makes an input of about n elements and returns the call.
-    cpu, gpu : int
-        Elements on CPUs, and on other devices.
-    fp64 : bool
-        Whether the device must compute in float64.
-    itemsize : int, optional
-        Bytes of an element, for kernels whose policy depends on them.
-    sides : int
-        2 where elements are cells of a square, 3 of a cube: an edge of a tile is then one of a side.
-    """
+    """A call to measure."""
 
     name: str
     family: str
-    prepare: Callable[[Any, int], Call]
-    cpu: int
-    gpu: int
-    fp64: bool = False
-    itemsize: int | None = None
-    sides: int = 1
+    prepare: Callable[[Any, int], Call]  #: ``prepare(session, n)`` makes an input of about n elements
+    cpu: int  #: elements on CPUs
+    gpu: int  #: elements on other devices
+    fp64: bool = False  #: whether the device must compute in float64
+    itemsize: int | None = None  #: bytes of an element, for kernels whose policy depends on them
+    sides: int = 1  #: 2 where elements are cells of a square, 3 of a cube: an edge of a tile is then one of a side
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle a case of CASES by its name, since its functions have none; others as they are."""
@@ -115,7 +100,7 @@ def families() -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.family for one in all_cases().values()))
 
 
-def there(session: Session, array: Any) -> CLArray:
+def on_device(session: Session, array: Any) -> CLArray:
     """A NumPy array as one on the device."""
     import pyopencl.array as cl_array
 
@@ -139,18 +124,18 @@ def circle(n: int, dtype: DTypeLike = np.float32) -> NDArray[Any]:
 
 
 def hull(session: Session, n: int, cloud: Any, dtype: DTypeLike = np.float32, **options: Any) -> Call:
-    points = there(session, cloud(n, dtype))
+    points = on_device(session, cloud(n, dtype))
     return lambda: clgeom.convex_hull(points, device=session, **options).vertices
 
 
 def hood(session: Session, n: int, method: Any) -> Call:
     points = normal(n)
-    ordered = there(session, points[np.lexsort((points[:, 1], points[:, 0]))])
+    ordered = on_device(session, points[np.lexsort((points[:, 1], points[:, 0]))])
     return lambda: clgeom.upper_hood(ordered, method=method, device=session).vertices
 
 
 def heaphull(session: Session, n: int) -> Call:
-    points = there(session, normal(n))
+    points = on_device(session, normal(n))
 
     def call() -> Any:
         result = clgeom.heaphull_filter(points, device=session)
@@ -160,7 +145,7 @@ def heaphull(session: Session, n: int) -> Call:
 
 
 def orientation(session: Session, n: int) -> Call:
-    a, b, c = (there(session, part) for part in np.split(normal(3 * n), 3))
+    a, b, c = (on_device(session, part) for part in np.split(normal(3 * n), 3))
     return lambda: clgeom.orient2d(a, b, c, device=session)
 
 
@@ -178,7 +163,7 @@ case("hull", "orientation", orientation, cpu=2e6, gpu=2e7)
 
 def batch(session: Session, n: int, sizes: Callable[[int], NDArray[Any]], cloud: Any = normal) -> Call:
     ends = np.append(0, np.cumsum(sizes(n))).astype(np.int64)
-    points, offsets = there(session, cloud(int(ends[-1]))), there(session, ends)
+    points, offsets = on_device(session, cloud(int(ends[-1]))), on_device(session, ends)
 
     def call() -> Any:
         hulls = clgeom.convex_hulls(points, offsets, device=session)
@@ -188,7 +173,8 @@ def batch(session: Session, n: int, sizes: Callable[[int], NDArray[Any]], cloud:
 
 
 def labelled(session: Session, n: int) -> Call:
-    points, labels = there(session, normal(n)), there(session, rng().integers(0, n // 100 + 1, n).astype(np.int32))
+    points = on_device(session, normal(n))
+    labels = on_device(session, rng().integers(0, n // 100 + 1, n).astype(np.int32))
 
     def call() -> Any:
         hulls = clgeom.convex_hulls_by_label(points, labels, device=session)
@@ -217,73 +203,78 @@ def keys(n: int, dtype: DTypeLike) -> NDArray[Any]:
     return rng().integers(0, np.iinfo(dtype).max, n, dtype=dtype, endpoint=True)
 
 
-def sort(session: Session, n: int, dtype: DTypeLike) -> Call:
-    numbers = there(session, keys(n, dtype))
-    return lambda: clgeom.sort(numbers, device=session)
-
-
-def argsort(session: Session, n: int, dtype: DTypeLike) -> Call:
-    numbers = there(session, keys(n, dtype))
-    return lambda: clgeom.argsort(numbers, device=session)
+def of_keys(
+    session: Session, n: int, function: Callable[..., Any], dtype: DTypeLike = np.float32, **options: Any
+) -> Call:
+    """A call of a function of an array of keys."""
+    numbers = on_device(session, keys(n, dtype))
+    return lambda: function(numbers, device=session, **options)
 
 
 def segments(session: Session, n: int, length: int) -> Call:
-    numbers, offsets = there(session, keys(n, np.float32)), np.append(np.arange(0, n, length), n)
-    return lambda: clgeom.sort(numbers, offsets=offsets, device=session)
-
-
-def unique(session: Session, n: int) -> Call:
-    numbers = there(session, rng().integers(0, n // 4 + 1, n).astype(np.int32))
-    return lambda: clgeom.unique(numbers, return_counts=True, device=session)
+    return of_keys(session, n, clgeom.sort, offsets=np.append(np.arange(0, n, length), n))
 
 
 def first(session: Session, n: int) -> Call:
-    numbers = there(session, keys(n, np.float32))
-    return lambda: clgeom.topk(numbers, min(1000, n), device=session).indices
+    return of_keys(session, n, lambda numbers, device: clgeom.topk(numbers, min(1000, n), device=device).indices)
+
+
+def histogram(numbers: CLArray, device: Session) -> Any:
+    return clgeom.histogram(numbers, 100, device=device)[0]
+
+
+def shellsort(numbers: CLArray, **options: Any) -> Any:
+    return clgeom.shellsort(numbers, **options).keys
+
+
+def unique(session: Session, n: int) -> Call:
+    numbers = on_device(session, rng().integers(0, n // 4 + 1, n).astype(np.int32))
+    return lambda: clgeom.unique(numbers, return_counts=True, device=session)
 
 
 def search(session: Session, n: int) -> Call:
-    ordered, needles = there(session, np.sort(keys(n, np.float32))), there(session, keys(n, np.float32)[::-1])
+    ordered, needles = on_device(session, np.sort(keys(n, np.float32))), on_device(session, keys(n, np.float32)[::-1])
     return lambda: clgeom.searchsorted(ordered, needles, device=session)
 
 
-def histogram(session: Session, n: int) -> Call:
-    numbers = there(session, keys(n, np.float32))
-    return lambda: clgeom.histogram(numbers, 100, device=session)[0]
-
-
 def rows(session: Session, n: int) -> Call:
-    table, indices = there(session, keys(n, np.float32)), there(session, rng().integers(0, n, n).astype(np.uint32))
+    table = on_device(session, keys(n, np.float32))
+    indices = on_device(session, rng().integers(0, n, n).astype(np.uint32))
     return lambda: clgeom.take(table, indices, device=session)
 
 
-def shellsort(session: Session, n: int, variant: Any) -> Call:
-    numbers = there(session, keys(n, np.float32))
-    return lambda: clgeom.shellsort(numbers, variant=variant, device=session).keys
-
-
-case("sort", "sort uint32", sort, cpu=3e6, gpu=1e7, itemsize=4, dtype=np.uint32)
-case("sort", "sort uint64", sort, cpu=1e6, gpu=1e7, itemsize=8, dtype=np.uint64)
-case("sort", "argsort float32", argsort, cpu=1e6, gpu=1e7, itemsize=4, dtype=np.float32)
-case("sort", "argsort float64", argsort, cpu=1e6, gpu=1e7, fp64=True, itemsize=8, dtype=np.float64)
+case("sort", "sort uint32", of_keys, cpu=3e6, gpu=1e7, itemsize=4, function=clgeom.sort, dtype=np.uint32)
+case("sort", "sort uint64", of_keys, cpu=1e6, gpu=1e7, itemsize=8, function=clgeom.sort, dtype=np.uint64)
+case("sort", "argsort float32", of_keys, cpu=1e6, gpu=1e7, itemsize=4, function=clgeom.argsort)
+case(
+    "sort",
+    "argsort float64",
+    of_keys,
+    cpu=1e6,
+    gpu=1e7,
+    fp64=True,
+    itemsize=8,
+    function=clgeom.argsort,
+    dtype=np.float64,
+)
 case("sort", "sort segments of 200", segments, cpu=1e6, gpu=1e7, length=200)
 case("sort", "sort segments of 1,500", segments, cpu=1e6, gpu=1e7, length=1500)
 case("sort", "sort segments of 5,000", segments, cpu=1e6, gpu=1e7, length=5000)
 case("sort", "distinct values", unique, cpu=1e6, gpu=1e7)
 case("sort", "first 1,000 keys", first, cpu=3e6, gpu=1e7)
 case("sort", "search among sorted keys", search, cpu=5e5, gpu=1e7)
-case("sort", "histogram", histogram, cpu=3e6, gpu=1e7)
+case("sort", "histogram", of_keys, cpu=3e6, gpu=1e7, function=histogram)
 case("sort", "rows by index", rows, cpu=1e6, gpu=1e7)
-case("shellsort", "shellsort", shellsort, cpu=1e6, gpu=1e7, variant="auto")
+case("shellsort", "shellsort", of_keys, cpu=1e6, gpu=1e7, function=shellsort, variant="auto")
 for _variant in "BCDF":
-    case("shellsort", f"shellsort {_variant}", shellsort, cpu=1e5, gpu=1e6, variant=_variant)
+    case("shellsort", f"shellsort {_variant}", of_keys, cpu=1e5, gpu=1e6, function=shellsort, variant=_variant)
 
 
 # Regions --------------------------------------------------------------------------------------------------------
 
 
 def region(session: Session, n: int, points_a_segment: int) -> Call:
-    points, count = there(session, normal(n)), max(n // points_a_segment, 1)
+    points, count = on_device(session, normal(n)), max(n // points_a_segment, 1)
 
     def call() -> Any:
         outline = clgeom.adaptive_region(points, count, device=session)
@@ -302,7 +293,7 @@ def hills(n: int, noise: float = 0.5) -> NDArray[np.float32]:
 
 
 def coverage(session: Session, n: int, noise: float = 0.5, **options: Any) -> Call:
-    raster = there(session, hills(n, noise))
+    raster = on_device(session, hills(n, noise))
 
     def call() -> Any:
         regions = clgeom.coverage_regions(raster, (-78, -84), device=session, **options)
@@ -312,7 +303,7 @@ def coverage(session: Session, n: int, noise: float = 0.5, **options: Any) -> Ca
 
 
 def cells(session: Session, n: int, **options: Any) -> Call:
-    raster = there(session, hills(n))
+    raster = on_device(session, hills(n))
 
     def call() -> Any:
         polygons: Any = clgeom.coverage_regions(raster, (-78, -84), outline="cells", device=session, **options)

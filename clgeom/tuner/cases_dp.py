@@ -15,7 +15,8 @@ from clgeom.dp import CubeEquation, Equation, equation, fill, fill_batch, fill_c
 from clgeom.intake.typing import CLArray, NDArray
 from clgeom.primitives.compact import compact
 from clgeom.primitives.scan import inclusive_scan
-from clgeom.tuner.cases import Call, case, keys, rng, there
+from clgeom.selftest import answers
+from clgeom.tuner.cases import Call, case, of_keys, on_device, rng
 
 # Dynamic programming: n is the cells of the table ---------------------------------------------------------------
 
@@ -23,22 +24,13 @@ from clgeom.tuner.cases import Call, case, keys, rng, there
 @functools.cache
 def equations() -> dict[str, Equation]:
     """A table by tiles, one by rows, one by splits, one of wide stages."""
-
-    @equation(parameters={"a": "uint8[]", "b": "uint8[]"}, pattern="NOSE")
-    def common(M: Any, i: Any, j: Any, a: Any, b: Any) -> Any:
-        apart = maximum(M[i - 1, j], M[i, j - 1])
-        return where((i == 0) | (j == 0), 0, where(a[i - 1] == b[j - 1], M[i - 1, j - 1] + 1, apart))
+    common, _, chain = answers.equations()
 
     @equation(parameters={"w": "int32[]", "v": "int32[]"}, pattern="RUD")
     def sack(M: Any, i: Any, j: Any, w: Any, v: Any) -> Any:
         without, weight = M[i - 1, j], w[i - 1]
         packed = maximum(without, M[i - 1, j - weight] + v[i - 1])
         return where(i == 0, 0, where(j < weight, without, packed))
-
-    @equation(parameters={"p": "int32[]"}, pattern="SONE")
-    def chain(M: Any, i: Any, j: Any, p: Any) -> Any:
-        cost = min_over("k", i, j, lambda k: M[i, k] + M[k + 1, j] + p[i] * p[k + 1] * p[j + 1])
-        return where(i >= j, 0, cost)
 
     @equation(pattern="CLR")
     def lots(M: Any, i: Any, j: Any) -> Any:
@@ -54,7 +46,7 @@ def letters(n: int, seed: int = 0) -> NDArray[np.uint8]:
 def sequences(session: Session, count: int, length: int, seed: int) -> tuple[CLArray, CLArray]:
     """Sequences of one length, one after the other, and where each begins, on the device."""
     text = np.frombuffer(b"ACGT", np.uint8)[letters(count * length, seed)]
-    return there(session, text), there(session, np.arange(0, count * length + 1, length))
+    return on_device(session, text), on_device(session, np.arange(0, count * length + 1, length))
 
 
 def side_of(n: int, per: int = 64) -> int:
@@ -92,13 +84,17 @@ def lots(session: Session, n: int) -> Call:
     return lambda: fill(equations()["lots"], (1, n), path="stages", device=session).row(0)
 
 
+def two_words(n: int) -> tuple[bytes, bytes]:
+    return letters(side_of(n), 1).tobytes(), letters(side_of(n), 2).tobytes()
+
+
 def edit_distance(session: Session, n: int) -> Call:
-    a, b = (letters(side_of(n), seed).tobytes() for seed in (1, 2))
+    a, b = two_words(n)
     return lambda: np.array([problems.edit_distance(a, b, device=session).distance])
 
 
 def lcs(session: Session, n: int) -> Call:
-    a, b = (letters(side_of(n), seed).tobytes() for seed in (1, 2))
+    a, b = two_words(n)
     return lambda: np.frombuffer(problems.lcs(a, b, device=session).subsequence, np.uint8)
 
 
@@ -171,24 +167,23 @@ case("align", "score of a long pair", align, cpu=2.5e7, gpu=1e9, sides=2, path=F
 # Primitives -----------------------------------------------------------------------------------------------------
 
 
-def scan(session: Session, n: int) -> Call:
-    numbers = there(session, keys(n, np.uint32))
-    return lambda: inclusive_scan(numbers, dtype=np.uint32, device=session)
+def scan(numbers: CLArray, device: Session) -> Any:
+    return inclusive_scan(numbers, dtype=np.uint32, device=device)
 
 
 def flags(session: Session, n: int) -> Call:
-    chosen = there(session, (rng().random(n) < 0.3).astype(np.uint8))
+    chosen = on_device(session, (rng().random(n) < 0.3).astype(np.uint8))
     return lambda: compact(chosen, device=session)
 
 
-case("primitives", "running sum", scan, cpu=4e6, gpu=1e7)
+case("primitives", "running sum", of_keys, cpu=4e6, gpu=1e7, function=scan, dtype=np.uint32)
 case("primitives", "indices of flags", flags, cpu=4e6, gpu=1e7)
 
 # Radio ----------------------------------------------------------------------------------------------------------
 
 
 def path_loss(session: Session, n: int) -> Call:
-    km = there(session, np.linspace(0.02, 5, n, dtype=np.float32))
+    km = on_device(session, np.linspace(0.02, 5, n, dtype=np.float32))
     return lambda: radio.walfisch_ikegami(km, frequency=1900, base_height=12.5, orientation=30, device=session)
 
 
@@ -214,7 +209,7 @@ def terrain(session: Session, n: int) -> Call:
     side = side_of(n)
     y, x = np.mgrid[:side, :side]
     heights = (300 + 150 * np.sin(x / 90) * np.cos(y / 70) + rng().normal(0, 3, x.shape)).astype(np.float32)
-    ground = there(session, heights)
+    ground = on_device(session, heights)
     site = radio.Transmitter(side * 15.0, side * 15.0, height_m=30, frequency_mhz=900)
     place = (30.0, 0, 0, 0, -30.0, side * 30.0)
     return lambda: radio.terrain_loss(site, ground, transform=place, device=session)

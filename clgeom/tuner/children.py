@@ -114,18 +114,10 @@ def _no_interrupts() -> Iterator[None]:
 
 
 class Crew:
-    """Children that work at the same time. Use it as a context: its end is theirs.
+    """At most `size` children that work at the same time. Use it as a context: its end is theirs."""
 
-    Parameters
-    ----------
-    target : Target
-    size : int
-        The most children.
-    limits : Limits
-    """
-
-    def __init__(self, target: Target, size: int = 1, limits: Limits | None = None):
-        self.target, self.size, self.limits = target, size, limits or Limits()
+    def __init__(self, target: Target, size: int, limits: Limits):
+        self.target, self.size, self.limits = target, size, limits
         self.children: list[Child] = []
         self.lost = 0
 

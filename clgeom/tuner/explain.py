@@ -16,11 +16,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from clgeom.core import sources
-from clgeom.core.families import rows_of
+from clgeom.core.families import all_rows, rows_of
 from clgeom.core.plan import Phase
 from clgeom.core.policies import Policy
 from clgeom.core.profile import DeviceProfile
-from clgeom.core.stored_policies import stored_by_itemsize
+from clgeom.core.stored_policies import all_stored, stored_by_itemsize
 from clgeom.core.tuning import find_row, is_overridden, select, shipped_policy
 
 #: The steps of the look-up, in order, and what has a policy there.
@@ -34,34 +34,23 @@ STEPS = {
     "default": "shipped, for all devices",
     "fixed": "the algorithm itself, which has only this shape",
 }
+#: The advice for a device that is unmeasured.
+OFFER = (
+    "clgeom has no measured work-group sizes for this GPU. 'clgeom tune --quick' tunes the kernels that matter most."
+)
 
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """The policy of a kernel, and the step of the look-up that gave it.
-
-    Parameters
-    ----------
-    kernel : str
-        Its name, as "family/kernel".
-    policy : Policy
-        What the kernel is launched with. A plan may shrink what the row has to what fits in local memory.
-    step : str
-        A key of `STEPS`.
-    key : str or None
-        The key of the row; None where there is no row.
-    measured : dict
-        What was measured for a policy of ``clgeom tune``: milliseconds, the case and the date; else empty.
-    seconds : float or None
-        Time of the kernel in the call, None where the call was not profiled.
-    """
+    """The policy of a kernel ("family/kernel"), and the step of the look-up that gave it."""
 
     kernel: str
-    policy: Policy
-    step: str
-    key: str | None = None
+    policy: Policy  #: with which the kernel is launched; a plan may shrink that of the row to fit in local memory
+    step: str  #: a key of `STEPS`
+    key: str | None = None  #: of the row; None where there is no row
+    #: Milliseconds, case and date of a policy of ``clgeom tune``; else empty.
     measured: dict[str, Any] = dataclasses.field(default_factory=dict)
-    seconds: float | None = None
+    seconds: float | None = None  #: time of the kernel in the call; None where the call was not profiled
 
     def asdict(self) -> dict[str, Any]:
         """The choice as plain values, ready for JSON."""
@@ -120,3 +109,11 @@ def _choice(profile: DeviceProfile, kernel: str, policy: Policy, itemsize: int |
 def _kernels() -> dict[str, str]:
     """The kernels by the last part of their names, of which no two are the same."""
     return {kernel.rpartition("/")[2]: kernel for kernel in sources.kernels()}
+
+
+def is_unmeasured(profile: DeviceProfile) -> bool:
+    """Whether a device is a GPU without any measured shape: no row of its name or architecture, and nothing stored."""
+    if profile.kind != "gpu":
+        return False
+    steps = {find_row(profile, rows)[0] for rows in all_rows().values()}
+    return steps.isdisjoint({"device", "architecture"}) and not all_stored(profile)

@@ -3,10 +3,9 @@
 The process may crash or hang in any driver's compiler or kernel; `clgeom.tuner.children` lives with that. Requests and
 replies are pickled over a pipe::
 
-    Shares(case, ..)                -> Shared(seconds of each kernel, seconds of the call)
-    Trial(case, kernel, policy, ..) -> Tried(whether the result is right)
-    Edges(case, kernel, policy, ..) -> Tried(the same at sizes about the edges of tiles)
-    Race(case, kernel, ..)          -> Sample for each round and policy, then Done
+    Shares(case, ..)                       -> Shared(seconds of each kernel, seconds of the call)
+    Trial(case, sizes, kernel, policy, ..) -> Tried(whether the results are right)
+    Race(case, n, kernel, policies, ..)    -> Sample for each round and policy, then Done
 
 A reply may also be Failed: the policy is refused with an error.
 """
@@ -22,7 +21,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,28 +69,19 @@ class Target:
 
 @dataclass(frozen=True)
 class Shares:
-    """Which kernels a case runs, under the policies of `base`, and how long each takes."""
+    """Which kernels a case runs, and how long each takes."""
 
     case: Case
     n: int
-    base: Policies = field(default_factory=dict)
     kernel: str = ""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Run a case once with a policy, and compare the result with that of the default."""
+    """Run a case once at each size with a policy, and compare the results with those of the default.
 
-    case: Case
-    n: int
-    kernel: str
-    policy: Policy
-    base: Policies = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Edges:
-    """The same at several sizes, one after the other; those at which the case fails by default are left out."""
+    Sizes at which the case fails by default are left out.
+    """
 
     case: Case
     sizes: tuple[int, ...]
@@ -113,7 +103,7 @@ class Race:
     base: Policies = field(default_factory=dict)
 
 
-Request = Shares | Trial | Edges | Race
+Request = Shares | Trial | Race
 
 
 @dataclass(frozen=True)
@@ -124,7 +114,7 @@ class Shared:
 
 @dataclass(frozen=True)
 class Tried:
-    """Whether the result is that of the default, bit for bit; whether the process now gives other results; the size."""
+    """Whether results are those of the default, bit for bit; the process now gives other results; the size."""
 
     is_right: bool
     is_broken: bool = False
@@ -177,41 +167,44 @@ class Measurer:
 
     def replies(self, request: Request) -> Iterator[Any]:
         """The replies to a request, as they are known."""
-        reply: dict[type, Callable[[Any], Iterator[Any]]]
-        reply = {Shares: self._shares, Trial: self._trial, Edges: self._edges, Race: self._race}
+        if isinstance(request, Trial):
+            yield self._tried(request)
+            return
         try:
-            yield from reply[type(request)](request)
+            yield from self._shares(request) if isinstance(request, Shares) else self._race(request)
         except Exception as error:  # whatever a driver or a kernel's plan says about a policy
-            yield self._failed(error, request)
+            yield self._failed(error, request.case, request.n)
 
-    def _failed(self, error: Exception, request: Any) -> Failed:
+    def _failed(self, error: Exception, case: Case, n: int) -> Failed:
         said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-        return Failed(said, not self._is_sound(request))
+        return Failed(said, not self._is_sound(case, n))
 
-    def _is_sound(self, request: Any) -> bool:
+    def _is_sound(self, case: Case, n: int) -> bool:
         """Whether the default still gives the result that it gave before."""
         try:
-            return self._default(request, again=True) == self._default(request)
+            return self._default_again(case, n) == self._default(case, n)
         except Exception:
             return False
 
-    def _default(self, request: Any, again: bool = False) -> str:
-        """The digest of the default's result, made once or again."""
-        key = request.case.name, request.n
-        if again or key not in self.digests:
-            call = self._prepared_call(request)
-            with self._within({}):
-                result = verified_digest(self.session, call)
-            return result if again else self.digests.setdefault(key, result)
+    def _default(self, case: Case, n: int) -> str:
+        """The digest of the default's result, computed once."""
+        key = case.name, n
+        if key not in self.digests:
+            self.digests[key] = self._default_again(case, n)
         return self.digests[key]
 
-    def _prepared_call(self, request: Any) -> Call:
+    def _default_again(self, case: Case, n: int) -> str:
+        call = self._prepared_call(case, n)
+        with self._within({}):
+            return verified_digest(self.session, call)
+
+    def _prepared_call(self, case: Case, n: int) -> Call:
         """Return the call of a case. Its input is prepared once and kept for later requests."""
-        key = request.case.name, request.n
+        key = case.name, n
         if key not in self.prepared:
             while len(self.prepared) >= HELD:
                 del self.prepared[next(iter(self.prepared))]
-            self.prepared[key] = request.case.prepare(self.session, request.n)
+            self.prepared[key] = case.prepare(self.session, n)
         return self.prepared[key]
 
     def _within(
@@ -221,38 +214,40 @@ class Measurer:
         return override({NEUTRAL: select(self.session.profile, NEUTRAL), **base, **tried})
 
     def _shares(self, request: Shares) -> Iterator[Any]:
-        call = self._prepared_call(request)
-        with self._within(request.base):
+        call = self._prepared_call(request.case, request.n)
+        with self._within({}):
             call()
             kernels, _ = self._profiled(call)
             seconds = self._timed(call)
         yield Shared(kernels, seconds)
 
-    def _trial(self, request: Trial) -> Iterator[Any]:
-        wanted, call = self._default(request), self._prepared_call(request)
-        with self._within(request.base, request.kernel, request.policy):
-            is_right = verified_digest(self.session, call) == wanted
-        yield Tried(is_right, not is_right and not self._is_sound(request), request.n)
-
-    def _edges(self, request: Edges) -> Iterator[Any]:
+    def _tried(self, request: Trial) -> Tried | Failed:
+        """The reply for the first size with a wrong result or an error, else for the last."""
+        reply: Tried | Failed = Tried(True)
         for n in request.sizes:
-            one = Trial(request.case, n, request.kernel, request.policy, request.base)
             try:
-                self._default(one)
+                self._default(request.case, n)
             except Exception:  # the case has no such size, whatever the shape
                 continue
-            try:
-                (reply,) = self._trial(one)
-            except Exception as error:
-                reply = self._failed(error, one)
-            del self.prepared[request.case.name, n]
+            reply = self._tried_once(request, n)
+            if len(request.sizes) > 1:  # no race follows with this input
+                del self.prepared[request.case.name, n]
             if not isinstance(reply, Tried) or not reply.is_right:
-                yield reply
-                return
-        yield Tried(True)
+                break
+        return reply
+
+    def _tried_once(self, request: Trial, n: int) -> Tried | Failed:
+        case = request.case
+        try:
+            call = self._prepared_call(case, n)
+            with self._within(request.base, request.kernel, request.policy):
+                is_right = verified_digest(self.session, call) == self.digests[case.name, n]
+        except Exception as error:
+            return self._failed(error, case, n)
+        return Tried(is_right, not is_right and not self._is_sound(case, n), n)
 
     def _race(self, request: Race) -> Iterator[Any]:
-        call, shuffle = self._prepared_call(request), random.Random(0).shuffle
+        call, shuffle = self._prepared_call(request.case, request.n), random.Random(0).shuffle
         order = list(enumerate(request.policies))
         for number in range(request.rounds):
             shuffle(order)

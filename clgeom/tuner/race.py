@@ -25,25 +25,13 @@ LEAST_PAIRS, AGREEMENT, ROUGH = 7, 0.8, 0.2
 
 @dataclass(frozen=True)
 class Ratio:
-    """A shape's times in a case, each divided by the time of the present shape in the same round.
+    """A shape's times in a case, each divided by the time of the present shape in the same round."""
 
-    Parameters
-    ----------
-    kernel : float
-        Of the kernel, for decisions: what the other kernels take more is added to its time, and what they take less to
-        that of the present shape, if it is beyond noise in most rounds. So it is above 0.
-    call : float or None
-        Of the whole call.
-    won : float
-        Share of the rounds in which the kernel took less.
-    default_ms, policy_ms : float
-        Of the kernel.
-    call_default_ms, call_policy_ms : float or None
-    """
-
+    #: Of the kernel, for decisions: what the other kernels take more is added to its time, and what they take less to
+    #: that of the present shape, if it is beyond noise in most rounds. So it is above 0.
     kernel: float
-    call: float | None
-    won: float
+    call: float | None  #: of the whole call
+    won: float  #: share of the rounds in which the kernel took less
     default_ms: float
     policy_ms: float
     call_default_ms: float | None
@@ -63,13 +51,7 @@ class Ratio:
 
 
 def ratio(samples: Mapping[int, Sample], present: Mapping[int, Sample]) -> Ratio:
-    """Compare the samples of a shape with those of the present one in the same rounds.
-
-    Parameters
-    ----------
-    samples, present : dict of int to Sample
-        By the number of the round.
-    """
+    """Compare the samples of a shape with those of the present one in the same rounds; both are by round."""
     rounds = sorted(set(samples) & set(present))
     pairs = [(samples[number], present[number]) for number in rounds]
     median = statistics.median
@@ -123,11 +105,6 @@ def holds(found: Ratio) -> bool:
     return found.kernel < 1 + 2 * NOISE and not found.slows_the_call
 
 
-def changes(policy: Policy, present: Policy) -> int:
-    """In how many fields a shape differs from the present one."""
-    return sum(getattr(policy, one.name) != getattr(present, one.name) for one in fields(policy))
-
-
 def winner(found: dict[int, list[Ratio]], candidates: list[Policy], present: Policy) -> int | None:
     """The index of the best shape that is faster than the present one, None where the present one stays.
 
@@ -137,4 +114,8 @@ def winner(found: dict[int, list[Ratio]], candidates: list[Policy], present: Pol
     if not faster:
         return None
     near = [at for at, one in faster.items() if one < min(faster.values()) * (1 + NOISE)]
-    return min(near, key=lambda at: (changes(candidates[at], present), faster[at]))
+
+    def changes(at: int) -> int:
+        return sum(getattr(candidates[at], one.name) != getattr(present, one.name) for one in fields(present))
+
+    return min(near, key=lambda at: (changes(at), faster[at]))

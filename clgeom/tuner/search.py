@@ -24,13 +24,14 @@ import numpy as np
 from clgeom.core.device import Session
 from clgeom.core.families import all_spaces
 from clgeom.core.policies import Policy
+from clgeom.core.profile import DeviceProfile
 from clgeom.core.spaces import candidates
 from clgeom.core.stored_policies import forget_stale, store_policy
 from clgeom.core.tuning import select
 from clgeom.errors import InvalidInput
 from clgeom.tuner.cases import Case, all_cases
 from clgeom.tuner.children import Crew, Died, Limits
-from clgeom.tuner.measure import Done, Edges, Failed, Race, Request, Sample, Shared, Shares, Target, Trial, Tried
+from clgeom.tuner.measure import Done, Failed, Race, Request, Sample, Shared, Shares, Target, Trial, Tried
 from clgeom.tuner.race import Ratio, better_half, holds, ratio, score, winner
 
 #: Kernels that take less of every case are left as they are.
@@ -52,13 +53,11 @@ Times = dict[str, dict[int, dict[int, Sample]]]
 
 @dataclass
 class Candidate:
-    """A shape and what became of it.
-
-    `state` is "right" (the default's result), "wrong" (another result: a defect of the kernel in this shape),
-    "refused" (an error), "crashed", or "not tried".
-    """
+    """A shape, and whether it is right."""
 
     policy: Policy
+    #: "right" (the default's result), "wrong" (another result: a defect of the kernel in this shape), "refused" (an
+    #: error), "crashed", or "not tried".
     state: str = "not tried"
     reason: str = ""
     ratio: float | None = None
@@ -66,34 +65,16 @@ class Candidate:
 
 @dataclass
 class Finding:
-    """What was found for a kernel.
-
-    Parameters
-    ----------
-    kernel : str
-    itemsize : int or None
-        Bytes of the types that this is for; None for all.
-    shares : dict
-        The cases it was measured with, and its share of each.
-    present : Policy
-        The policy before.
-    candidates : list of Candidate
-    best : Policy or None
-        The policy that is kept; None where the present one stays.
-    ratios : dict of str to Ratio
-        Times of the best by case.
-    state : str
-        "faster", "as it was" or "not reached".
-    """
+    """The search for the best policy of a kernel."""
 
     kernel: str
-    itemsize: int | None
-    shares: dict[str, float]
+    itemsize: int | None  #: bytes of the types that this is for; None for all
+    shares: dict[str, float]  #: the kernel's share of each case it is measured with
     present: Policy
     candidates: list[Candidate] = field(default_factory=list)
-    best: Policy | None = None
-    ratios: dict[str, Ratio] = field(default_factory=dict)
-    state: str = "not reached"
+    best: Policy | None = None  #: None where the present policy stays
+    ratios: dict[str, Ratio] = field(default_factory=dict)  #: times of the best by case
+    state: str = "not reached"  #: or "faster", or "as it was"
 
     @property
     def weight(self) -> float:
@@ -121,7 +102,7 @@ def _plain(policy: Policy | None) -> dict[str, Any] | None:
 
 
 class Tuner:
-    """Tunes kernels on the device of a session. `findings` grows as kernels are decided, also when interrupted.
+    """Tunes the kernels that take 5 % of one of the cases. `findings` grows as they are decided, also when interrupted.
 
     A store that cannot be written ends nothing: `unkept` is the last error, None where there was none.
 
@@ -129,7 +110,6 @@ class Tuner:
     ----------
     session : Session
     cases : iterable of Case
-        What to measure with; the kernels that take 5 % of one of them are tuned.
     seconds : float
         Time for all.
     size : float
@@ -138,10 +118,8 @@ class Tuner:
         Kernels to tune, those with the largest shares first.
     store : bool
         Whether winners are kept in the user's store.
-    watch : callable, optional
-        Called as ``watch(share done, what)`` again and again.
-    tell : callable, optional
-        Called with each `Finding` as it is decided.
+    watch, tell : callable, optional
+        Called as ``watch(share done, what)`` again and again, and with each `Finding` as it is decided.
     limits : Limits, optional
         Of children.
     """
@@ -176,7 +154,7 @@ class Tuner:
         """Tune; winners are kept as they are found."""
         self.begun = time.monotonic()
         self.end = self.begun + self.seconds
-        with Crew(Target.of(self.session), self._children(), self.limits) as self.crew:
+        with Crew(Target.of(self.session), _most_children(self.profile), self.limits) as self.crew:
             self._find_shares()
             self.findings = self._tasks()
             step = self.crew.size
@@ -200,12 +178,6 @@ class Tuner:
             "failed_cases": self.failed,
             "without_space": {kernel: {"case": case, "share": share} for kernel, (case, share) in self.unknown.items()},
         }
-
-    def _children(self) -> int:
-        if self.profile.is_cpu:
-            return 1
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        return max(min(cores // 2, self.profile.global_mem_bytes // CHILD_BYTES, MOST_CHILDREN), 1)
 
     def _show(self, what: str, number: int | None = None) -> None:
         by_time = (time.monotonic() - self.begun) / self.seconds
@@ -273,7 +245,7 @@ class Tuner:
             for finding, candidate in zip(findings, group):
                 for name in finding.shares if candidate is not None else ():
                     case = self.cases[name]
-                    request = Trial(case, self.n(case), finding.kernel, candidate.policy, self._base(case))
+                    request = Trial(case, (self.n(case),), finding.kernel, candidate.policy, self._base(case))
                     owners[id(request)] = finding, candidate
                     requests.append(request)
         for request, reply, _ in self.crew.answers(
@@ -287,10 +259,7 @@ class Tuner:
                     candidate.state = "right"
                 continue
             bad.add(id(candidate))
-            if isinstance(reply, Tried):
-                candidate.state, candidate.reason = "wrong", f"another result of '{request.case.name}'"
-            else:
-                self._mark(candidate, reply)
+            self._note(candidate, reply, request.case)
 
     # Races
 
@@ -360,7 +329,7 @@ class Tuner:
         request = Race(case, self.n(case), finding.kernel, (candidate.policy,), 1, False, self._base(case))
         reply, _ = self._answer(request)
         if isinstance(reply, (Died, Failed)):
-            self._mark(candidate, reply)
+            self._note(candidate, reply, case)
         return isinstance(reply, Done)
 
     def _answer(self, request: Request) -> tuple[Any, list[Sample]]:
@@ -372,52 +341,44 @@ class Tuner:
         return [ratio(by_shape[at], by_shape[PRESENT]) for by_shape in times.values()]
 
     def _is_right_at_edges(self, finding: Finding, candidate: Candidate) -> bool:
-        """Whether a winner gives the default's results also at edges of its tiles, in all cases of its kernel."""
+        """Whether a winner gives the default's results at edges of its tiles and with fewer elements, in all cases."""
         known = {**all_cases(), **self.cases}
         for case in (known[name] for name in all_spaces()[finding.kernel].cases if name in known):
             if (case.fp64 and not self.profile.fp64) or finding.itemsize not in (None, case.itemsize):
                 continue
-            sizes = tuple(n for n in case.edges(candidate.policy) if n <= self.n(case))
-            request = Edges(case, sizes, finding.kernel, candidate.policy, self._base(case))
-            reply, _ = self._answer(request)
-            if isinstance(reply, Tried) and reply.is_right:
-                continue
-            self._doubt(candidate, reply, case, getattr(reply, "n", 0))
-            return False
+            sizes = [n for n in case.edges(candidate.policy) if n <= self.n(case)]
+            sizes += [self._fewer(case)] if case.name in finding.shares else []
+            reply, _ = self._answer(Trial(case, tuple(sizes), finding.kernel, candidate.policy, self._base(case)))
+            if not isinstance(reply, Tried) or not reply.is_right:
+                self._note(candidate, reply, case)
+                return False
         return True
 
-    def _doubt(self, candidate: Candidate, reply: Any, case: Case, n: int) -> None:
-        """Note why a winner is not kept."""
-        if isinstance(reply, Tried):
-            candidate.state, candidate.reason = "wrong", f"another result of '{case.name}' of {n:,} elements"
-        elif reply is None:
-            candidate.reason = f"the time was over before '{case.name}' was verified"
-        else:
-            self._mark(candidate, reply)
+    def _fewer(self, case: Case) -> int:
+        return max(self.n(case) // FEWER, 1)
 
     @staticmethod
-    def _mark(candidate: Candidate, reply: Any) -> None:
-        """Note why a candidate cannot be measured."""
-        if isinstance(reply, Failed):
+    def _note(candidate: Candidate, reply: Any, case: Case) -> None:
+        """Note why a candidate cannot be measured, or why a winner is not kept."""
+        if reply is None:
+            candidate.reason = f"the time was over before '{case.name}' was verified"
+        elif isinstance(reply, Tried):
+            candidate.state, candidate.reason = "wrong", f"another result of '{case.name}' of {reply.n:,} elements"
+        elif isinstance(reply, Failed):
             candidate.state, candidate.reason = "refused", reply.error
         else:
             candidate.state, candidate.reason = "crashed", reply.reason
 
     def _holds(self, finding: Finding, candidate: Candidate) -> bool:
         """Whether a winner is not slower where there are few elements, nor gives other results anywhere."""
-        policy = candidate.policy
         if not self._is_right_at_edges(finding, candidate):
             return False
-        for name in finding.shares:
-            case = self.cases[name]
-            n, base = max(self.n(case) // FEWER, 1), self._base(case)
-            tried, _ = self._answer(Trial(case, n, finding.kernel, policy, base))
-            if not isinstance(tried, Tried) or not tried.is_right:
-                self._doubt(candidate, tried, case, n)
-                return False
-            reply, samples = self._answer(Race(case, n, finding.kernel, (None, policy), LEAST_ROUNDS, True, base))
+        for case in map(self.cases.__getitem__, finding.shares):
+            n, policies = self._fewer(case), (None, candidate.policy)
+            request = Race(case, n, finding.kernel, policies, LEAST_ROUNDS, True, self._base(case))
+            reply, samples = self._answer(request)
             if not isinstance(reply, Done):
-                self._doubt(candidate, reply, case, n)
+                self._note(candidate, reply, case)
                 return False
             old, new = ({one.round: one for one in samples if one.policy == who} for who in (0, 1))
             if not holds(ratio(new, old)):
@@ -462,6 +423,12 @@ class Tuner:
         known, space = all_cases(), all_spaces().get(kernel)
         cases = (known[name] for name in space.cases if name in known) if space else ()
         return all(case.name in self.shared for case in cases if self.profile.fp64 or not case.fp64)
+
+
+def _most_children(profile: DeviceProfile) -> int:
+    """Processes that may work at the same time: one where the device is the processor that they run on."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return 1 if profile.is_cpu else max(min(cores // 2, profile.global_mem_bytes // CHILD_BYTES, MOST_CHILDREN), 1)
 
 
 def _measured(finding: Finding) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from clgeom.core.families import all_rows
 from clgeom.core.policies import Policy
 from clgeom.core.tuning import select
 from clgeom.errors import DeviceError, InvalidInput
-from clgeom.tuner.offer import OFFER, is_unmeasured
+from clgeom.tuner.explain import OFFER, is_unmeasured
 from clgeom.tuner.race import Ratio
 from clgeom.tuner.search import Candidate, Finding, Tuner
 
@@ -177,7 +177,7 @@ def test_demo_offers_it_on_unknown_gpus(store, monkeypatch):
     )
     stored_policies.reload_store()
     assert not is_unmeasured(unknown)
-    monkeypatch.setattr("clgeom.tuner.offer.is_unmeasured", lambda profile: True)
+    monkeypatch.setattr("clgeom.tuner.explain.is_unmeasured", lambda profile: True)
     assert OFFER in done("demo", "-o", "demo.png")
     monkeypatch.undo()
     assert OFFER not in run("demo", "-o", "demo.png").output

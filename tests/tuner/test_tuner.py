@@ -112,7 +112,7 @@ def test_memory_that_is_not_written_shows(session):
     case, policy = tuned.case(tuned.unwritten, 5000), Policy("serial", wg_size=1, groups_per_unit=4)
     measurer = Measurer(session)
     for items, is_right in ((64, True), (tuned.LIES, False), (64, True)):
-        request = Trial(case, 5000, KERNEL, replace(policy, items_per_thread=items))
+        request = Trial(case, (5000,), KERNEL, replace(policy, items_per_thread=items))
         (reply,) = measurer.replies(request)
         assert reply == Tried(is_right, n=5000)
     assert not session.pool.is_poisoned
@@ -141,7 +141,7 @@ if __name__ == "__main__":
     print(child.process.pid, flush=True)
     child.connection.recv()
     policy = Policy("serial", wg_size=1, items_per_thread=tuned.HANGS, groups_per_unit=4)
-    child.send(Trial(tuned.case(tuned.hurt, 100), 100, tuned.KERNEL, policy))
+    child.send(Trial(tuned.case(tuned.hurt, 100), (100,), tuned.KERNEL, policy))
     time.sleep(1)
     print("hangs", flush=True)
     time.sleep(600)
@@ -222,13 +222,12 @@ def test_decided_kernels(session):
     [
         (None, "right", "the time was over"),
         (Died("took too long"), "crashed", "took too long"),
-        (Tried(False), "wrong", "another result of 'rows by index' of 1,666 elements"),
+        (Tried(False, n=1_666), "wrong", "another result of 'rows by index' of 1,666 elements"),
     ],
 )
 def test_reasons_of_winners_that_are_not_kept(session, monkeypatch, reply, state, reason):
     case = tuned.case(tuned.rows)
     tuner = Tuner(session, [case], seconds=1, store=False)
-    monkeypatch.setattr(tuner, "_is_right_at_edges", lambda *_: True)
     monkeypatch.setattr(tuner, "_answer", lambda request: (reply, []))
     candidate = Candidate(Policy(), "right")
     finding = Finding(KERNEL, None, {case.name: 1.0}, Policy(), [candidate])

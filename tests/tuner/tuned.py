@@ -8,7 +8,7 @@ import numpy as np
 from clgeom.core.policies import Policy
 from clgeom.core.tuning import select
 from clgeom.sorting.policies import POLICIES
-from clgeom.tuner.cases import Case, there
+from clgeom.tuner.cases import Case, on_device
 
 #: The kernel that they run, and a shape of it that is slow everywhere: a group of one work-item for each row.
 KERNEL = "sorting/take_rows"
@@ -22,7 +22,7 @@ def rows(session, n):
     from clgeom.sorting.take import take
 
     rng = np.random.default_rng(0)
-    table, index = (there(session, rng.integers(0, n, n).astype(dtype)) for dtype in (np.float32, np.uint32))
+    table, index = (on_device(session, rng.integers(0, n, n).astype(dtype)) for dtype in (np.float32, np.uint32))
     return lambda: take(table, index, device=session)
 
 
