@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,7 +37,7 @@ CELLS = {
     "float64": "double",
 }
 OVERFLOWS = ("wrap", "trap", "saturate")
-#: The name of a record's type in kernels, see `CellType.record`.
+#: The name of a record's type in kernels.
 RECORD = "dp_record_t"
 #: Names that fields must not have: words of OpenCL C, and macros.
 NOT_FIELDS = RESERVED - set("i j n m M D out out_size".split())
@@ -45,131 +45,76 @@ NOT_FIELDS = RESERVED - set("i j n m M D out out_size".split())
 
 @dataclass(frozen=True)
 class CellType:
-    """The type of a table's cells.
+    """The type of a table's cells: a number, or a record of named `fields`.
 
-    `overflow`: What becomes of values beyond an integer type.
+    `overflow`: What becomes of values beyond an integer type; of a record the strictest mode of its fields.
     """
 
     dtype: np.dtype[Any]
     overflow: str
+    fields: Mapping[str, CellType] = field(default_factory=dict, hash=False)
+
+    @property
+    def scalars(self) -> tuple[CellType, ...]:
+        """The types of the numbers in a cell."""
+        return tuple(self.fields.values()) or (self,)
 
     @functools.cached_property
     def type(self) -> str:
-        """The type of a cell in expressions."""
+        """The type of a cell in expressions; of a record the widest one."""
+        if self.fields:
+            return max((cell.type for cell in self.scalars), key=TYPES.index)
         wider = self.dtype.name == "int32" and self.overflow != "wrap"  # so that an overflow is visible
         return "long" if wider else CELLS[self.dtype.name]
 
     @property
     def limits(self) -> tuple[int, int] | None:
-        """The least and the largest integer of the cells; None of floats."""
-        if self.dtype.kind == "f":
-            return None
-        info = np.iinfo(self.dtype)
-        return int(info.min), int(info.max)
+        """The least and the largest integer that every number of a cell holds; None without integers."""
+        ranges = [np.iinfo(cell.dtype) for cell in self.scalars if cell.dtype.kind != "f"]
+        return (max(int(r.min) for r in ranges), min(int(r.max) for r in ranges)) if ranges else None
 
     @property
     def fitted(self) -> bool:
         """Whether values are fitted: not where the type of expressions is that of the cells."""
-        return self.type in LIMITS and LIMITS[self.type] != self.limits
+        return any(cell.type in LIMITS and LIMITS[cell.type] != cell.limits for cell in self.scalars)
 
     @property
     def exact(self) -> bool:
         """Whether expressions compute with int64, though cells are narrower: every sum of int32 is then exact."""
-        return self.dtype.name in ("int32", "uint32") and self.type == "long"
+        return any(cell.dtype.name in ("int32", "uint32") and cell.type == "long" for cell in self.scalars)
 
     @property
     def in_c(self) -> str:
         """The name of the type in OpenCL C."""
-        return C_NAMES[self.dtype.name]
+        return c_type(self.dtype)
 
     @property
     def value_in_c(self) -> str:
         """The type of a value of the cells in registers: of 8 and 16 bits it is int, which processors compute with."""
-        return "int" if self.type == "int" else self.in_c
+        return "int" if self.type == "int" and not self.fields else self.in_c
 
     @property
     def name(self) -> str:
-        return self.dtype.name
-
-    @property
-    def fields(self) -> dict[str, CellType]:
-        return {}
-
-    @property
-    def scalars(self) -> tuple[CellType, ...]:
-        """The types of the numbers in a cell."""
-        return (self,)
+        fields = ", ".join(f"{name}: {cell.name}" for name, cell in self.fields.items())
+        return f"({fields})" if fields else self.dtype.name
 
     def enough(self, low: int, high: int) -> str | None:
         """The narrowest type of integers that holds a range; of the same sign as the cells if there is one."""
-        kinds = ("int", "uint") if self.dtype.kind == "i" or low < 0 else ("uint", "int")
-        for kind in kinds:
-            for bits in (8, 16, 32, 64):
-                name = f"{kind}{bits}"
-                if name in CELLS and np.iinfo(name).min <= low and high <= np.iinfo(name).max:
-                    return name
-        return None
+        first = next(cell for cell in self.scalars if cell.limits is not None)
+        kinds = ("int", "uint") if first.dtype.kind == "i" or low < 0 else ("uint", "int")
+        names = (f"{kind}{bits}" for kind in kinds for bits in (8, 16, 32, 64))
+        return next((name for name in names if np.iinfo(name).min <= low and high <= np.iinfo(name).max), None)
 
 
-@dataclass(frozen=True)
-class RecordType:
-    """The type of cells with several values: named fields, each with a `CellType`."""
-
-    fields: Mapping[str, CellType]
-
-    @functools.cached_property
-    def dtype(self) -> np.dtype[Any]:
-        return np.dtype([(name, cell.dtype) for name, cell in self.fields.items()], align=True)
-
-    @property
-    def overflow(self) -> str:
-        """The strictest of the fields."""
-        modes = {cell.overflow for cell in self.scalars}
-        return next(mode for mode in ("trap", "saturate", "wrap") if mode in modes)
-
-    @property
-    def type(self) -> str:
-        """The widest type of a field in expressions."""
-        return max((cell.type for cell in self.scalars), key=TYPES.index)
-
-    @property
-    def limits(self) -> tuple[int, int] | None:
-        """The least and the largest integer that every field holds; None without integers."""
-        found = [cell.limits for cell in self.scalars if cell.limits is not None]
-        return (max(low for low, _ in found), min(high for _, high in found)) if found else None
-
-    @property
-    def fitted(self) -> bool:
-        return any(cell.fitted for cell in self.scalars)
-
-    @property
-    def exact(self) -> bool:
-        return any(cell.exact for cell in self.scalars)
-
-    @property
-    def in_c(self) -> str:
-        return RECORD
-
-    @property
-    def value_in_c(self) -> str:
-        return RECORD
-
-    @property
-    def name(self) -> str:
-        return f"({', '.join(f'{name}: {cell.name}' for name, cell in self.fields.items())})"
-
-    @property
-    def scalars(self) -> tuple[CellType, ...]:
-        return tuple(self.fields.values())
-
-    def enough(self, low: int, high: int) -> str | None:
-        """The narrowest type of integers that holds a range."""
-        return next(cell for cell in self.scalars if cell.limits is not None).enough(low, high)
-
-
-def cell_type_of(dtype: Any, overflow: str | None) -> CellType | RecordType:
+def cell_type_of(dtype: Any, overflow: str | None) -> CellType:
     """The `dtype` and `overflow` parameters of Equation."""
-    found = _cell_type_of(dtype, overflow)
+    record = dtype if isinstance(dtype, Mapping) else _numpy_type(dtype)
+    if isinstance(record, np.dtype):
+        record = None if record.names is None else {name: record[name] for name in record.names}
+    if record is None:
+        found = _scalar_type(dtype, overflow, "The 'dtype' parameter of Equation")
+    else:
+        found = _record_type(record, overflow)
     if overflow is not None and all(cell.dtype.kind == "f" for cell in found.scalars):
         raise InvalidInput(
             f"The 'overflow' parameter of Equation is for cells of integers: leave it out for {found.name}. "
@@ -178,24 +123,20 @@ def cell_type_of(dtype: Any, overflow: str | None) -> CellType | RecordType:
     return found
 
 
-def _cell_type_of(dtype: Any, overflow: str | None) -> CellType | RecordType:
-    what = "the 'dtype' parameter of Equation"
-    if not isinstance(dtype, Mapping):
-        found = _numpy_type(dtype)
-        if found is None or found.names is None:
-            return _scalar_type(dtype, overflow, "T" + what[1:])
-        dtype = {name: found[name] for name in found.names}
-    if not dtype:
-        raise InvalidInput(f"T{what[1:]} must name at least one field. Got none instead.")
-    for name in dtype:
+def _record_type(types: Mapping[str, Any], overflow: str | None) -> CellType:
+    if not types:
+        raise InvalidInput("The 'dtype' parameter of Equation must name at least one field. Got none instead.")
+    for name in types:
         require_c_name(name, "A field of an equation's cells must have")
         if name in NOT_FIELDS or name.startswith(("dp_", "DP_", "__")):
             raise InvalidInput(
                 f"A field of an equation's cells cannot be called {name!r}: this name has a meaning in C."
             )
-    return RecordType(
-        {name: _scalar_type(one, overflow, f"The field {name!r} of {what}") for name, one in dtype.items()}
-    )
+    where = "of the 'dtype' parameter of Equation"
+    fields = {name: _scalar_type(kind, overflow, f"The field {name!r} {where}") for name, kind in types.items()}
+    modes = {cell.overflow for cell in fields.values()}
+    strictest = next(mode for mode in ("trap", "saturate", "wrap") if mode in modes)
+    return CellType(np.dtype([(name, cell.dtype) for name, cell in fields.items()], align=True), strictest, fields)
 
 
 def _numpy_type(dtype: Any) -> np.dtype[Any] | None:
@@ -207,23 +148,20 @@ def _numpy_type(dtype: Any) -> np.dtype[Any] | None:
 
 
 def _scalar_type(dtype: Any, overflow: str | None, what: str) -> CellType:
+    """The type of cells, or of a field; by default narrow types trap, and others wrap around."""
     found = _numpy_type(dtype)
     if found is None or found.name not in CELLS:
         raise InvalidInput(f"{what} must be one of {', '.join(CELLS)}. Got {short(dtype)} instead.")
-    return CellType(found, _overflow(overflow, found))
-
-
-def _overflow(overflow: str | None, dtype: np.dtype[Any]) -> str:
-    """What becomes of values beyond a type; by default narrow types trap, and others wrap around."""
     if overflow is None:
-        return "wrap" if dtype.name in ("int32", "int64", "uint64") or dtype.kind == "f" else "trap"
+        wraps = found.name in ("int32", "int64", "uint64") or found.kind == "f"
+        return CellType(found, "wrap" if wraps else "trap")
     one_of(overflow, OVERFLOWS, "overflow", caller="Equation")
-    if overflow != "wrap" and dtype.name in ("int64", "uint64"):
+    if overflow != "wrap" and found.name in ("int64", "uint64"):
         raise InvalidInput(
-            f"The 'overflow' parameter of Equation cannot be {overflow!r} for {dtype.name} cells, since no type is "
+            f"The 'overflow' parameter of Equation cannot be {overflow!r} for {found.name} cells, since no type is "
             "wider: fill with check=True."
         )
-    return "wrap" if dtype.kind == "f" else overflow
+    return CellType(found, "wrap" if found.kind == "f" else overflow)
 
 
 # In C -------------------------------------------------------------------------------------------------------------
@@ -252,47 +190,43 @@ def record_in_c(dtype: np.dtype[Any]) -> str:
 
 
 def fits_in_c(equation: EquationBase, *, checked: bool, traps: bool) -> list[str]:
-    """The lines of `fit_in_c` for the cells of an equation, and for each of their fields."""
+    """Lines that define DP_FIT and DP_FITTED, which a cell's function writes around its value.
+
+    Those of a field end with its name. `checked`: An overflow is a fault of the cell. `traps`: It sets the `dp_over` of
+    the cell's function.
+    """
     if not equation.traced:
         return []
     values = equation.value.args if equation.cell.fields else (equation.value,)
     lines = []
     for name, cell, value in zip(equation.cell.fields or ("",), equation.cell.scalars, values):
         if cell.fitted:
-            lines += fit_in_c(cell, value.type, name, checked=checked, traps=traps)
+            note = "" if cell.overflow == "saturate" else "dp_fault" if checked else "dp_over" if traps else ""
+            stem, kept = (f"_{name}", cell.in_c) if name else ("", cell.value_in_c)
+            lines += [
+                f"inline {kept} dp_fit{stem}(const {value.type} dp_value{f', int *{note}' * bool(note)})",
+                "{",
+                *_fit_body(cell, value.type, kept, note, bool(name)),
+                "}",
+                f"#define DP_FIT{stem} dp_fit{stem}(({value.type})(",
+                f"#define DP_FITTED{stem} ){f', {note}' * bool(note)})",
+            ]
     return lines
 
 
-def fit_in_c(cell: CellType, wide: str, field: str = "", *, checked: bool, traps: bool) -> list[str]:
-    """Lines that define DP_FIT and DP_FITTED, which a cell's function writes around its value, of the type `wide`.
-
-    `field`: the field of the cell, which the names then end with. `checked`: an overflow is a fault of the cell.
-    `traps`: it sets the `dp_over` of the cell's function.
-    """
-    saturates, stem = cell.overflow == "saturate", f"_{field}" * bool(field)
-    noted = ", int *dp_fault" if checked and not saturates else ", int *dp_over" if traps and not saturates else ""
-    name = noted.rpartition("*")[2]
-    made = cell.in_c if field else cell.value_in_c
-    lines = [f"inline {made} dp_fit{stem}(const {wide} dp_value{noted})", "{"]
+def _fit_body(cell: CellType, wide: str, kept: str, note: str, is_field: bool) -> list[str]:
+    """The statements that fit a value of the type `wide` to cells, which registers hold as `kept`."""
     unsigned, (low, high) = wide == "ulong", cell.limits or LIMITS["int"]
-    if saturates:
+    if cell.overflow == "saturate":
         low = max(low, 0) if unsigned else low
-        lines.append(f"    return ({made})clamp(dp_value, ({wide}){low}, ({wide}){high});")
-    else:
-        # a ulong equals the negative number of a cell that it wraps around to
-        beyond = f"dp_value > (ulong){high}" if unsigned else f"dp_value != ({cell.in_c})dp_value"
-        if name == "dp_fault":
-            lines.append(f"    if ({beyond}) dp_note(dp_fault, DP_FAULT_OVERFLOW, 0, 0);")
-        elif name and cell.overflow == "trap":
-            uncut = wide == made == "int" and cell.in_c != made
-            lines += [f"#define DP_UNCUT {int(uncut)}"] * (not field)
-            lines.append(f"    *dp_over |= {f'dp_value ^ ({cell.in_c})dp_value' if uncut else beyond};")
-            if uncut:
-                return [*lines, "    return dp_value;", "}", *_macros(stem, wide, name)]
-        lines.append(f"    return ({cell.in_c})dp_value;")
-    return [*lines, "}", *_macros(stem, wide, name)]
-
-
-def _macros(stem: str, wide: str, name: str) -> list[str]:
-    given = f", {name}" if name else ""
-    return [f"#define DP_FIT{stem} dp_fit{stem}(({wide})(", f"#define DP_FITTED{stem} ){given})"]
+        return [f"    return ({kept})clamp(dp_value, ({wide}){low}, ({wide}){high});"]
+    lines = []
+    # a ulong equals the negative number of a cell that it wraps around to
+    beyond = f"dp_value > (ulong){high}" if unsigned else f"dp_value != ({cell.in_c})dp_value"
+    uncut = note == "dp_over" and cell.overflow == "trap" and wide == kept == "int" and cell.in_c != kept
+    if note == "dp_fault":
+        lines.append(f"    if ({beyond}) dp_note(dp_fault, DP_FAULT_OVERFLOW, 0, 0);")
+    elif note and cell.overflow == "trap":
+        lines += [f"#define DP_UNCUT {int(uncut)}"] * (not is_field)
+        lines.append(f"    *dp_over |= {f'dp_value ^ ({cell.in_c})dp_value' if uncut else beyond};")
+    return [*lines, "    return dp_value;" if uncut else f"    return ({cell.in_c})dp_value;"]

@@ -17,9 +17,8 @@ from clgeom.dp.codegen.wide import Wide, wide_of
 from clgeom.dp.language import users_c
 from clgeom.dp.language.mistakes import deep_enough
 from clgeom.dp.language.nodes import walk
-from clgeom.dp.language.returned import count_of
 from clgeom.dp.language.trace import Expr
-from clgeom.dp.language.traced import EquationBase
+from clgeom.dp.language.traced import EquationBase, count_of
 from clgeom.dp.patterns import pattern_name
 from clgeom.errors import InvalidInput, short
 from clgeom.intake.typing import DeviceLike, DTypeLike

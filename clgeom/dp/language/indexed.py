@@ -12,14 +12,14 @@ from clgeom.dp.language.types import cell_type
 from clgeom.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from clgeom.dp.language.cells import CellType, RecordType
+    from clgeom.dp.language.cells import CellType
     from clgeom.dp.language.parameters import Parameter
 
 
 class Cells:
     """`M` in a traced function: ``M[a, b]`` reads a cell, and ``M.X[a, b]`` the field X of a cell that has fields."""
 
-    def __init__(self, cell: CellType | RecordType | None = None, ndim: int = 2) -> None:
+    def __init__(self, cell: CellType | None = None, ndim: int = 2) -> None:
         self._cell, self._ndim = cell, ndim  # the type of the cells, None for int; the number of their indices
 
     def __getitem__(self, where: Any) -> Expr:
