@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clgeom.dp.codegen.traps import closing, tokens_of
+from clgeom.dp.language.c_tokens import partner, words_of
 from clgeom.dp.language.nodes import depends_on, evaluate, loop_of
 from clgeom.dp.language.plain_c import expression_in_c
 from clgeom.dp.language.trace import Expr
@@ -145,10 +145,10 @@ def _of_nodes(roots: Sequence[Expr]) -> Work:
 
 def _of_text(equation: Any) -> Work:
     """The work of a text in C and its helpers, counted in tokens."""
-    work = _of_words(tokens_of(equation.body), equation.parameters)
+    work = _of_words(words_of(equation.body), equation.parameters)
     if not equation.helpers:
         return work
-    helpers = _of_words(tokens_of(equation.helpers), {})
+    helpers = _of_words(words_of(equation.helpers), {})
     return Work(work.operations + helpers.operations, (*work.loops, *helpers.loops))
 
 
@@ -159,7 +159,7 @@ def _of_words(words: list[str], parameters: Mapping[str, Parameter]) -> Work:
     while at < len(words):
         word = words[at]
         if word in ("for", "while") and words[at + 1 : at + 2] == ["("]:
-            stop = closing(words, at + 1)
+            stop = partner(words, at + 1)
             head, (begin, end) = words[at + 2 : stop], _statement(words, stop + 1)
             inner = _of_words(words[begin:end], parameters)
             k, lo, hi = _ends(head, parameters) if word == "for" else (None, None, None)
@@ -178,8 +178,8 @@ def _statement(words: list[str], at: int) -> tuple[int, int]:
     """The range of tokens of the statement that begins here."""
     start = at
     while at < len(words) and words[at] not in (";", "{"):
-        at = closing(words, at) + 1 if words[at] in "([" else at + 1
-    return start, min(closing(words, at) if words[at : at + 1] == ["{"] else at, len(words) - 1) + 1
+        at = partner(words, at) + 1 if words[at] in "([" else at + 1
+    return start, min(partner(words, at) if words[at : at + 1] == ["{"] else at, len(words) - 1) + 1
 
 
 def _ends(head: list[str], parameters: Mapping[str, Parameter]) -> tuple[Expr, Expr, Expr] | tuple[None, None, None]:

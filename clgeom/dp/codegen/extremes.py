@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from clgeom.dp.codegen.traps import ASSIGNMENT, CLOSING, closing, defined, tokens
+from clgeom.dp.language.c_tokens import ASSIGNMENT, CLOSING, defined, partner, respelled, tokens, words_of
 
 #: Levels of calls within calls that are written as macros: each level doubles the text.
 MOST_NESTED = 6
@@ -31,19 +31,16 @@ def with_macros(source: str, tables: Collection[str] = (), helpers: str = "") ->
     `tables`: Names of tables, whose elements ``c(i, j)`` look like calls.
     `helpers`: OpenCL C. Its functions may have side effects; those named min or max are left alone.
     """
-    found = tokens(source)
-    words = [word for word, _, _ in found]
-    functions = defined([word for word, _, _ in tokens(helpers)])
-    made, end = [], 0
-    for at, (word, begin, stop) in enumerate(found):
+    words, functions = words_of(source), defined(words_of(helpers))
+    spelled = [source[token.begin : token.end] for token in tokens(source)]
+    for at, word in enumerate(words):
         if word in ("min", "max") and word not in functions and word not in tables and _is_call(words, at):
-            inside = words[at + 2 : closing(words, at + 1)]
+            inside = words[at + 2 : partner(words, at + 1)]
             if _are_two(inside):
                 pure = functions.isdisjoint(inside) and _is_pure(inside, tables)
                 macro = "DP_" if pure and _levels(inside) < MOST_NESTED else "DP_CALLED_"
-                made += [source[end:begin], macro + word.upper()]
-                end = stop
-    return "".join([*made, source[end:]])
+                spelled[at] = macro + word.upper()
+    return respelled(source, tokens(source), spelled)
 
 
 def _is_call(words: list[str], at: int) -> bool:

@@ -7,35 +7,42 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from clgeom.dp.language.users_c import NOT_CODE, shown
+from clgeom.dp.language.c_tokens import ASSIGNMENT, CLOSING, CONTROL, defined, partner, respelled, tokens, words_of
+from clgeom.dp.language.users_c import shown
 from clgeom.errors import InvalidInput
 
 if TYPE_CHECKING:
     from clgeom.dp.language.parameters import Parameter
 
-TOKEN = re.compile(r"\d(?:[eEpP][+-]|[\w.])*|\.\d(?:[eEpP][+-]|[\w.])*|\w+|\+\+|--|->|[-+*/%&|^=!<>]=|<<|>>|&&|\|\||\S")
 TYPE = re.compile(
     r"(?:const|unsigned|signed|bool|half|void|u?(?:char|short|int|long)\d*|(?:float|double)\d*|\w+_t|global|local|private|\*)\Z"
 )
-ASSIGNMENT = re.compile(r"(?:[-+*/%&|^]|<<|>>)?=\Z")
-CLOSING = {"(": ")", "[": "]", "{": "}"}
 KEYWORDS = ("return", "else", "case", "do", "if", "while", "for", "switch", "goto")
-CONTROL = ("if", "while", "for", "switch")
 PREFIX = ("+", "-", "!", "~", "*", "&", "++", "--")
 QUOTIENTS = {"/": "dp_divide", "%": "dp_divide_rest", "/=": "dp_divide", "%=": "dp_divide_rest"}
 
 
+class Span(NamedTuple):
+    """Tokens first <= t < stop, the text to write around them, and instead of the token at `place`."""
+
+    first: int
+    stop: int
+    before: str
+    after: str
+    place: int | None = None
+    instead: str = ""
+
+
 def check_arrays(source: str, helpers: str, parameters: Mapping[str, Parameter]) -> None:
     """Refuse uses of arrays that traps cannot see: anything but an index, or an argument of a helper function."""
-    found = tokens(source)
-    words = [word for word, _, _ in found]
+    words = words_of(source)
     arrays = {p.name: p for p in parameters.values() if p.ndim}
-    functions = defined(tokens_of(helpers))
+    functions = defined(words_of(helpers))
 
-    def refuse(at: int, what: Any) -> None:
-        number = source.count("\n", 0, found[at][1]) + 1
+    def refuse(at: int, what: str) -> NoReturn:
+        number = source.count("\n", 0, tokens(source)[at].begin) + 1
         raise InvalidInput(f"Line {number} of an equation: {what}: {shown(source.splitlines()[number - 1])}")
 
     for at, word in enumerate(words):
@@ -60,49 +67,35 @@ def trapped(source: str, parameters: Mapping[str, Parameter]) -> str:
     tables, ``c(i, j)``, are a macro, which has its own trap.
     """
     found = tokens(source)
-    words = [word for word, _, _ in found]
-    spelled = [source[begin:end] for _, begin, end in found]
+    words, spelled = words_of(source), [source[token.begin : token.end] for token in found]
     arrays = {p.name: p for p in parameters.values() if p.ndim}
-    spans: list[
-        Any
-    ] = []  # (first token, one past the last, text before, text after, token to replace, its replacement)
+    spans: list[Span] = []
     for at, word in enumerate(words):
         follows = words[at + 1] if at + 1 < len(words) else ""
         if word in arrays and follows == "[" and (at == 0 or words[at - 1] not in (".", "->")):
-            p, close = arrays[word], closing(words, at + 1)
+            p = arrays[word]
             size = f"{word}_size" if p.ndim == 1 else f"(long){word}_rows * {word}_columns"
-            spans.append((at + 2, close, "dp_at((", f"), {size}, dp_fault)", None, ""))
+            spans.append(Span(at + 2, partner(words, at + 1), "dp_at((", f"), {size}, dp_fault)"))
         elif word in QUOTIENTS and 0 < at < len(words) - 1 and not _is_harmless(words, at):
-            whole = word in ("/=", "%=")
-            start = (_operand if whole else _product)(words, at - 1)
-            stop = (_expression if whole else _unary)(words, at + 1)
-            divided, by = " ".join(spelled[start:at]), " ".join(spelled[at + 1 : stop])
-            after = f") - (1 ? 0 : ({divided})), dp_fault)"
-            if whole:
-                again = trapped(divided, parameters)
-                spans.append((at, stop, "", after, at, f"= {QUOTIENTS[word]}(({again}) - (1 ? 0 : ({by})), ("))
+            assigns = word in ("/=", "%=")
+            start = (_operand if assigns else _product)(words, at - 1)
+            stop = (_expression if assigns else _unary)(words, at + 1)
+            dividend, divisor = " ".join(spelled[start:at]), " ".join(spelled[at + 1 : stop])
+            after, middle = f") - (1 ? 0 : ({dividend})), dp_fault)", f") - (1 ? 0 : ({divisor})), ("
+            if assigns:
+                spans.append(
+                    Span(at, stop, "", after, at, f"= {QUOTIENTS[word]}(({trapped(dividend, parameters)}{middle}")
+                )
             else:
-                spans.append((start, stop, f"{QUOTIENTS[word]}((", after, at, f") - (1 ? 0 : ({by})), ("))
-    before, instead, ends = [""] * len(words), list(spelled), [""] * len(words)
+                spans.append(Span(start, stop, f"{QUOTIENTS[word]}((", after, at, middle))
+    before, ends = [""] * len(words), [""] * len(words)
     # the outer first; an index is around the quotient that it is
-    for first, stop, opened, closed, place, text in sorted(
-        spans, key=lambda span: (span[0], -span[1], span[4] is not None)
-    ):
-        before[first] += opened
-        ends[stop - 1] = closed + ends[stop - 1]
-        if place is not None:
-            instead[place] = text
-    made, end = [], 0
-    for (_, begin, next_end), *parts in zip(found, before, instead, ends):
-        made += [source[end:begin], *parts]
-        end = next_end
-    return "".join([*made, source[end:]])
-
-
-def defined(words: list[str]) -> set[Any]:
-    """Names of the functions that these tokens define."""
-    heads = (at for at, word in enumerate(words[:-1]) if words[at + 1] == "(" and word not in CONTROL)
-    return {words[at] for at in heads if words[closing(words, at + 1) + 1 :][:1] == ["{"]}
+    for span in sorted(spans, key=lambda span: (span.first, -span.stop, span.place is not None)):
+        before[span.first] += span.before
+        ends[span.stop - 1] = span.after + ends[span.stop - 1]
+        if span.place is not None:
+            spelled[span.place] = span.instead
+    return respelled(source, found, map("".join, zip(before, spelled, ends)))
 
 
 def _is_harmless(words: list[str], at: int) -> bool:
@@ -132,40 +125,12 @@ def _is_argument(words: list[str], at: int, functions: set[str]) -> bool:
     return False
 
 
-def tokens_of(source: str) -> list[str]:
-    """The tokens of the code, without comments."""
-    return [word for word, _, _ in tokens(source)]
-
-
-def tokens(source: str) -> list[Any]:
-    """(text, begin, end) of each token of the code; a literal is one token."""
-    found, at = [], 0
-    for hidden in [*NOT_CODE.finditer(source), None]:
-        end = len(source) if hidden is None else hidden.start()
-        found += [(t.group(), t.start(), t.end()) for t in TOKEN.finditer(source, at, end)]
-        if hidden is not None:
-            at = hidden.end()
-            if hidden.group()[0] in "'\"":
-                found.append(("0", hidden.start(), hidden.end()))
-    return found
-
-
-def closing(words: list[str], at: int) -> int:
-    """The index of the bracket that closes the one at this index."""
-    depth = 0
-    for index in range(at, len(words)):
-        depth += (words[index] in CLOSING) - (words[index] in CLOSING.values())
-        if depth == 0:
-            return index
-    return len(words)
-
-
 def _unary(words: list[str], at: int) -> int:
     """One past the last token of the operand that begins here, with its signs, casts and postfix operators."""
     while at < len(words) and words[at] in PREFIX:
         at += 1
     if at < len(words) and words[at] == "(":
-        close = closing(words, at)
+        close = partner(words, at)
         if close > at + 1 and all(TYPE.match(word) for word in words[at + 1 : close]):
             return _unary(words, close + 1)  # a cast
         at = close + 1
@@ -173,7 +138,7 @@ def _unary(words: list[str], at: int) -> int:
         at += 1
     while at < len(words):
         if words[at] in ("(", "["):
-            at = closing(words, at) + 1
+            at = partner(words, at) + 1
         elif words[at] in (".", "->"):
             at += 2
         elif words[at] in ("++", "--"):
@@ -183,19 +148,9 @@ def _unary(words: list[str], at: int) -> int:
     return min(at, len(words))
 
 
-def _opening(words: list[str], at: int) -> int:
-    """The index of the bracket that the one at this index closes."""
-    depth = 0
-    for index in range(at, -1, -1):
-        depth += (words[index] in CLOSING.values()) - (words[index] in CLOSING)
-        if depth == 0:
-            return index
-    return 0
-
-
 def _is_cast(words: list[str], at: int) -> bool:
     """Whether the bracket at this index closes a cast."""
-    start = _opening(words, at)
+    start = partner(words, at)
     if start and words[start - 1] == "sizeof":
         return False
     return start + 1 < at and all(TYPE.match(word) for word in words[start + 1 : at])
@@ -208,7 +163,7 @@ def ends_operand(words: list[str], at: int) -> bool:
     if words[at] in ("++", "--"):
         return ends_operand(words, at - 1)
     if words[at] == ")":
-        start = _opening(words, at)
+        start = partner(words, at)
         return not (start and words[start - 1] in CONTROL) and not _is_cast(words, at)
     return words[at] == "]" or (re.match(r"[\w.]", words[at]) is not None and words[at] not in KEYWORDS)
 
@@ -219,7 +174,7 @@ def _operand(words: list[str], at: int) -> int:
     while start:
         before = words[start - 1]
         if before == ")" and _is_cast(words, start - 1):
-            start = _opening(words, start - 1)
+            start = partner(words, start - 1)
         elif before == "sizeof" or (before in PREFIX and not ends_operand(words, start - 2)):
             start -= 1
         else:
@@ -232,7 +187,7 @@ def _primary(words: list[str], at: int) -> int:
     if words[at] in ("++", "--") and at:
         return _primary(words, at - 1)
     if words[at] in (")", "]"):
-        start = _opening(words, at)
+        start = partner(words, at)
         return _primary(words, start - 1) if ends_operand(words, start - 1) else start
     if at > 1 and words[at - 1] in (".", "->"):
         return _primary(words, at - 2)
@@ -252,7 +207,7 @@ def _expression(words: list[str], at: int) -> int:
     choices = 0
     while at < len(words) and words[at] not in (";", ",", ")", "]", "}") and (words[at] != ":" or choices):
         choices += (words[at] == "?") - (words[at] == ":")
-        at = closing(words, at) + 1 if words[at] in CLOSING else at + 1
+        at = partner(words, at) + 1 if words[at] in CLOSING else at + 1
     return min(at, len(words))
 
 

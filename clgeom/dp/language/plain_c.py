@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from clgeom.dp.language import functions, trace, types
 from clgeom.dp.language.indexed import Cells, Values
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 #: Most tokens of a text that is parsed: the parser and the writer of nodes recurse as deep as a text is nested.
 MOST_TOKENS = 300
-TOKEN = re.compile(r"\s*(?:(0|[1-9]\d*)(?![\w.])|([A-Za-z_]\w*)|([=!<>]=|&&|\|\||-(?!-)|\+(?!\+)|[*<>!?:(),;=\[\]]))")
+TOKEN = re.compile(r"\s*((?:0|[1-9]\d*)(?![\w.])|[A-Za-z_]\w*|[=!<>]=|&&|\|\||-(?!-)|\+(?!\+)|[*<>!?:(),;=\[\]])")
 #: Binary operators, by ascending precedence.
 BINARY = (
     {"||": "or"},
@@ -58,100 +58,95 @@ def as_traced(equation: Equation) -> Equation | None:
     if equation.cell.type != "int" or equation.decisions is not None or equation.helpers:
         return None
     body = f"return {equation.body};" if equation.is_expression else equation.body
-    try:
-        with types.Trace("int").active():
-            reader = _Reader(body, equation.parameters)
-            value = reader.whole()
-    except (_Beyond, InvalidInput, RecursionError):
+    parsed = _parsed(body, equation.parameters, _Parser.statements)
+    if parsed is None:
         return None
+    value, eager = parsed
     twin = copy.copy(equation)
-    twin.__dict__.update(traced=True, value=value, decision=None, eager=tuple(reader.eager))
+    twin.__dict__.update(traced=True, value=value, decision=None, eager=eager)
     return twin
 
 
 def expression_in_c(text: str, parameters: Mapping[str, Parameter]) -> Expr | None:
     """The node of a simple expression in C; None if it is not a simple one."""
+    parsed = _parsed(text, parameters, _Parser.choice)
+    return None if parsed is None else parsed[0]
+
+
+def _parsed(
+    text: str, parameters: Mapping[str, Parameter], parse: Callable[[_Parser], Expr]
+) -> tuple[Expr, tuple[Expr, ...]] | None:
+    """(the value of a whole text, its variables); None if it is not a simple one."""
     try:
         with types.Trace("int").active():
-            reader = _Reader(text, parameters)
-            value = trace.number(reader.choice())
-            return value if reader.tokens[reader.at] is None else None
+            parser = _Parser(text, parameters)
+            value = trace.number(parse(parser))
     except (_Beyond, InvalidInput, RecursionError):
         return None
+    return None if parser.word else (value, tuple(parser.eager))
 
 
-def _whole(value: Expr) -> Expr:
+def _in_32_bits(value: Expr) -> Expr:
     """The value if it has 32 bits: in C one longer operand makes the whole expression longer."""
     if value.type not in ("int", "bool"):
         raise _Beyond
     return value
 
 
-class _Reader:
+class _Parser:
     """A recursive-descent parser of one body."""
 
     def __init__(self, text: str, parameters: Mapping[str, Parameter]) -> None:
-        self.parameters, at = parameters, 0
+        self.parameters, self.at, at = parameters, 0, 0
         self.variables: dict[str, Expr] = {}
-        self.tokens: list[Any] = []
+        self.words: list[str] = []
         self.tests: list[Expr] = []  # of ifs that were passed
         self.eager: list[Expr] = []  # variables, which C computes where they stand
         while text[at:].strip():
-            found = TOKEN.match(text, at)
-            if not found:
+            token = TOKEN.match(text, at)
+            if not token or len(self.words) == MOST_TOKENS:
                 raise _Beyond
-            self.tokens.append(found)
-            at = found.end()
-        if len(self.tokens) > MOST_TOKENS:
-            raise _Beyond
-        self.tokens += [None] * 3  # a statement begins with up to three words
-        self.at = 0
+            self.words.append(token[1])
+            at = token.end()
 
-    def is_next(self, *marks: Any) -> bool:
-        token = self.tokens[self.at]
-        return token is not None and token.group(3) in marks
+    @property
+    def word(self) -> str:
+        """The next token; empty at the end."""
+        return self.words[self.at] if self.at < len(self.words) else ""
 
-    def take(self, mark: str) -> None:
-        if not self.is_next(mark):
-            raise _Beyond
+    def take(self) -> str:
+        word = self.word
         self.at += 1
+        return word
 
-    def word(self) -> str | None:
-        """The next token, if it is a word."""
-        token = self.tokens[self.at]
-        return None if token is None else str(token.group(2) or "") or None
+    def accept(self, word: str) -> bool:
+        """Take the next token if it is this one."""
+        accepted = self.word == word
+        self.at += accepted
+        return accepted
 
-    def whole(self) -> Expr:
-        value = self.statements()
-        if self.tokens[self.at] is not None:
+    def expect(self, word: str) -> None:
+        if not self.accept(word):
             raise _Beyond
-        return value
 
     def statements(self) -> Expr:
         """The value that the statements from here on return."""
-        word = self.word()
-        self.at += 1
-        if word == "return":
+        if self.accept("return"):
             return self.ended()
-        if word == "if":
-            self.take("(")
+        if self.accept("if"):
+            self.expect("(")
             test = self.choice()
-            self.take(")")
-            if self.word() != "return":
-                raise _Beyond
-            self.at += 1
+            self.expect(")")
+            self.expect("return")
             value = self.ended()
-            self.at += self.word() == "else"
+            self.accept("else")
             self.tests.append(test)
             return functions.where(test, value, self.statements())
-        if word == "const":
-            word = self.word()
-            self.at += 1
-        name = self.word()
-        if word not in ("int", "cell_t") or name is None or name in (*self.variables, *self.parameters):
+        self.accept("const")
+        kind, name = self.take(), self.take()
+        if kind not in ("int", "cell_t") or not name.isidentifier() or name in (*self.variables, *self.parameters):
             raise _Beyond
-        self.at += 1
-        self.take("=")
+        self.expect("=")
         computed = self.variables[name] = self.ended()
         for test in reversed(self.tests):
             computed = functions.where(test, 0, computed)
@@ -161,88 +156,76 @@ class _Reader:
     def ended(self) -> Expr:
         """An expression and its semicolon."""
         value = trace.number(self.choice())
-        self.take(";")
+        self.expect(";")
         return value
 
     def choice(self) -> Expr:
         test = self.binary(0)
-        if not self.is_next("?"):
+        if not self.accept("?"):
             return test
-        self.take("?")
         then = trace.number(self.choice())
-        self.take(":")
+        self.expect(":")
         return functions.where(test, then, trace.number(self.choice()))
 
     def binary(self, level: int) -> Expr:
         if level == len(BINARY):
             return self.unary()
         left = self.binary(level + 1)
-        while self.is_next(*BINARY[level]):
-            op = BINARY[level][self.tokens[self.at].group(3)]
-            self.at += 1
-            right = self.binary(level + 1)
-            self.check_constants(op, left, right)
-            make = trace.logical if op in ("and", "or") else trace.compare if level in (2, 3) else trace.arithmetic
-            left = make(op, left, right) if level < 2 else make(op, trace.number(left), trace.number(right))
-            left = _whole(left)
+        while self.word in BINARY[level]:
+            op = BINARY[level][self.take()]
+            left = _in_32_bits(_joined(op, left, self.binary(level + 1)))
         return left
 
-    def check_constants(self, op: str, left: Expr, right: Expr) -> None:
-        """Leave a sum or product of constants that goes beyond 32 bits to C, where it may be anything."""
-        if op in ("add", "sub", "mul") and left.op == right.op == "const":
-            low, high = types.LIMITS["int"]
-            if not low <= trace.FOLD[op](left.data, right.data) <= high:
-                raise _Beyond
-
     def unary(self) -> Expr:
-        if self.is_next("-"):
-            self.take("-")
+        if self.accept("-"):
             return -trace.number(self.unary())
-        if self.is_next("!"):
-            self.take("!")
+        if self.accept("!"):
             return trace.node("not", trace.condition(self.unary()), type="bool")
-        return self.atom()
-
-    def atom(self) -> Expr:
-        return _whole(self.operand())
+        return _in_32_bits(self.operand())
 
     def operand(self) -> Expr:
-        token = self.tokens[self.at]
-        if token is None:
-            raise _Beyond
-        self.at += 1
-        if token.group(1):
-            return trace.constant(int(token.group(1)))
-        if token.group(3) == "(":
+        word = self.take()
+        if word.isdecimal():
+            return trace.constant(int(word))
+        if word == "(":
             value = self.choice()
-            self.take(")")
+            self.expect(")")
             return value
-        name = token.group(2)
-        if name in self.variables:
-            return self.variables[name]
-        if name in self.parameters:
-            return self.parameter(self.parameters[name])
-        if name in ("i", "j", "n", "m"):
-            return trace.node(name, type="int")
-        if name == "M":
+        if word in self.variables:
+            return self.variables[word]
+        if word in self.parameters:
+            p = self.parameters[word]
+            if p.ndim == 0:
+                return trace.node("parameter", type=p.type, data=word)
+            return Values(p)[self.inside("[", "]", 1) if p.ndim == 1 else self.inside("(", ")", 2)]
+        if word in ("i", "j", "n", "m"):
+            return trace.node(word, type="int")
+        if word == "M":
             return Cells()[self.inside("(", ")", 2)]
-        if name in ("min", "max"):
-            return functions.fold(name, *self.inside("(", ")", 2))
+        if word in ("min", "max"):
+            return functions.fold(word, *self.inside("(", ")", 2))
         raise _Beyond
 
-    def parameter(self, what: Any) -> Expr:
-        if what.ndim == 0:
-            return trace.node("parameter", type=what.type, data=what.name)
-        where = self.inside("[", "]", 1) if what.ndim == 1 else self.inside("(", ")", 2)
-        return Values(what)[where]
-
-    def inside(self, opening: str, closing: str, count: int) -> tuple[Any, ...]:
-        self.take(opening)
-        found = [trace.number(self.choice())]
-        while self.is_next(","):
-            self.take(",")
-            found.append(trace.number(self.choice()))
-        self.take(closing)
-        if len(found) != count:
+    def inside(self, opening: str, closing: str, count: int) -> tuple[Expr, ...]:
+        """The numbers between brackets."""
+        self.expect(opening)
+        values = [trace.number(self.choice())]
+        while self.accept(","):
+            values.append(trace.number(self.choice()))
+        self.expect(closing)
+        if len(values) != count:
             raise _Beyond
-        return tuple(found)
+        return tuple(values)
+
+
+def _joined(op: str, left: Expr, right: Expr) -> Expr:
+    """The node of a binary operator. A constant that goes beyond 32 bits is left to C, where it may be anything."""
+    if op in ("and", "or"):
+        return trace.logical(op, left, right)
+    left, right = trace.number(left), trace.number(right)
+    if op not in ("add", "sub", "mul"):
+        return trace.compare(op, left, right)
+    low, high = types.LIMITS["int"]
+    if left.op == right.op == "const" and not low <= trace.FOLD[op](left.data, right.data) <= high:
+        raise _Beyond
+    return trace.arithmetic(op, left, right)

@@ -11,14 +11,13 @@ from clgeom.arguments import instance, wrong
 from clgeom.core.messages import first_error
 from clgeom.dp.analysis.dependences import Near
 from clgeom.dp.codegen.text import users_line
+from clgeom.dp.language.c_tokens import NOT_CODE, calls, tokens, words_of
 from clgeom.dp.language.parameters import declaration
 from clgeom.errors import InvalidInput, KernelBuildError
 
 if TYPE_CHECKING:
     from clgeom.dp.language.parameters import Parameter
 
-#: Comments, and literals of characters and texts, which may hold brackets.
-NOT_CODE = re.compile(r"""//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*\"""", re.DOTALL)
 #: The declaration of a variable i or j. A false match only costs a fast path.
 OWN_INDEX = re.compile(
     r"\b(?:u?(?:int|long|short|char)\d*|(?:float|double|half)\d*|bool|unsigned|signed|\w+_t)\b[^;()]*\b[ij]\b\s*[=,;[]"
@@ -128,16 +127,9 @@ def body_and_kind(source: str) -> tuple[str, bool]:
     if ";" in bare.strip().rstrip(";"):
         raise InvalidInput("An equation of several statements must end with 'return ...;'.")
     if bare.rstrip().endswith(";"):  # an expression may end as a statement does
-        at = _last_semicolon(source)
+        at = max(token.begin for token in tokens(source) if token.word == ";")
         body = source[:at] + source[at + 1 :].rstrip()
     return body, True
-
-
-def _last_semicolon(source: str) -> int:
-    """The position of the last semicolon outside comments and literals."""
-    hidden = [found.span() for found in NOT_CODE.finditer(source)]
-    places = [match.start() for match in re.finditer(";", source)]
-    return max(at for at in places if not any(a <= at < b for a, b in hidden))
 
 
 # Reads and calls --------------------------------------------------------------------------------------------------
@@ -145,56 +137,30 @@ def _last_semicolon(source: str) -> int:
 
 def near_of(body: str) -> Near | None:
     """The dependences of a text that reads only at i and j plus constants, else None."""
-    bare = uncommented(body)
-    if OWN_INDEX.search(bare):
+    if OWN_INDEX.search(uncommented(body)):
         return None  # an own i or j hides the cell's
     offsets: list[Any] = []
-    for pair in _pairs(bare, "M"):
-        found: list[Any] = [OFFSET.match(argument) for argument in pair or ()]
-        if not found or any(f is None or f.group(1) != axis for f, axis in zip(found, "ij")):
+    for pair in calls(words_of(body), "M"):
+        found = [OFFSET.match(" ".join(words)) for words in pair]
+        steps = [int((f[2] or "+") + (f[3] or "0")) for f, axis in zip(found, "ij") if f is not None and f[1] == axis]
+        if len(found) != 2 or len(steps) != 2:
             return None
-        offsets.append(tuple(int((f.group(2) or "+") + (f.group(3) or "0")) for f in found))
+        offsets.append(tuple(steps))
     return Near(tuple(offsets))
 
 
 def reads_in_c(body: str, parameters: Mapping[str, Parameter]) -> list[tuple[Any, ...]]:
-    """The row and the column of every read of a text, as text; None where they cannot be found."""
-    bare = uncommented(body)
-    if OWN_NAME.search(bare) and any(name in {"i", "j", "n", "m", *parameters} for name in OWN_NAME.findall(bare)):
+    """The row and the column of every read of a text, as text; None where they are not known."""
+    names = OWN_NAME.findall(uncommented(body))
+    if any(name in {"i", "j", "n", "m", *parameters} for name in names):
         return [(None, None)]  # a variable hides what an index means
-    return [tuple(pair or (None, None)) for pair in _pairs(bare, "M")]
+    pairs = (tuple(map(" ".join, pair)) for pair in calls(words_of(body), "M"))
+    return [pair if len(pair) == 2 else (None, None) for pair in pairs]
 
 
 def has_loop(source: str) -> bool:
     """Whether the text has a loop."""
-    return bool(re.search(r"\b(for|while|do|goto)\b", uncommented(source)))
-
-
-def _pairs(bare: str, names: str) -> Iterator[Any]:
-    """The two arguments of every call of these functions; None where there are not two."""
-    for match in re.finditer(rf"\b(?:{names})\b", bare):
-        arguments = _arguments(bare, match.end())
-        yield arguments if arguments is not None and len(arguments) == 2 else None
-
-
-def _arguments(bare: str, at: int) -> list[str] | None:
-    """The arguments of a call whose opening bracket comes next."""
-    rest = bare[at:].lstrip()
-    if not rest.startswith("("):
-        return None
-    depth, start = 0, 1
-    found: list[str] = []
-    for place, mark in enumerate(rest):
-        if mark in "([":
-            depth += 1
-        elif mark in ")]":
-            depth -= 1
-        if (mark == "," and depth == 1) or depth == 0:
-            found.append(rest[start:place])
-            start = place + 1
-            if depth == 0:
-                return found
-    return None
+    return not {"for", "while", "do", "goto"}.isdisjoint(words_of(source))
 
 
 @contextlib.contextmanager
