@@ -25,6 +25,7 @@ from clgeom.dp.analysis.overflows import overflow_of
 from clgeom.dp.analysis.sums import narrows
 from clgeom.dp.analysis.work import numbered_parts, work_of
 from clgeom.dp.fills import Fill
+from clgeom.dp.language.cells import CellType
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.mistakes import deep_enough
 from clgeom.dp.language.nodes import ON_ARRAYS, applied, evaluate, host_type
@@ -53,6 +54,12 @@ TRIAL_CELLS, TRIAL_STAGES, HELD_CELLS, TRIAL_OPERATIONS = 1 << 14, 64, 1 << 22, 
 END = -1
 #: A value beyond the type of the cells, where that traps.
 BEYOND = -2
+#: What becomes of a value that wraps around or has no quotient, of which a trial only warns.
+DOUBTS = {
+    stages.OVERFLOW: "and wraps around, as integers do",
+    stages.DIVISION: "and takes the quotient and the remainder to be 0",
+    stages.SHIFT: "and takes the result to be 0",
+}
 #: Most trials that a session caches.
 MOST_REMEMBERED = 4_096
 #: Rows, columns or numbers of lanes.
@@ -65,27 +72,24 @@ Fault: TypeAlias = tuple[int, tuple[int, int], int, int]
 
 def check(fill: Fill) -> None:
     """Raise the error for a fault that the trial finds. Once for each equation, shape, and shapes of its parameters."""
-    fill.session.cached(("dp trial", *_key(fill)), lambda: _try(fill), most=MOST_REMEMBERED)
 
+    def attempt() -> None:
+        nodes = nodes_of(equation)
+        with deep_enough(equation.name):
+            if nodes is not None:
+                on_host(fill, nodes)
+            elif fill.initial is None:  # the program takes the cells before the first stage to be 0
+                on_device(fill)
 
-def _try(fill: Fill) -> None:
-    nodes = nodes_of(fill.equation)
-    with deep_enough(fill.equation.name):
-        if nodes is not None:
-            on_host(fill, nodes)
-        elif fill.initial is None:  # the program takes the cells before the first stage to be 0
-            on_device(fill)
-
-
-def _key(fill: Fill) -> tuple[Any, ...]:
-    given = tuple(
+    equation = fill.equation
+    digest = equation.cache.get(("digest",), lambda: digest_of(equation.text()))  # a text has some 10 KB
+    table = fill.pattern.name, fill.shape, fill.start, fill.stop, fill.initial is None
+    parameters = tuple(
         (name, value.item() if value.dtype.kind in "iu" and not value.ndim else value.shape)
         for name, value in fill.values.items()
     )
-    equation = fill.equation
-    digest = equation.cache.get(("digest",), lambda: digest_of(equation.text()))  # a text has some 10 KB
-    options = equation.overflow, equation.decisions, fill.pattern.name, fill.shape, fill.start, fill.stop
-    return (digest, *options, fill.initial is None, given)
+    key = "dp trial", digest, equation.overflow, equation.decisions, *table, parameters
+    fill.session.cached(key, attempt, most=MOST_REMEMBERED)
 
 
 # On the host ------------------------------------------------------------------------------------------------------
@@ -144,7 +148,6 @@ class Trial:
         self.values = np.empty(0, nodes.dtype)
         self.known = np.empty(0, bool)
         self.faults: list[Fault] = []
-        self.doubts: list[Fault] = []
         self.steps = 0
 
     def compute(self, i: Any, j: Any, *, keep: bool = False) -> None:
@@ -154,50 +157,27 @@ class Trial:
             return
         lanes = Lanes(self, i, j)
         every = np.arange(len(i))
+        values, known = np.zeros(len(i), self.nodes.dtype), np.ones(len(i), bool)
+        cell, root = self.nodes.cell, self.nodes.value
         with np.errstate(all="ignore"):
-            for root in self.nodes.eager:
-                lanes.value(root, every)
-            values, known = self._values(lanes, every)
+            for part in self.nodes.eager:
+                lanes.value(part, every)
+            for field, own, part in zip(cell.fields or ("",), cell.scalars, root.args if cell.fields else (root,)):
+                numbers, sure = lanes.value(part, every)
+                (values[field] if field else values)[:] = _fitted(own, lanes, numbers, sure) if own.fitted else numbers
+                known &= sure
             if self.nodes.decision is not None:
-                self._look_at_decisions(lanes, *lanes.value(self.nodes.decision, every))
+                choices, sure = lanes.value(self.nodes.decision, every)
+                count: Any = self.nodes.decisions
+                least, most = (-1, max(self.fill.shape)) if count == "index" else (0, count - 1)
+                wrong = np.flatnonzero(sure & ((choices < least) | (choices > most)))
+                lanes.note(stages.DECISION, wrong, choices[wrong])
         if keep:
             numbers = np.concatenate([self.numbers, i * self.fill.shape[1] + j])
             order = np.argsort(numbers, kind="stable")
             self.numbers = numbers[order]
-            self.values = np.concatenate([self.values, values.astype(self.nodes.dtype)])[order]
+            self.values = np.concatenate([self.values, values])[order]
             self.known = np.concatenate([self.known, known])[order]
-
-    def _values(self, lanes: Lanes, every: Numbers) -> Known:
-        """(values in the type of the cells, whether they are known)."""
-        cell: Any = self.nodes.cell
-        value = self.nodes.value
-        if not cell.fields:
-            values, known = lanes.value(value, every)
-            return self._fitted(cell, lanes, values, known) if cell.fitted else values, known
-        made, sure = np.zeros(len(every), cell.dtype), np.ones(len(every), bool)
-        for (name, one), arg in zip(cell.fields.items(), value.args):
-            values, known = lanes.value(arg, every)
-            made[name] = self._fitted(one, lanes, values, known) if one.fitted else values
-            sure &= known
-        return made, sure
-
-    def _fitted(self, cell: Any, lanes: Lanes, values: NDArray[Any], known: NDArray[np.bool_]) -> NDArray[Any]:
-        """Values in the type of the cells, or of a field of them."""
-        low, high = cell.limits
-        if cell.overflow == "saturate":
-            return values.clip(low, high)
-        beyond = np.flatnonzero(known & ((values < low) | (values > high)))
-        if cell.overflow == "trap":
-            lanes.note(BEYOND, beyond, values[beyond])
-        else:
-            lanes.doubt(stages.OVERFLOW, beyond)
-        return values
-
-    def _look_at_decisions(self, lanes: Lanes, values: NDArray[Any], known: NDArray[np.bool_]) -> None:
-        count: Any = self.nodes.decisions
-        least, most = (-1, max(self.fill.shape)) if count == "index" else (0, count - 1)
-        wrong = np.flatnonzero(known & ((values < least) | (values > most)))
-        lanes.note(stages.DECISION, wrong, values[wrong])
 
     def cell(self, a: Numbers, b: Numbers) -> Known:
         """(values, whether they are known) of cells inside the table."""
@@ -222,8 +202,9 @@ class Trial:
         def order(fault: Fault) -> Any:
             return fill.pattern.stage_of(*fault[1], *fill.shape), fault[1]
 
-        if self.faults:
-            kind, cell, a, b = min(self.faults, key=order)
+        certain = [fault for fault in self.faults if fault[0] not in DOUBTS]
+        if certain:
+            kind, cell, a, b = min(certain, key=order)
             if kind == END:
                 raise IntegerOverflow(
                     f"Cell {cell} of {fill.equation.name} reduces over {a} <= k < {b}, beyond the 32 bits of an index."
@@ -231,16 +212,21 @@ class Trial:
             if kind == BEYOND:
                 raise overflow_of(fill, cell, a)
             raise stages.fault(fill, cell, kind, a, b)
-        if self.doubts:
-            kind, cell, a, b = min(self.doubts, key=order)
-            words = {
-                stages.OVERFLOW: "and wraps around, as integers do",
-                stages.DIVISION: "and takes the quotient and the remainder to be 0",
-                stages.SHIFT: "and takes the result to be 0",
-            }[kind]
+        if self.faults:
+            kind, cell, a, b = min(self.faults, key=order)
             said = str(stages.fault(fill, cell, kind, a, b)).rstrip(".")
-            warn(f"{said}, {words}. If that is meant, fill it with check=False.", EquationWarning)
-            self.doubts.clear()
+            warn(f"{said}, {DOUBTS[kind]}. If that is meant, fill it with check=False.", EquationWarning)
+            self.faults.clear()
+
+
+def _fitted(cell: CellType, lanes: Lanes, values: NDArray[Any], known: NDArray[np.bool_]) -> NDArray[Any]:
+    """Integers in the type of the cells, or of a field of them."""
+    low, high = cell.limits or LIMITS["int"]
+    if cell.overflow == "saturate":
+        return values.clip(low, high)
+    beyond = np.flatnonzero(known & ((values < low) | (values > high)))
+    lanes.note(*((BEYOND, beyond, values[beyond]) if cell.overflow == "trap" else (stages.OVERFLOW, beyond)))
+    return values
 
 
 class Lanes:
@@ -288,27 +274,25 @@ class Lanes:
         if op == "load":
             return self._load(node, values, known, lanes)
         if op in ("floordiv", "mod"):
-            self.doubt(stages.DIVISION, lanes[known & (values[1] == 0)])
+            self.note(stages.DIVISION, lanes[known & (values[1] == 0)])
         if op in ("shl", "shr"):
-            self.doubt(stages.SHIFT, lanes[known & (values[1] < 0)], values[1][known & (values[1] < 0)])
+            self.note(stages.SHIFT, lanes[known & (values[1] < 0)], values[1][known & (values[1] < 0)])
         found = applied(node, values)
         if narrows(node):
-            self.doubt(stages.OVERFLOW, lanes[known & (found != values[0])])
+            self.note(stages.OVERFLOW, lanes[known & (found != values[0])])
         if node.type in ("long", "ulong") and op in ("add", "sub", "mul", "neg"):
             rough = ON_ARRAYS[op](*(v.astype(np.float64) for v in values))
             low, high = map(float, LIMITS[node.type])
-            self.doubt(stages.OVERFLOW, lanes[known & ((rough < low) | (rough > high))])
+            self.note(stages.OVERFLOW, lanes[known & ((rough < low) | (rough > high))])
         if node.type in ("long", "ulong") and op == "shl":
             back = ON_ARRAYS["shr"](found, values[1])
-            self.doubt(stages.OVERFLOW, lanes[known & (back != values[0])])
-        return self._whole(node, found, known, lanes), known
+            self.note(stages.OVERFLOW, lanes[known & (back != values[0])])
+        return self._wrapped(found, known, lanes) if node.type == "int" else found, known
 
-    def _whole(self, node: Expr, values: NDArray[Any], known: NDArray[np.bool_], lanes: Numbers) -> NDArray[Any]:
-        """Integers as their type has them."""
-        if node.type != "int":
-            return values
+    def _wrapped(self, values: NDArray[Any], known: NDArray[np.bool_], lanes: Numbers) -> NDArray[Any]:
+        """Integers of an int32, which wrap around."""
         wrapped = values.astype(np.int32).astype(np.int64)
-        self.doubt(stages.OVERFLOW, lanes[known & (wrapped != values)])
+        self.note(stages.OVERFLOW, lanes[known & (wrapped != values)])
         return wrapped
 
     def _choice(self, node: Expr, lanes: Numbers) -> Known:
@@ -367,9 +351,7 @@ class Lanes:
         if node.data == "sum":
             total = np.zeros(size, found.dtype)
             np.add.at(total, of, found)  # one after the other, in this order
-            if body.type == "int":
-                total = self._whole(body, total, np.ones(size, bool), lanes)
-            return total
+            return self._wrapped(total, np.ones(size, bool), lanes) if body.type == "int" else total
         start = neutral(node.data, body.type)
         best, at = np.full(size, start, found.dtype), np.full(size, -1, np.int64)
         (np.fmin if node.data == "min" else np.fmax).at(best, of, found)
@@ -405,18 +387,14 @@ class Lanes:
         values[at] = array[tuple(index[at] for index in indices)]
         return values, inside
 
-    def note(self, kind: int, lanes: Numbers, a: Any = None, b: Any = None, into: list[Fault] | None = None) -> None:
-        """Note a fault of these lanes: that of the earliest stage."""
+    def note(self, kind: int, lanes: Numbers, a: Any = None, b: Any = None) -> None:
+        """Note a fault, or a doubt, of these lanes: that of the earliest stage."""
         if len(lanes):
             i, j = self.i[lanes], self.j[lanes]
             stage: Any = self.trial.fill.pattern.stage_of(i, j, *self.trial.fill.shape)
             first = int(np.lexsort((j, i, stage))[0])
             first_a, first_b = (0 if x is None else int(x[first]) for x in (a, b))
-            into = self.trial.faults if into is None else into
-            into.append((kind, (int(i[first]), int(j[first])), first_a, first_b))
-
-    def doubt(self, kind: int, lanes: Numbers, a: Any = None) -> None:
-        self.note(kind, lanes, a, into=self.trial.doubts)
+            self.trial.faults.append((kind, (int(i[first]), int(j[first])), first_a, first_b))
 
 
 def _positions_of_loops(counts: Numbers, short: NDArray[np.bool_], each: int) -> tuple[Numbers, Numbers]:
