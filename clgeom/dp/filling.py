@@ -21,7 +21,7 @@ from clgeom.core.cache import Cache
 from clgeom.core.call import Call, unrecorded
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import finish
-from clgeom.dp.analysis import bands, bounds, overflows, readiness, trial
+from clgeom.dp.analysis import bands, bounds, readiness, trial
 from clgeom.dp.analysis import outside as outside_table
 from clgeom.dp.analysis.dependences import Near
 from clgeom.dp.analysis.infer import forbidden_reads, infer_pattern, text_of_read
@@ -276,8 +276,8 @@ def _checked(fill: Fill, path: str | None, check: bool | str, basis: str) -> Cho
         )
     lasts = fill.initial is None and not fill.check and basis != "probed" and readiness.is_proven(fill)
     run = module.fill_table
-    if overflows.are_trapped(fill):
-        run = functools.partial(overflows.trapped, run=run)
+    if bounds.traps_overflows(fill):
+        run = functools.partial(bounds.trap_overflows, run=run)
     return Choice(fill.pattern, basis, (fill.start, fill.stop), fill.wraps, run, lasts)
 
 

@@ -1,12 +1,14 @@
-"""Whether integers can go beyond their type, by the intervals of values, found before a fill."""
+"""Overflows of integers: whether the intervals of values exclude them, and the first cell of a fill that traps them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
+from clgeom.core import launch
 from clgeom.dp.analysis.sums import indices_of
 from clgeom.dp.fills import Fill
 from clgeom.dp.language.equation import Equation
@@ -15,6 +17,11 @@ from clgeom.dp.language.nodes import walk
 from clgeom.dp.language.plain_c import nodes_of
 from clgeom.dp.language.trace import Expr
 from clgeom.dp.language.types import LIMITS
+from clgeom.errors import IntegerOverflow
+
+#: As in dp/dp_overflow.h. No stage is the last 32-bit integer.
+KINDS = {"rows": 0, "columns": 1, "nose": 2, "sone": 3}
+NONE = np.iinfo(np.int32).max
 
 
 def overflow(fill: Fill) -> Literal["impossible", "possible"]:
@@ -126,3 +133,59 @@ def _degree(expr: Expr) -> int:
             degree = MANY if any(below) else 0
         degrees[part] = degree
     return degrees[expr]
+
+
+# Fills that trap --------------------------------------------------------------------------------------------------
+
+
+def traps_overflows(fill: Fill) -> bool:
+    """Whether a fill notes overflows: where its cells trap and the bounds do not exclude an overflow."""
+    if fill.check or fill.equation.cell.overflow != "trap":
+        return False
+    ranges = tuple((v.min(), v.max()) if v.size else None for v in fill.values.values() if v.dtype.kind in "iu")
+    key = "overflow", fill.shape, fill.start, fill.stop, fill.initial is None, ranges
+    return bool(fill.equation.cache.get(key, lambda: overflow(fill) != "impossible"))
+
+
+def trap_overflows(fill: Fill, run: Callable[[Fill], Any]) -> Any:
+    """The result of a run of the fill, whose kernels note overflows.
+
+    Raises `IntegerOverflow` for the first cell that goes beyond its type.
+    """
+    fill = replace(
+        fill,
+        traps=True,
+        arguments=(*fill.arguments, "dp_overflow"),
+        buffers={**fill.buffers, "dp_overflow": launch.allocate(fill.session, 20)},
+    )
+    _write(fill, -1)
+    filled = run(fill)
+    stage = _read(fill)[0]
+    if stage == NONE:
+        return filled
+    _write(fill, stage)
+    run(fill)  # the kernels are deterministic: the same cells are noted, and the first of this stage
+    position = _read(fill)[2]
+    raise overflow_of(fill, fill.pattern.cell(stage, position, *fill.shape))
+
+
+def overflow_of(fill: Fill, cell: tuple[int, int], value: int | None = None) -> IntegerOverflow:
+    """The error for a cell beyond its type; it says which type is enough, if the bounds of all cells tell."""
+    own = fill.equation.cell
+    text = f"Cell {cell} of {fill.equation.name} goes beyond {own.name}"
+    if value is not None:
+        text += f" with the value {value}"
+    found = of_cells(fill)
+    enough = own.enough(*found) if found is not None else None
+    error = IntegerOverflow(f"{text}: {enough} is enough." if enough not in (None, own.name) else f"{text}.")
+    error.cell = cell  # type: ignore[attr-defined]
+    return error
+
+
+def _write(fill: Fill, stage: int) -> None:
+    words = [NONE, stage, NONE, KINDS[fill.pattern.kind], int(fill.pattern.reverse)]
+    launch.write(fill.session, fill.buffers["dp_overflow"], np.array(words, np.int32))
+
+
+def _read(fill: Fill) -> list[int]:
+    return list(launch.read(fill.session, fill.buffers["dp_overflow"], np.int32, 3).tolist())

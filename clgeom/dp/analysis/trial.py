@@ -21,7 +21,7 @@ from clgeom.core import launch
 from clgeom.core.plan import Plan, Series
 from clgeom.core.tuning import select
 from clgeom.dp.analysis.borders import borders
-from clgeom.dp.analysis.overflows import overflow_of
+from clgeom.dp.analysis.bounds import overflow_of
 from clgeom.dp.analysis.sums import narrows
 from clgeom.dp.analysis.work import numbered_parts, work_of
 from clgeom.dp.fills import Fill

@@ -1,29 +1,45 @@
-"""Specialised cell functions for tiles: conditions that are known there are folded to constants, and the kernel holds
-elements of parameters."""
+"""Specialised cell functions for tiles and rows: conditions that are known there are folded to constants, and the kernel
+holds elements of parameters.
+
+On CPUs a row is cut at the columns where conditions on the column change. In between these conditions are constants,
+so that compilers vectorise the loops. The equation of C(i, j), for example, is 1 in two columns, 0 to the right of the
+second one, and a sum between them. On GPUs a cell is computed without branches.
+"""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from clgeom.dp.analysis.dependences import offset
-from clgeom.dp.analysis.sums import indices_of, simplify
+from clgeom.dp.analysis.sums import Box, difference, indices_of, simplify
 from clgeom.dp.codegen import text
 from clgeom.dp.codegen.cell import INDICES, cell_function, function, statements
-from clgeom.dp.language.nodes import depends_on, walk
+from clgeom.dp.language.nodes import depends_on, replace, walk
 from clgeom.dp.language.parameters import taken
 from clgeom.dp.language.plain_c import nodes_of
+from clgeom.dp.language.trace import Expr
 from clgeom.dp.language.types import LIMITS
 
 if TYPE_CHECKING:
     from clgeom.dp.language.equation import Equation
-    from clgeom.dp.language.trace import Expr
 
 #: Nodes that an element of a parameter must not depend on if it is read before the cell is computed.
 NOT_HELD = ("cell", "index", "reduce", "argreduce")
 #: Bounds of the indices of cells that are not in the first row, or not in the first column.
-LATER = {"i": (1, None), "j": (1, None)}
+LATER: Box = {"i": (1, None), "j": (1, None)}
+LATER_ROWS: Box = {"i": (1, None)}
+#: The arguments of functions of a row.
+ROW = "const int i, const int n, const int m"
+#: Nodes that a value must not depend on if it is constant in a row.
+NOT_OF_A_ROW = ("j", "cell", "index", "reduce", "argreduce")
+#: For `j < c` and similar conditions: whether it holds to the left of the cut, and the cut minus c.
+SIDES = {"lt": (True, 0), "le": (True, 1), "gt": (False, 1), "ge": (False, 0)}
+TURNED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+#: Columns that are computed separately: those next to an end of the table, and the most in a row.
+NEAR_END, MOST_ALONE = 2, 4
 #: Operators that cost no more than a branch, and the most nodes of an equation that is computed without branches.
 CHEAP = frozenset(
     "const i j n m parameter cell where and or not neg min max cast which_min which_max add sub mul "
@@ -71,25 +87,36 @@ def held(equation: Equation, *, inner: bool, traps: bool = False) -> Held | None
     loads = [p for p in walk(*equation.roots) if p.op == "load"]
     if any(depends_on(load, NOT_HELD) for load in loads):
         return None
-    names, functions, kinds, fitted = {}, [], [], equation.cell.fitted
-    for number, load in enumerate(loads):
-        names[load] = f"dp_held{number}"
-        head = f"inline {load.type} dp_load{number}({INDICES}"
-        functions.append(function(equation, head, *statements(equation, load, clamped=True)))
-        by = (depends_on(load, ("i",)), depends_on(load, ("j",)))
+    names, functions = _elements(equation, loads, INDICES)
+    kinds, cells, fitted = [], [], equation.cell.fitted
+    for load in loads:
+        by = depends_on(load, ("i",)), depends_on(load, ("j",))
         kinds.append(({(True, True): "cell", (False, True): "column"}.get(by, "row"), load.type))
-    cells = []
     for later in ("", "i", "j", "ij"):
         name = "_".join(["dp_cell_held", *later])
         known = {axis: LATER[axis] for axis in later} if inner else {}
-        value, decision = (
-            None if root is None else simplify(root, known) for root in (equation.value, equation.decision)
-        )
+        value, decision = _simplified(equation, known)
         body = straight(value, decision, names, fitted=fitted) or text.body_of(
             value, decision, taken=taken(equation.parameters), given=names, fitted=fitted
         )
         cells.append(cell_function(equation, body, name=name, traps=traps))
-    return Held("\n".join(functions), "\n".join(cells), tuple(kinds))
+    return Held(functions, "\n".join(cells), tuple(kinds))
+
+
+def _simplified(equation: Equation, known: Box) -> tuple[Expr, Expr | None]:
+    """The value and the choice of a cell with the conditions folded that `known` decides."""
+    decision = equation.decision
+    return simplify(equation.value, known), None if decision is None else simplify(decision, known)
+
+
+def _elements(equation: Equation, loads: Iterable[Expr], indices: str) -> tuple[dict[Expr, str], str]:
+    """The names of elements of parameters, and the functions that read them with clamped indices."""
+    names, functions = {}, []
+    for number, load in enumerate(loads):
+        names[load] = f"dp_held{number}"
+        head = f"inline {load.type} dp_load{number}({indices}"
+        functions.append(function(equation, head, *statements(equation, load, clamped=True)))
+    return names, "\n".join(functions)
 
 
 def straight(value: Any, decision: Any, names: dict[Any, Any], *, row: bool = False, fitted: bool = False) -> str:
@@ -165,3 +192,139 @@ def expression_of(part: Expr, args: Any, exact: frozenset[Expr]) -> str:
         return text.cast_in_c(part, args[0])
     symbol = text.BITS.get(part.op) or text.SYMBOLS[part.op][0]
     return f" {symbol} ".join(f"({arg})" for arg in args)
+
+
+# Rows ------------------------------------------------------------------------------------------------------------
+
+
+@once
+def loops(equation: Equation, *, flip: bool, traps: bool = False) -> str:
+    """Functions for the rows after the first, in the order of filling (`flip`: the last row comes first).
+
+    ``dp_cut`` gives the first column of the right part. ``dp_cell_left`` and ``dp_cell_right`` compute cells of the two
+    parts, with column-dependent conditions folded to constants. DP_ALONE columns belong to neither part; they are
+    listed in any order in DP_ALONE_COLUMNS, m after them. Empty for equations in C.
+    """
+    if not equation.traced:
+        return ""
+    conditions = [part for part in walk(*equation.roots) if part.op in TURNED]
+    left: dict[Expr, Any] = {}
+    right: dict[Expr, Any] = {}
+    alone: dict[Any, None] = {}
+    cut: Any = None
+    for part in conditions:
+        form = difference(part)
+        if form is not None and flip and part.op in ("eq", "ne") and _is_first_row(form):
+            left[part] = right[part] = part.op == "ne"
+        solved = form and _solved(part.op, form)
+        if not solved:
+            continue
+        op, column = solved
+        if op in ("eq", "ne"):
+            columns, here = [column], op == "ne"
+        else:
+            below, more = SIDES[op]
+            column[None] = column.get(None, 0) + more
+            columns, at_right = _next_to_an_end(column)
+            if columns is None:  # a cut; of several the first, and the others are asked
+                written = _written(equation, column)
+                cut = cut or written
+                if cut == written:
+                    left[part], right[part] = below, not below
+                continue
+            here = below != at_right
+        apart = {_written(equation, column): None for column in columns}
+        if len({**alone, **apart}) <= MOST_ALONE:
+            alone.update(apart)
+            left[part] = right[part] = here
+    calls = [f"dp_alone{k}(i, n, m DP_ARGUMENTS)" for k in range(len(alone))]
+    parts = [f"#define DP_ALONE {len(alone)}", f"#define DP_ALONE_COLUMNS {{{', '.join([*calls, 'm'])}}}"]
+    for name, value in (("cut", cut or ((), "0L")), *((f"alone{k}", at) for k, at in enumerate(alone))):
+        parts.append(function(equation, f"inline long dp_{name}({ROW}", *value))
+    for name, known in (("dp_cell_left", left), ("dp_cell_right", right)):
+        known = {part: Expr("const", (), "bool", bool(holds)) for part, holds in known.items()}
+        value, decision = (
+            None if root is None else simplify(replace(root, known), {} if flip else LATER_ROWS)
+            for root in (equation.value, equation.decision)
+        )
+        body = text.body_of(value, decision, taken=taken(equation.parameters), fitted=equation.cell.fitted)
+        parts.append(cell_function(equation, body, name=name, traps=traps))
+    return "\n".join(parts)
+
+
+def _is_first_row(form: dict[Any, Any]) -> bool:
+    """Whether a sum is i - (n - 1) or its negative, which is 0 in the row that is filled first."""
+    by = {None if atom is None else atom.op: factor for atom, factor in form.items()}
+    return by in ({"i": 1, "n": -1, None: 1}, {"i": -1, "n": 1, None: -1})
+
+
+def _solved(op: str, form: dict[Any, Any]) -> tuple[str, dict[Any, Any]] | None:
+    """A comparison of j + rest with 0, solved for j: (operator, sum). None if the rest changes along a row."""
+    own = [atom for atom in form if atom is not None and atom.op == "j"]
+    if len(own) != 1 or abs(form[own[0]]) != 1:
+        return None
+    factor = form[own[0]]
+    rest = {atom: -factor * by for atom, by in form.items() if atom is not own[0]}
+    if any(atom is not None and depends_on(atom, NOT_OF_A_ROW) for atom in rest):
+        return None
+    return op if factor > 0 else TURNED[op], rest
+
+
+def _next_to_an_end(column: dict[Any, Any]) -> tuple[Any, Any]:
+    """For a cut a few columns from an end: these columns as sums, and whether the others lie right of the cut."""
+    by, at = {atom.op: factor for atom, factor in column.items() if atom is not None}, column.get(None, 0)
+    if not by and at <= NEAR_END:
+        return [{None: k} for k in range(at)], True
+    if by == {"m": 1} and at >= -NEAR_END:
+        return [{**column, None: k} for k in range(at, 0)], False
+    return None, None
+
+
+def _written(equation: Equation, form: dict[Any, Any]) -> tuple[tuple[str, ...], str]:
+    """A sum in C, as statements and a 64-bit value, with clamped indices of parameters."""
+    atoms = [atom for atom in form if atom is not None]
+    writer = text.Writer(tuple(atoms), taken=taken(equation.parameters), clamped=True)
+    terms = [(form[atom], f"(long)({writer.write(atom, writer.top)[0]})") for atom in atoms]
+    total = f"{form.get(None, 0)}L"
+    if any(atom.type in ("long", "ulong") for atom in atoms):  # the largest number may stand for infinity
+        for factor, term in terms:
+            term = term if abs(factor) == 1 else f"{abs(factor)} * {term}"
+            total = f"{'add_sat' if factor > 0 else 'sub_sat'}({total}, {term})"
+    else:
+        total = " + ".join([*(f"{factor} * {term}" for factor, term in terms), total])
+    return tuple(writer.top.lines), total
+
+
+@dataclass(frozen=True)
+class HeldRow:
+    """A cell's function without branches that reads no parameter, for rows after the first.
+
+    `text`: ``dp_load0 ..`` (i, n, m DP_ARGUMENTS), elements of parameters that are constant in a row, with clamped
+    indices; and `dp_cell_held`, whose DP_CONTEXT is DP_ROW_CONTEXT and then these elements.
+    `types`: The types of the elements.
+    """
+
+    text: str
+    types: tuple[str, ...]
+
+
+@once
+def held_row(equation: Equation, *, flip: bool, traps: bool = False) -> HeldRow | None:
+    """The pieces of an equation whose operators are all cheap; None for others.
+
+    Both sides of every branch are evaluated, so the memory of all cells that the equation names must be readable.
+    """
+    if not equation.traced:
+        return None
+    value, decision = _simplified(equation, {} if flip else LATER_ROWS)
+    loads = [part for part in walk(value, decision) if part.op == "load"]
+    names, functions = _elements(equation, loads, ROW)
+    body = straight(value, decision, names, row=True, fitted=equation.cell.fitted)
+    if not body or any(depends_on(load, NOT_OF_A_ROW) for load in loads):
+        return None
+    context = "".join(f", const {load.type} {name}" for load, name in names.items())
+    cell = cell_function(equation, body, name="dp_cell_held", traps=traps)
+    macros = ["#undef DP_CONTEXT", f"#define DP_CONTEXT DP_ROW_CONTEXT{context}"]
+    return HeldRow(
+        "\n".join([functions, *macros, cell] if functions else [*macros, cell]), tuple(load.type for load in loads)
+    )

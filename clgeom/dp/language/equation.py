@@ -13,7 +13,6 @@ from clgeom.arguments import instance, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.analysis import dependences
 from clgeom.dp.codegen import cell, traps
-from clgeom.dp.codegen.wide import Wide, wide_of
 from clgeom.dp.language import users_c
 from clgeom.dp.language.mistakes import deep_enough
 from clgeom.dp.language.nodes import walk
@@ -234,9 +233,9 @@ class Equation(EquationBase):
         return np.dtype(np.uint8 if values <= 1 << 8 else np.uint16 if values <= 1 << 16 else np.uint32)
 
     @functools.cached_property
-    def wide(self) -> Wide | None:
+    def wide(self) -> dependences.Wide | None:
         """The one reduction that a work-group can compute together, if there is one."""
-        return wide_of(*self.roots) if self.traced else None
+        return dependences.wide_of(*self.roots) if self.traced else None
 
     def text(self, form: cell.Form = PLAIN) -> str:
         """The text that a kernel includes to compute cells: types, macros and the function `dp_cell`.

@@ -18,7 +18,7 @@ from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.dp.analysis.dependences import Near, Row
 from clgeom.dp.analysis.work import most_cells, numbered_parts
-from clgeom.dp.codegen import cuts
+from clgeom.dp.codegen import pieces
 from clgeom.dp.fills import Fill, too_large
 from clgeom.dp.table.decisions import bits_of, new_packed, packed_pitch
 from clgeom.dp.table.table import CellStore, Filled
@@ -249,7 +249,7 @@ class Rows:
         fused, guards, margin = shape_of(self.fill, fused, self.left, self.right)
         most = most_cells(self.fill, rate=RATE)
         parts = launches(self.left, self.right, margin, guards, max(most // m, 1))
-        held, slots = cuts.held(self.fill.equation, flip=self.flip, traps=self.fill.traps), self.slots(parts)
+        held, slots = pieces.held_row(self.fill.equation, flip=self.flip, traps=self.fill.traps), self.slots(parts)
         zero, series = np.int32(0), []
         changes = np.flatnonzero(np.diff(parts.direct)) + 1
         for begin, end in zip([0, *changes.tolist()], [*changes.tolist(), len(parts.row)]):
@@ -279,7 +279,7 @@ class Rows:
         core = min(max(ceil_div(ceil_div(m, items), ALIGN) * ALIGN, 1024), MOST_COLUMNS)
         core = min(core, max(alone // ALIGN * ALIGN, ALIGN))
         margin = core // MARGIN
-        loops = cuts.loops(fill.equation, flip=self.flip, traps=fill.traps)
+        loops = pieces.loops(fill.equation, flip=self.flip, traps=fill.traps)
         if core >= m or self._parts_cost(core, margin, items, loops) and m <= alone:
             core, margin = _pitch(m), 0  # whole rows have no margins
             parts = Launches.of_rows(n, max(min(max(MOST_ROWS, CELLS_PER_LAUNCH // m), alone // m), 1))

@@ -13,8 +13,8 @@ from clgeom.core.launch import Result
 from clgeom.core.plan import Plan, Scratch, Series, Step
 from clgeom.core.policies import Policy
 from clgeom.core.tuning import select
+from clgeom.dp.analysis.bounds import overflow_of
 from clgeom.dp.analysis.dependences import Near, Row
-from clgeom.dp.analysis.overflows import overflow_of
 from clgeom.dp.analysis.work import OPERATIONS, costs, equal_parts, work_of
 from clgeom.dp.fills import Fill
 from clgeom.dp.table.decisions import PackedStore, bits_of, new_packed

@@ -19,7 +19,7 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.plan import Plan, Scratch, Series, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
-from clgeom.dp.analysis import bands, bounds, overflows, trial
+from clgeom.dp.analysis import bands, bounds, trial
 from clgeom.dp.filling import hold_to_pattern, hold_to_table
 from clgeom.dp.fills import Fill, bind, check_shape, check_values, given_values, session_of, whole_table
 from clgeom.dp.language.equation import Equation
@@ -150,7 +150,7 @@ def traceback(
         trial.check(fill)
     with users_errors(equation.source if equation.traced else equation.body, name=equation.name):
         trace = functools.partial(_traced, fields=fields, moves=offsets, first=field, band_bytes=band_bytes)
-        return overflows.trapped(fill, trace) if overflows.are_trapped(fill) else trace(fill)
+        return bounds.trap_overflows(fill, trace) if bounds.traps_overflows(fill) else trace(fill)
 
 
 def _fill_of(
