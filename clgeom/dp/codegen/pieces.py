@@ -1,5 +1,4 @@
-"""Specialised cell functions for tiles and rows: conditions that are known there are folded to constants, and the kernel
-holds elements of parameters.
+"""Specialised cell functions for tiles and rows, with known conditions folded and elements of parameters held.
 
 On CPUs a row is cut at the columns where conditions on the column change. In between these conditions are constants,
 so that compilers vectorise the loops. The equation of C(i, j), for example, is 1 in two columns, 0 to the right of the
@@ -100,7 +99,7 @@ def held(equation: Equation, *, inner: bool, traps: bool = False) -> Held | None
             value, decision, taken=taken(equation.parameters), given=names, fitted=fitted
         )
         cells.append(cell_function(equation, body, name=name, traps=traps))
-    return Held(functions, "\n".join(cells), tuple(kinds))
+    return Held("\n".join(functions), "\n".join(cells), tuple(kinds))
 
 
 def _simplified(equation: Equation, known: Box) -> tuple[Expr, Expr | None]:
@@ -109,14 +108,14 @@ def _simplified(equation: Equation, known: Box) -> tuple[Expr, Expr | None]:
     return simplify(equation.value, known), None if decision is None else simplify(decision, known)
 
 
-def _elements(equation: Equation, loads: Iterable[Expr], indices: str) -> tuple[dict[Expr, str], str]:
+def _elements(equation: Equation, loads: Iterable[Expr], indices: str) -> tuple[dict[Expr, str], list[str]]:
     """The names of elements of parameters, and the functions that read them with clamped indices."""
     names, functions = {}, []
     for number, load in enumerate(loads):
         names[load] = f"dp_held{number}"
         head = f"inline {load.type} dp_load{number}({indices}"
         functions.append(function(equation, head, *statements(equation, load, clamped=True)))
-    return names, "\n".join(functions)
+    return names, functions
 
 
 def straight(value: Any, decision: Any, names: dict[Any, Any], *, row: bool = False, fitted: bool = False) -> str:
@@ -325,6 +324,4 @@ def held_row(equation: Equation, *, flip: bool, traps: bool = False) -> HeldRow 
     context = "".join(f", const {load.type} {name}" for load, name in names.items())
     cell = cell_function(equation, body, name="dp_cell_held", traps=traps)
     macros = ["#undef DP_CONTEXT", f"#define DP_CONTEXT DP_ROW_CONTEXT{context}"]
-    return HeldRow(
-        "\n".join([functions, *macros, cell] if functions else [*macros, cell]), tuple(load.type for load in loads)
-    )
+    return HeldRow("\n".join([*functions, *macros, cell]), tuple(load.type for load in loads))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
@@ -45,11 +46,9 @@ class Block:
 
     def find(self, key: Expr) -> tuple[str, int] | None:
         block: Block | None = self
-        while block is not None:
-            if key in block.names:
-                return block.names[key]
+        while block is not None and key not in block.names:  # no recursion: nodes are nested deeply
             block = block.parent
-        return None
+        return None if block is None else block.names[key]
 
 
 class Writer:
@@ -60,6 +59,7 @@ class Writer:
 
     `taken`: Names that variables must not have.
     `checked`: Write integer arithmetic and indices of parameters as calls of functions that trap.
+    `trap_loads`: Write indices of parameters, and integer arithmetic in them, so.
     `clamped`: Clamp indices of parameters, for cells whose values are not used.
     `given`: Names of nodes that the kernel computes itself.
     `wraps`: Which integer arithmetic is written with functions that wrap around: "all"; "values", all but that of
@@ -72,29 +72,24 @@ class Writer:
         *,
         taken: Collection[str] = (),
         checked: bool = False,
+        trap_loads: bool = False,
         clamped: bool = False,
         given: Any = None,
         wraps: str | None = "values",
     ) -> None:
-        self.wraps = wraps
+        self.wraps, self.trap_loads = wraps, trap_loads
         self.exact = indices_of(*roots) if wraps == "values" else frozenset()
         self.checked, self.clamped, self.taken = checked, clamped, set(taken)
         self.top = Block()
         nodes = list(walk(*roots))
-        uses = dict.fromkeys(nodes, 0)
-        for part in [*nodes]:
-            for arg in part.args:
-                uses[arg] += 1
-        for root in roots:
-            uses[root] += 1
-        self.shared = {part for part in nodes if uses[part] > 1 and not cheap(part)}
+        uses = Counter([*roots, *(arg for part in nodes for arg in part.args)])
+        self.shared = {part for part in nodes if uses[part] > 1 and not is_cheap(part)}
         self.arg_twins = {loop_of(part) for part in nodes if part.op == "argreduce"}
         self.order = {part: number for number, part in enumerate(nodes)}
-        self.sure = {}
+        self.sure: dict[Expr, frozenset[Expr]] = {}
         for part in nodes:
             self.sure[part] = self._sure(part)
-        for part, name in (given or {}).items():
-            self.top.names[part] = (name, ATOM)
+        self.top.names = {part: (name, ATOM) for part, name in (given or {}).items()}
 
     def _sure(self, part: Expr) -> frozenset[Expr]:
         """The shared nodes that are evaluated whenever this one is."""
@@ -116,13 +111,6 @@ class Writer:
         self.taken.add(free)
         return free
 
-    def variable(self, block: Block, part: Expr, text: str) -> tuple[str, int]:
-        """Make a value a variable of the block."""
-        name = self.name("t0" if "t0" not in self.taken else "t")
-        block.lines.append(f"const {part.type} {name} = {text};")
-        block.names[part] = (name, ATOM)
-        return name, ATOM
-
     def write(self, part: Expr, block: Block) -> tuple[str, int]:
         """(text, precedence) of a node, its statements added to the block."""
         found = block.find(part)
@@ -132,7 +120,9 @@ class Writer:
         if negates(part) and (self.wraps or self.checked):
             text = f"dp_apart({text[0]})", ATOM
         if part in self.shared and block.find(part) is None:
-            return self.variable(block, part, text[0])
+            name = self.name("t0" if "t0" not in self.taken else "t")
+            block.lines.append(f"const {part.type} {name} = {text[0]};")
+            block.names[part] = (name, ATOM)
         return block.find(part) or text
 
     def inside(self, part: Expr, block: Block, precedence: int) -> str:
@@ -143,7 +133,8 @@ class Writer:
     def _write(self, part: Expr, block: Block) -> tuple[str, int]:
         op, args = part.op, part.args
         if op == "const":
-            return literal(part)
+            number = literal_of(part.data, part.type)
+            return number, UNARY if number.startswith("-") else ATOM
         if op in LEAVES:
             return part.data or op, ATOM
         if op == "cell":
@@ -162,8 +153,7 @@ class Writer:
             texts = ", ".join(self.write(a, block)[0] for a in args)
             return f"dp_{'checked_' * (op == 'abs')}{op}_{part.type}({texts}, dp_fault)", ATOM
         if op in WRAPPED and part.type in LIMITS and self.wraps and part not in self.exact:
-            inside = [self.write(a, block)[0] for a in args]
-            return wrapped(part, inside), ATOM
+            return wrapped(part, [self.write(a, block)[0] for a in args]), ATOM
         if op in SYMBOLS:
             symbol, precedence = SYMBOLS[op]
             left = self.inside(args[0], block, precedence)
@@ -177,13 +167,12 @@ class Writer:
             fault = ", dp_fault" if self.checked and op in ("floordiv", "mod", "shl", "shr") else ""
             name = f"dp_checked_{op}" if fault else f"dp_{op}"
             return f"{name}_{part.type}({', '.join(inside)}{fault})", ATOM
-        if op == "abs" or op == "sqrt":
+        if op in ("abs", "sqrt"):
             return f"dp_{op}_{part.type}({self.write(args[0], block)[0]})", ATOM
         if op == "neg":
             return f"-{self.inside(args[0], block, ATOM)}", UNARY
         if op in ("not", "bitnot"):
-            symbol = "!" if op == "not" else "~"
-            return f"{symbol}{self.inside(args[0], block, UNARY)}", UNARY
+            return f"{'!' if op == 'not' else '~'}{self.inside(args[0], block, UNARY)}", UNARY
         if op == "record":
             name = self.name("cell")
             block.lines.append(f"cell_t {name};")
@@ -201,13 +190,15 @@ class Writer:
 
     def load(self, part: Expr, block: Block) -> str:
         name = part.data
+        checked, self.checked = self.checked, self.checked or self.trap_loads
         inside = [self.write(a, block)[0] for a in part.args]
+        trapped, self.checked = self.checked, checked
         sizes = (f"{name}_size",) if len(inside) == 1 else (f"{name}_rows", f"{name}_columns")
-        if self.checked:
+        if trapped:
             inside = [f"dp_at({at}, {size}, dp_fault)" for at, size in zip(inside, sizes)]
         elif self.clamped:
             inside = [f"dp_inside({at}, {size})" for at, size in zip(inside, sizes)]
-        return f"{name}[{inside[0]}]" if len(inside) == 1 else f"{name}({inside[0]}, {inside[1]})"
+        return f"{name}[{inside[0]}]" if len(inside) == 1 else f"{name}({', '.join(inside)})"
 
     def hoist(self, block: Block, parts: frozenset[Expr]) -> None:
         """Define these nodes as variables of the block, operands first."""
@@ -225,12 +216,7 @@ class Writer:
             test, left = (f"({text})" if own <= TERNARY else text for text, own in ((test, binds), (left, left_binds)))
             return f"{test} ? {left} : {right}", TERNARY
         name = self.name("t")
-        block.lines += [
-            f"{part.type} {name};",
-            f"if ({test}) {{",
-            *indent(then.lines),
-            f"    {name} = {left};",
-        ]
+        block.lines += [f"{part.type} {name};", f"if ({test}) {{", *indent(then.lines), f"    {name} = {left};"]
         block.lines += ["} else {", *indent(other.lines), f"    {name} = {right};", "}"]
         block.names[part] = (name, ATOM)
         return name, ATOM
@@ -298,7 +284,6 @@ class Writer:
         first = self.end(lo, block)
         block.lines.append(f"const int {end} = {self.end(hi, block)};")
         empty = part.args[4] if len(part.args) > 4 else None
-        begin = None
         if empty is not None:
             begin = self.name("begin")
             block.lines.append(f"const int {begin} = {first};")
@@ -306,8 +291,7 @@ class Writer:
         block.lines.append(f"{body.type} {total} = {start};")
         if at:
             none = self.name("none")
-            block.lines.append(f"int {at} = -1;")
-            block.lines.append(f"bool {none} = true;")
+            block.lines += [f"int {at} = -1;", f"bool {none} = true;"]
         loop = Block(block)
         loop.names[k] = (counter, ATOM)
         value = self.write(body, loop)[0]
@@ -331,15 +315,12 @@ class Writer:
         if empty is not None:
             without = Block(block)
             value = self.write(empty, without)[0]
-            block.lines.append(f"if ({begin} >= {end}) {{")
+            block.lines.append(f"if ({first} >= {end}) {{")
             block.lines += [*indent(without.lines), f"    {total} = {value};", "}"]
-        for twin in self.order:
-            if twin.op == part.op or at:
-                same = twin.op in ("reduce", "argreduce") and loop_of(twin) == key
-                if same and list(map(id, twin.args[4:])) == list(map(id, part.args[4:])):
+        for twin in (*self.order, part):
+            if twin.op in ("reduce", "argreduce") and (at or twin.op == part.op) and loop_of(twin) == key:
+                if list(map(id, twin.args[4:])) == list(map(id, part.args[4:])):
                     block.names[twin] = (total if twin.op == "reduce" else str(at), ATOM)
-        if part not in block.names:
-            block.names[part] = (total if part.op == "reduce" else str(at), ATOM)
         return block.names[part]
 
 
@@ -380,7 +361,7 @@ def negates(part: Expr) -> bool:
     return part.op in ("neg", "bitnot", "abs", "floordiv") or (part.op == "cast" and part.args[0].type == "long")
 
 
-def cheap(part: Expr) -> bool:
+def is_cheap(part: Expr) -> bool:
     """Whether a node needs no variable: a leaf, or a sum or comparison of two leaves."""
     return part.op in LEAVES or (
         part.op in ("add", "sub", "lt", "le", "gt", "ge", "eq", "ne") and all(a.op in LEAVES for a in part.args)
@@ -427,11 +408,6 @@ def indent(lines: list[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
-def literal(part: Expr) -> tuple[str, int]:
-    text = literal_of(part.data, part.type)
-    return text, UNARY if text.startswith("-") else ATOM
-
-
 def literal_of(value: float, type: str) -> str:
     """A number in OpenCL C."""
     if type == "bool":
@@ -462,7 +438,7 @@ def body_of(
     fitted: bool = False,
 ) -> str:
     """The statements of a cell's function: they return the value, and set `decision` if there is one."""
-    roots = tuple(e for e in (value, decision) if e is not None)
+    roots = (value,) if decision is None else (value, decision)
     writer = Writer(roots, taken=taken, checked=checked, given=given, wraps=wraps)
     block = writer.top
     if decision is None:

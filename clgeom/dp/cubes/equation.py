@@ -111,29 +111,15 @@ class CubeEquation(EquationBase):
     def text(self, shape: tuple[int, int, int], *, checked: bool | Literal["loads"]) -> str:
         """The text that the kernel includes: the function `dp_cell` of a cell.
 
-        Parameters
-        ----------
-        shape : (int, int, int)
-            Of the table.
-        checked : bool or "loads"
-            Trap overflow of every operation, indices of parameters and divisions; "loads": the indices only.
-
-        Returns
-        -------
-        str
-
-        Raises
-        ------
-        InvalidInput
-            The equation is nested too deeply.
+        `checked` traps overflow of every operation, indices of parameters and divisions; "loads" the indices only.
         """
         wraps = "values" if self.indices_fit(shape) else "all"
         with deep_enough(self.name):
             return str(self.cache.get(("text", checked, wraps), lambda: self._text(checked, wraps)))
 
     def _text(self, checked: bool | str, wraps: str) -> str:
-        made = Writer if checked == "loads" else text.Writer
-        writer = made((self.value,), taken=taken(self.parameters), checked=checked is True, wraps=wraps)
+        traps = {"checked": checked is True, "trap_loads": checked == "loads"}
+        writer = text.Writer((self.value,), taken=taken(self.parameters), wraps=wraps, **traps)
         value = writer.write(self.value, writer.top)[0]
         head = (
             f"inline value_t dp_cell(const int i, const int j, const int {THIRD}, const int n, const int m, "
@@ -149,22 +135,7 @@ class CubeEquation(EquationBase):
         return "\n".join(lines) + "\n"
 
     def indices_fit(self, shape: tuple[int, int, int]) -> bool:
-        """Whether sums in indices and conditions have indices and lengths only, and stay within their type.
-
-        Parameters
-        ----------
-        shape : (int, int, int)
-            Of the table.
-
-        Returns
-        -------
-        bool
-
-        Raises
-        ------
-        TypeError, ValueError
-            `shape` is no sequence of numbers.
-        """
+        """Whether sums in indices and conditions have indices and lengths only, and stay within their type."""
         longest = max(shape)
         for part in indices_of(self.value):
             total = affine(part) or {part: 1}
@@ -195,16 +166,6 @@ class CubeEquation(EquationBase):
                 read = ", ".join("..." if by is None else f"{x}{f' {by:+}' * (by != 0)}" for x, by in zip("ijk", steps))
                 raise DependencyError(f"{self.name} reads M[{read}], and the pattern {name} allows planes before only.")
         return name
-
-
-class Writer(text.Writer):
-    """Writes indices of parameters as calls of functions that trap, and other nodes as they are."""
-
-    def load(self, part: Expr, block: text.Block) -> str:
-        was, self.checked = self.checked, True
-        found = super().load(part, block)
-        self.checked = was
-        return found
 
 
 @overload
