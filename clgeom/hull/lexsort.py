@@ -11,8 +11,7 @@ from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.intake.arrays import c_name
 from clgeom.primitives.gather import gather_plan
 from clgeom.sorting.keys import KeyOrder
-from clgeom.sorting.radix.moves import digit_windows
-from clgeom.sorting.radix.passes import radix_plan, survey_plan
+from clgeom.sorting.radix.passes import digit_windows, radix_plan, survey_plan
 from clgeom.sorting.radix.segments import segment_capacity, segments_plan
 from clgeom.sorting.radix.work import features_of, surveyed
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Sized
+from collections.abc import Sized
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 
 import numpy as np
 
@@ -38,19 +38,40 @@ from clgeom.intake.letters import (
 from clgeom.intake.typing import AnyArray, ChunksLike, DeviceLike, DevicesLike, NDArray
 from clgeom.sequences.bits import BitTable
 from clgeom.sequences.pairs_bits import INT32, cutoff_of, values
+from clgeom.sequences.result import DELETE, INSERT, MATCH
 
 if TYPE_CHECKING:
+    from typing_extensions import TypedDict, Unpack
+
     from clgeom.core.device import Session
-    from clgeom.dp.language.equation import Equation
-    from clgeom.intake.chunks import Chunks
+
+    One: TypeAlias = str | bytes | Codes
+    Many: TypeAlias = list[str] | list[bytes] | tuple[AnyArray, AnyArray]
+
+    class OneOptions(TypedDict, total=False):
+        """Options for two sequences."""
+
+        method: Method
+        device: DeviceLike
+
+    class ManyOptions(TypedDict, total=False):
+        """Options for many pairs."""
+
+        method: Method
+        score_cutoff: int | None
+        device: DevicesLike
+
 
 #: Cost of a pair besides its cells, in cells.
 PAIR_COST = 256
 #: Cells from which on GPUs share pairs, as long as nothing was measured (H200: 2e8 cells take 3 ms).
 LEAST_SHARED = 1 << 32
-METHODS = ("auto", "bits", "equation")
+Method: TypeAlias = Literal["auto", "bits", "equation"]
+METHODS = get_args(Method)
+#: The parameters that ask for a path.
+PATH_OPTIONS = {"lcs": "subsequence", "edit_distance": "operations"}
+#: Names of the operations of `clgeom.sequences.result`.
 OPERATIONS = ("match", "change", "delete", "insert")
-MATCH, CHANGE, DELETE, INSERT = range(4)
 
 
 @keeps_subnormals
@@ -80,48 +101,18 @@ class CommonSubsequence:
     subsequence: Any = None
 
 
-Method = Literal["auto", "bits", "equation"]
-
-
+@overload
+def lcs(a: One, b: One, *, subsequence: bool | None = ..., **options: Unpack[OneOptions]) -> CommonSubsequence: ...
 @overload
 def lcs(
-    a: str | bytes | Codes,
-    b: str | bytes | Codes,
-    *,
-    subsequence: bool | None = None,
-    method: Method = "auto",
-    device: DeviceLike = None,
-) -> CommonSubsequence: ...
-@overload
-def lcs(
-    a: list[str] | list[bytes] | tuple[AnyArray, AnyArray],
-    b: list[str] | list[bytes] | tuple[AnyArray, AnyArray],
-    *,
-    subsequence: Literal[False] | None = None,
-    method: Method = "auto",
-    score_cutoff: int | None = None,
-    device: DevicesLike = None,
+    a: Many, b: Many, *, subsequence: Literal[False] | None = ..., **options: Unpack[ManyOptions]
 ) -> NDArray[np.int32]: ...
 @overload
 def lcs(
-    a: ChunksLike,
-    b: None = None,
-    *,
-    subsequence: Literal[False] | None = None,
-    method: Method = "auto",
-    score_cutoff: int | None = None,
-    device: DevicesLike = None,
+    a: ChunksLike, b: None = ..., *, subsequence: Literal[False] | None = ..., **options: Unpack[ManyOptions]
 ) -> NDArray[np.int32]: ...
 @overload
-def lcs(
-    a: Batch,
-    b: Batch,
-    *,
-    subsequence: bool | None = None,
-    method: Method = "auto",
-    score_cutoff: int | None = None,
-    device: DevicesLike = None,
-) -> Any: ...
+def lcs(a: Batch, b: Batch, *, subsequence: bool | None = ..., **options: Unpack[ManyOptions]) -> Any: ...
 @keeps_subnormals
 def lcs(
     a: Batch | ChunksLike,
@@ -174,62 +165,31 @@ def lcs(
     >>> lcs(["abcbdab", "cat"], ["bdcaba", "act"]).tolist()
     [4, 2]
     """
-    chunks = as_chunks(a)
-    if chunks is not None:
-        many = functools.partial(lcs, subsequence=subsequence, method=method, score_cutoff=score_cutoff, device=device)
-        return _of_chunks(chunks, b, many, caller="lcs")
-    if are_batches(a, b):
-        return _many("lcs", a, b, subsequence, "subsequence", method, score_cutoff, device, caller="lcs")
-    codes, session = _arguments(a, b, method, score_cutoff, device, caller="lcs")
-    wanted = subsequence is None or boolean(subsequence, "subsequence", caller="lcs")
-    length, way = _way(session, "lcs", LCS, *codes, wanted=wanted, method=method)
-    if not wanted:
+    comparison = Comparison("lcs", subsequence, method, score_cutoff, device)
+    lengths = comparison.of_many(a, b)
+    if lengths is not None:
+        return lengths
+    length, path = comparison.of_two(a, b)
+    if path is None:
         return CommonSubsequence(length)
-    matched = way == MATCH
-    rows = np.cumsum(way != INSERT)[matched] - 1
-    columns = np.cumsum(way != DELETE)[matched] - 1
+    matched = path == MATCH
+    rows = np.cumsum(path != INSERT)[matched] - 1
+    columns = np.cumsum(path != DELETE)[matched] - 1
     return CommonSubsequence(length, rows, columns, symbols_at(a, rows, caller="lcs"))
 
 
 @overload
-def edit_distance(
-    a: str | bytes | Codes,
-    b: str | bytes | Codes,
-    *,
-    operations: bool | None = None,
-    method: Method = "auto",
-    device: DeviceLike = None,
-) -> Edits: ...
+def edit_distance(a: One, b: One, *, operations: bool | None = ..., **options: Unpack[OneOptions]) -> Edits: ...
 @overload
 def edit_distance(
-    a: list[str] | list[bytes] | tuple[AnyArray, AnyArray],
-    b: list[str] | list[bytes] | tuple[AnyArray, AnyArray],
-    *,
-    operations: Literal[False] | None = None,
-    method: Method = "auto",
-    score_cutoff: int | None = None,
-    device: DevicesLike = None,
+    a: Many, b: Many, *, operations: Literal[False] | None = ..., **options: Unpack[ManyOptions]
 ) -> NDArray[np.int32]: ...
 @overload
 def edit_distance(
-    a: ChunksLike,
-    b: None = None,
-    *,
-    operations: Literal[False] | None = None,
-    method: Method = "auto",
-    score_cutoff: int | None = None,
-    device: DevicesLike = None,
+    a: ChunksLike, b: None = ..., *, operations: Literal[False] | None = ..., **options: Unpack[ManyOptions]
 ) -> NDArray[np.int32]: ...
 @overload
-def edit_distance(
-    a: Batch,
-    b: Batch,
-    *,
-    operations: bool | None = None,
-    method: Method = "auto",
-    score_cutoff: int | None = None,
-    device: DevicesLike = None,
-) -> Any: ...
+def edit_distance(a: Batch, b: Batch, *, operations: bool | None = ..., **options: Unpack[ManyOptions]) -> Any: ...
 @keeps_subnormals
 def edit_distance(
     a: Batch | ChunksLike,
@@ -275,61 +235,83 @@ def edit_distance(
     >>> edit_distance(["kitten", "cat"], ["sitting", "cart"]).tolist()
     [3, 1]
     """
-    chunks = as_chunks(a)
-    if chunks is not None:
-        options = {"operations": operations, "method": method, "score_cutoff": score_cutoff, "device": device}
-        return _of_chunks(chunks, b, functools.partial(edit_distance, **options), caller="edit_distance")
-    if are_batches(a, b):
-        return _many("edit", a, b, operations, "operations", method, score_cutoff, device, caller="edit_distance")
-    codes, session = _arguments(a, b, method, score_cutoff, device, caller="edit_distance")
-    wanted = operations is None or boolean(operations, "operations", caller="edit_distance")
-    distance, way = _way(session, "edit", EDIT_DISTANCE, *codes, wanted=wanted, method=method)
-    return Edits(distance, None if way is None or not wanted else tuple(OPERATIONS[step] for step in way.tolist()))
+    comparison = Comparison("edit_distance", operations, method, score_cutoff, device)
+    distances = comparison.of_many(a, b)
+    if distances is not None:
+        return distances
+    distance, path = comparison.of_two(a, b)
+    return Edits(distance, None if path is None else tuple(OPERATIONS[step] for step in path.tolist()))
 
 
-def _of_chunks(chunks: Chunks[Any], b: Any, many: Callable[..., Any], *, caller: str) -> NDArray[np.int32]:
-    """The values of all pairs in chunks, one after another."""
-    absent(b, "b", "for chunks, which are pairs of batches", caller=caller)
-    found = [np.empty(0, np.int32)]
-    with contextlib.closing(pairs_ahead(chunks, caller=caller)) as pairs:
-        for number, (first, second) in enumerate(pairs):
-            empty = all(isinstance(one, Sized) and len(one) == 0 for one in (first, second))
-            if empty:  # an empty list would be one sequence
-                continue
-            if not are_batches(first, second):
-                raise InvalidInput(
-                    f"The chunks of {caller} must be pairs of batches, many sequences each. Got {short(first)} and "
-                    f"{short(second)} as chunk {number}."
-                )
-            try:
-                found.append(many(first, second))
-            except InvalidInput as error:
-                raise in_chunk(error, number) from error
-    return np.concatenate(found)
+@dataclass(frozen=True)
+class Comparison:
+    """A call of `lcs` or `edit_distance` and its options; `path` is the one for which PATH_OPTIONS has the name."""
 
+    caller: str
+    path: Any
+    method: Any
+    score_cutoff: Any
+    device: Any
 
-def _many(
-    problem: str,
-    a: Any,
-    b: Any,
-    ways: bool | None,
-    name: str,
-    method: Any,
-    score_cutoff: Any,
-    device: Any,
-    *,
-    caller: str,
-) -> Any:
-    """The values of many pairs."""
-    if one_of(method, METHODS, "method", caller=caller) == "equation":
-        raise wrong("method", caller, "'auto' or 'bits' for many pairs", repr(method))
-    if ways is not None and boolean(ways, name, caller=caller):
-        raise InvalidInput(f"The '{name}' parameter of {caller} is for two sequences, not for many pairs.")
-    cutoff = cutoff_of(score_cutoff, caller=caller)
-    first, second = in_pairs(a, b, caller=caller)
-    call = Call(caller)
-    choose_sessions_of(call, (first, second), device)
-    return dispatch(call, PairsWork(caller, problem, first, second, cutoff))
+    @property
+    def problem(self) -> str:
+        """The name of the problem in kernels."""
+        return "lcs" if self.caller == "lcs" else "edit"
+
+    def of_many(self, a: Any, b: Any) -> NDArray[np.int32] | None:
+        """The values of many pairs, or of chunks of them one after another; None for two sequences."""
+        chunks = as_chunks(a)
+        if chunks is None:
+            return self._of_pairs(a, b) if are_batches(a, b) else None
+        caller = self.caller
+        absent(b, "b", "for chunks, which are pairs of batches", caller=caller)
+        found = [np.empty(0, np.int32)]
+        with contextlib.closing(pairs_ahead(chunks, caller=caller)) as pairs:
+            for number, (first, second) in enumerate(pairs):
+                empty = all(isinstance(one, Sized) and len(one) == 0 for one in (first, second))
+                if empty:  # an empty list would be one sequence
+                    continue
+                if not are_batches(first, second):
+                    raise InvalidInput(
+                        f"The chunks of {caller} must be pairs of batches, many sequences each. Got {short(first)} and "
+                        f"{short(second)} as chunk {number}."
+                    )
+                try:
+                    found.append(self._of_pairs(first, second))
+                except InvalidInput as error:
+                    raise in_chunk(error, number) from error
+        return np.concatenate(found)
+
+    def _of_pairs(self, a: Any, b: Any) -> NDArray[np.int32]:
+        caller, path = self.caller, PATH_OPTIONS[self.caller]
+        if one_of(self.method, METHODS, "method", caller=caller) == "equation":
+            raise wrong("method", caller, "'auto' or 'bits' for many pairs", repr(self.method))
+        if self.path is not None and boolean(self.path, path, caller=caller):
+            raise InvalidInput(f"The '{path}' parameter of {caller} is for two sequences, not for many pairs.")
+        cutoff = cutoff_of(self.score_cutoff, caller=caller)
+        first, second = in_pairs(a, b, caller=caller)
+        call = Call(caller=caller)
+        choose_sessions_of(call, (first, second), self.device)
+        found: NDArray[np.int32] = dispatch(call, PairsWork(caller, self.problem, first, second, cutoff))
+        return found
+
+    def of_two(self, a: Any, b: Any) -> tuple[int, np.ndarray | None]:
+        """The value of two sequences, and the operations of the path through their table; None if not asked for."""
+        caller = self.caller
+        one_of(self.method, METHODS, "method", caller=caller)
+        if self.score_cutoff is not None:
+            raise InvalidInput(f"The 'score_cutoff' parameter of {caller} is for many pairs, not for two sequences.")
+        try:
+            codes = in_one_type(codes_of(a, "a", caller=caller), codes_of(b, "b", caller=caller))
+        except InvalidInput as error:
+            _advise_cdist(a, b, caller, error)
+            raise
+        if sum(map(len, codes)) > INT32 - 2:
+            raise InvalidInput(f"The sequences of {caller} must have fewer than 2^31 symbols together.")
+        session = as_session(self.device)
+        with_path = self.path is None or boolean(self.path, PATH_OPTIONS[caller], caller=caller)
+        value, path = _solve_two(session, self.problem, *codes, with_path=with_path, method=self.method)
+        return value, path if with_path else None
 
 
 class PairsWork(Work):
@@ -372,41 +354,26 @@ def _advise_cdist(a: Any, b: Any, caller: str, error: InvalidInput) -> None:
             ) from error
 
 
-def _arguments(
-    a: Any, b: Any, method: Any, score_cutoff: Any, device: Any, *, caller: str
-) -> tuple[tuple[np.ndarray, np.ndarray], Session]:
-    one_of(method, METHODS, "method", caller=caller)
-    if score_cutoff is not None:
-        raise InvalidInput(f"The 'score_cutoff' parameter of {caller} is for many pairs, not for two sequences.")
-    try:
-        codes = in_one_type(codes_of(a, "a", caller=caller), codes_of(b, "b", caller=caller))
-    except InvalidInput as error:
-        _advise_cdist(a, b, caller, error)
-        raise
-    if sum(map(len, codes)) > INT32 - 2:
-        raise InvalidInput(f"The sequences of {caller} must have fewer than 2^31 symbols together.")
-    return codes, as_session(device)
-
-
-def _way(
-    session: Session, problem: str, equation: Equation, a: np.ndarray, b: np.ndarray, *, wanted: bool, method: Any
+def _solve_two(
+    session: Session, problem: str, a: np.ndarray, b: np.ndarray, *, with_path: bool, method: str
 ) -> tuple[int, np.ndarray | None]:
-    """The value of the last cell, and the operations that lead to it (None if not wanted)."""
+    """The value of the last cell, and the operations that lead to it."""
     if not len(a) or not len(b):
         value = 0 if problem == "lcs" else len(a) + len(b)
         return value, np.repeat(np.array([DELETE, INSERT], np.uint8), [len(a), len(b)])
     if method != "equation":
         try:
-            pair = BitTable(session, problem, a, b)
+            table = BitTable(session, problem, a, b)
         except DeviceLimit:  # too many symbols
             if method == "bits":
                 raise
         else:
-            return pair.steps() if wanted else (pair.solve(), None)
+            return table.steps() if with_path else (table.solve(), None)
+    equation = LCS if problem == "lcs" else EDIT_DISTANCE
     symbols, codes = np.unique(np.concatenate([a, b]), return_inverse=True)
     a, b = np.split(codes.astype(np.int32), [len(a)])
     shape = len(a) + 1, len(b) + 1
-    if not wanted:
+    if not with_path:
         return int(fill(equation, shape, a=a, b=b, keep="corner", device=session).corner), None
     band = min(1 << 28, session.profile.max_alloc_bytes // 2)
     path = traceback(equation, shape, MOVES, band_bytes=band, a=a, b=b, device=session)

@@ -42,7 +42,7 @@ POLICIES: dict[str, Rows] = {
     },
     "sorting/radix/radix_scatter": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=2),
-        # items of 4 bytes, see sorting/radix/moves.py
+        # items of 4 bytes, see sorting/radix/passes.py
         "any": Policy("group", wg_size=256, items_per_thread=16, groups_per_unit=16),
     },
     "sorting/radix/radix_digits": {"any": Policy("group", wg_size=512, items_per_thread=8, groups_per_unit=8)},

@@ -17,11 +17,10 @@ from clgeom.core.policies import Policy
 from clgeom.core.tuning import override
 from clgeom.errors import InvalidInput
 from clgeom.sorting.keys import KEY_TYPES, KeyOrder, as_device_bits
-from clgeom.sorting.radix import chained
+from clgeom.sorting.radix import passes
 from clgeom.sorting.radix import sort as api
 from clgeom.sorting.radix import work as radix
-from clgeom.sorting.radix.moves import RadixFeatures, digit_windows
-from clgeom.sorting.radix.passes import radix_plan
+from clgeom.sorting.radix.passes import RadixFeatures, digit_windows, radix_plan
 from clgeom.sorting.radix.work import features_of
 
 #: Few items of a work-item and few work-items, so that few keys are many tiles.
@@ -132,7 +131,7 @@ def test_copies_of_counts_fit_local_memory():
     """A count has 4 bytes, a digit 256 counts; a power of two of copies, 8 at most."""
     for windows, nbytes, copies in ((4, 32 << 10, 8), (4, 1 << 20, 8), (8, 1 << 20, 4), (4, 12 << 10, 2), (4, 4095, 0)):
         profile = SimpleNamespace(local_mem_bytes=nbytes)
-        assert chained._copies(profile, ((0, 8),) * windows) == copies
+        assert passes.count_copies(profile, ((0, 8),) * windows) == copies
 
 
 def test_counts_of_digits(session):
@@ -149,7 +148,7 @@ def test_counts_of_digits(session):
 
 
 def test_more_keys_than_a_chain_counts_are_sorted_by_reduction(subtests, session):
-    for n, first in ((chained.MOST_CHAINED, "clear_words"), (chained.MOST_CHAINED + 1, "radix_count")):
+    for n, first in ((passes.MOST_CHAINED, "clear_words"), (passes.MOST_CHAINED + 1, "radix_count")):
         with subtests.test(n=n):
             plan, _, _ = radix_plan(session.profile, "keys[0]", n, np.uint32, features=RadixFeatures(scan="chain"))
             assert plan[0].kernel.endswith(first)

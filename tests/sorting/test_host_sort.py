@@ -228,12 +228,12 @@ def counted(session, keys, order, units):
 
     from clgeom.core.plan import Scratch
     from clgeom.sorting.keys import as_device_bits
-    from clgeom.sorting.radix import counting
+    from clgeom.sorting.radix import passes
 
     keys_out = Scratch("keys_out", order.storage, len(keys))
     profile = replace(session.profile, compute_units=units)
-    with mock.patch.object(counting, "LEAST", 0.001):
-        plan = counting.counting_plan(profile, "keys[0]", len(keys), order, keys_out)
+    with mock.patch.object(passes, "LEAST_COUNTED", 0):
+        plan = passes.counting_plan(profile, "keys[0]", len(keys), order, keys_out)
     buffer = as_device_bits(session, keys, caller="test")
     return launch.run(session, plan, keys=buffer).read(keys_out).view(order.dtype)
 

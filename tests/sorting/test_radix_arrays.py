@@ -15,7 +15,7 @@ from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.intake import arrays
 from clgeom.intake.arrays import to_device
 from clgeom.sorting.arrays import entries_overlap
-from clgeom.sorting.radix.moves import RadixFeatures
+from clgeom.sorting.radix.passes import RadixFeatures
 from clgeom.sorting.radix.sort import Profiled
 from clgeom.sorting.radix.work import features_of
 

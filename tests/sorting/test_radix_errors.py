@@ -18,8 +18,7 @@ from clgeom.core.tuning import override, select
 from clgeom.errors import InvalidInput
 from clgeom.primitives.gather import pick_plan
 from clgeom.sorting.keys import KeyOrder
-from clgeom.sorting.radix.moves import digit_windows
-from clgeom.sorting.radix.passes import radix_plan
+from clgeom.sorting.radix.passes import digit_windows, radix_plan
 
 # Errors -----------------------------------------------------------------------------------------------------------
 

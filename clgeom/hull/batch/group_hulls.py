@@ -25,8 +25,7 @@ from clgeom.intake.device_arrays import on_host
 from clgeom.primitives.gather import gather_plan
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
-from clgeom.sorting.radix.moves import digit_windows
-from clgeom.sorting.radix.passes import radix_plan
+from clgeom.sorting.radix.passes import digit_windows, radix_plan
 from clgeom.sorting.radix.work import features_of
 
 if TYPE_CHECKING:

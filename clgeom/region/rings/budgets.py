@@ -19,8 +19,7 @@ from clgeom.core.launch import allocate, fill, read, run
 from clgeom.core.plan import Argument, Plan, Scratch, Step
 from clgeom.region.rings.runs import UINT, exclusive_sums
 from clgeom.region.rings.trace import ULONG, DeviceRings
-from clgeom.sorting.radix.moves import digit_windows
-from clgeom.sorting.radix.passes import radix_plan
+from clgeom.sorting.radix.passes import digit_windows, radix_plan
 from clgeom.sorting.radix.work import features_of
 
 if TYPE_CHECKING:

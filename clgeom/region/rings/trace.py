@@ -27,8 +27,7 @@ from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit
 from clgeom.region.coverage.masks import Masks
 from clgeom.region.rings.runs import CountedRuns, exclusive_sums, given_runs, runs_of
-from clgeom.sorting.radix.moves import digit_windows
-from clgeom.sorting.radix.passes import radix_plan
+from clgeom.sorting.radix.passes import digit_windows, radix_plan
 from clgeom.sorting.radix.work import features_of
 
 if TYPE_CHECKING:

@@ -1,64 +1,105 @@
-"""Plans of a radix sort of keys on the device. Pure: making a plan needs no device.
+"""Plans of a radix sort of keys on the device, least significant digit first. Pure: making a plan needs no device.
 
-Least significant digit first, OpenCL 1.2::
+A survey finds the bits that vary, so that constant digits are skipped. Passes of two kinds move keys and payloads, once
+for each digit of 8 bits::
 
-    keys ──radix_survey──> bits that vary             one read; constant digits are skipped
-         ┌ radix_count    digits per group and digit  ┐
-         │ radix_spine    first index of each         │ once per digit of 8 bits: reduce-then-scan
-         └ radix_scatter  moves keys and payloads     ┘
+    "reduce"  keys ──radix_count──> digits per group ──radix_spine──> first index of each ──radix_scatter──> ..
+              three launches a pass, OpenCL 1.2; no work-group waits for another
+    "chain"   keys ──clear_words──radix_digits──> how often each digit of every pass occurs ──radix_onesweep──> ..
+              one launch a pass, where that was measured to be faster
+    counting  keys ──radix_values──> how often each value occurs ──radix_runs──> sorted keys
+              of narrow integers on CPUs; no key is moved
 
-No work-group waits for another. Where a chained scan was measured to be faster, the passes are those of
-`clgeom.sorting.radix.chained`, of one launch each.
+In a chained scan a group finds how often each digit occurs before its tile from the groups before it, which work at the
+same time. It waits for none of them: what it lacks for long it counts itself (``cl_src/keys/radix_chain.h``).
+
+Keys are sorted by their ordered keys, unsigned integers (``cl_src/keys/key_order.h``) in which -0.0 equals +0.0 and all
+NaNs are equal and last; the original bits move. If the caller needs no sorted keys, the passes store ordered keys
+instead, and only 32 bits of them once the remaining digits fit in these.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+import functools
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.sorting.keys import KeyOrder
-from clgeom.sorting.radix.chained import chained_steps
-from clgeom.sorting.radix.moves import (
-    RADIX,
-    RADIX_BITS,
-    Move,
-    RadixFeatures,
-    digit_windows,
-    passes_of,
-    shares,
-    tile_policy,
-)
 
 if TYPE_CHECKING:
+    from clgeom.core.policies import Policy
     from clgeom.core.profile import DeviceProfile
 
-# Survey -------------------------------------------------------------------------------------------------------------
+#: Bits of a digit. 11 were faster for 1e6 keys on a CPU (4.0 against 4.9 ms), and slower for 1e7 (48 against 29 ms).
+RADIX_BITS = 8
+RADIX = 1 << RADIX_BITS
+#: Factor of the number of keys in a serial work-item's share.
+SERIAL_TILE = 16384
+#: Most keys of a chained scan: its counts have 30 bits.
+MOST_CHAINED = (1 << 30) - 1
+#: Local memory for the counts of a chained scan, in bytes. More copies of a count were not faster.
+LOCAL_BYTES = 32 << 10
+#: Most bits of keys that are counted, and by the bits of a key the tables of a group: two of 256 KB fit in the cache of
+#: a core.
+NARROW = 16
+TABLES = {8: 4, 16: 2}
+#: Least keys of a group's share for each value that it counts.
+LEAST_COUNTED = 2
+#: Digits to sort by, from the lowest: the first bit and the number of bits of each.
+Windows: TypeAlias = tuple[tuple[int, int], ...]
+#: What moves with the keys: nothing, their indices ("index"), or memory of unsigned integers.
+Payload: TypeAlias = Scratch | str | None
+#: The keys and the payload that a pass reads, or writes.
+Ends: TypeAlias = tuple[str | Scratch, Payload]
+
+
+@dataclass(frozen=True)
+class RadixFeatures:
+    """Features of a device that passes use; none changes a result.
+
+    Parameters
+    ----------
+    digit_match : {"local", "ballot", "match"}
+        How work-items of a team find equal digits (``cl_src/keys/digit_match.h``).
+    scan : {"reduce", "chain"}
+        The kind of passes.
+    looks : int, at least 1
+        How often a group looks at the word of a tile that has told nothing, before it counts the tile's digits itself.
+    silent : int
+        In tests every how many tiles one tells nothing, as if its group had stalled; 0 for none.
+    """
+
+    digit_match: str = "local"
+    scan: str = "reduce"
+    looks: int = 256
+    silent: int = 0
+
+
+@functools.lru_cache(maxsize=256)
+def digit_windows(varying: int) -> Windows:
+    """(shift, bits) of the digits that cover the set bits of `varying`, from the lowest, skipping constant bits."""
+    windows, shift = [], 0
+    while varying >> shift:
+        shift += (varying >> shift & -(varying >> shift)).bit_length() - 1
+        within = varying >> shift & RADIX - 1
+        windows.append((shift, within.bit_length()))
+        shift += RADIX_BITS
+    return tuple(windows)
 
 
 def survey_plan(
     profile: DeviceProfile, keys: str | Scratch, n: int, order: KeyOrder, significant: np.generic | None = None
 ) -> tuple[Plan, Scratch]:
-    """Plan of one launch that finds the bits that vary, whether a key is -0.0 or NaN, and whether keys are in order.
+    """Plan of one launch that surveys keys, and the memory that `clgeom.sorting.radix.work.surveyed` reads.
 
-    Parameters
-    ----------
-    profile : DeviceProfile
-    keys : str or Scratch
-    n : int
-    order : KeyOrder
-    significant : numpy scalar of ``order.storage``, optional
-        A mask of the bits that matter; all by default.
-
-    Returns
-    -------
-    plan : Plan
-    found : Scratch
-        For `clgeom.sorting.radix.work.surveyed`.
+    It finds the bits that vary, whether a key is -0.0 or NaN, and whether keys are in order. `significant` is a mask
+    of the bits that matter; all by default.
     """
     kernel = "sorting/radix/radix_survey"
     policy = select(profile, kernel, order.dtype, n)
@@ -70,21 +111,18 @@ def survey_plan(
     return Plan(step), found
 
 
-# Sort -----------------------------------------------------------------------------------------------------------------
-
-
 def radix_plan(
     profile: DeviceProfile,
     keys: str | Scratch,
     n: int,
     dtype: DTypeLike,
     *,
-    payload: Scratch | str | None = None,
+    payload: Payload = None,
     keep_keys: bool = True,
     keys_out: Scratch | None = None,
     payload_out: Scratch | None = None,
     descending: bool = False,
-    windows: tuple[tuple[int, int], ...] | None = None,
+    windows: Windows | None = None,
     special: bool = True,
     features: RadixFeatures | None = None,
     prefix: str = "radix",
@@ -153,34 +191,151 @@ def radix_plan(
             target = keys_out, payload_narrow if after else payload_out
         moves.append(Move(order, digit_pass, source, target))
         source = target
-    steps = None
-    if features.scan == "chain":
-        steps = chained_steps(profile, keys, n, order, windows, moves, features, prefix)
-    if steps is None:
-        steps = [step for move in moves for step in _launches(profile, n, move, features, prefix)]
+    copies = count_copies(profile, windows)
+    if features.scan == "chain" and n <= MOST_CHAINED and copies:
+        steps = _chained_steps(profile, keys, n, order, windows, moves, features, copies, prefix)
+    else:
+        steps = [step for move in moves for step in _reduced_steps(profile, n, move, features, prefix)]
     return Plan(*steps), keys_out if keep_keys else None, payload_out
 
 
-def _launches(profile: DeviceProfile, n: int, move: Move, features: RadixFeatures, prefix: str) -> list[Step]:
-    """The three launches of a pass."""
+# Passes ---------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A pass over keys that are in memory as integers of `bits`, with `flip` and `floating` as in KeyOrder.
+
+    It sorts them by `width` bits from bit `shift` on. `store` is that of the template radix_scatter: keys unchanged
+    ("same"), ordered keys of `stored_bits` without their `drop` lowest bits, converted back to "keys", or "none".
+    """
+
+    bits: int
+    floating: int
+    flip: np.generic
+    shift: int
+    width: int
+    store: str
+    stored_bits: int
+    drop: int = 0
+
+
+def passes_of(order: KeyOrder, windows: Windows, keep_keys: bool, special: bool) -> list[Pass]:
+    """The pass of each window.
+
+    Sorting by ordered keys is cheaper than by floats. So the first pass stores them if the last one can convert them
+    back to keys, or if the caller needs no keys. In the second case a pass also stores fewer bits once these are enough
+    for the passes that follow.
+    """
+    last, passes = len(windows) - 1, []
+    converts = keep_keys and order.floating and not special and last > 0
+    bits, floating, flip, dropped = order.bits, order.floating, order.flip, 0
+    for at, (shift, width) in enumerate(windows):
+        store, stored_bits, drop = "same", bits, 0
+        if at == last:
+            store = "none" if not keep_keys else "keys" if converts else "same"
+        elif converts and at == 0:
+            store = "ordered"
+        elif not keep_keys:
+            following, top = windows[at + 1][0], sum(windows[-1])
+            stored_bits = min(bits, 32 if top - following <= 32 else 64)
+            if floating or stored_bits < bits:
+                store, drop = "ordered", following - dropped
+        passes.append(Pass(bits, floating, flip, shift - dropped, width, store, stored_bits, drop))
+        if store == "ordered":
+            bits, floating, flip, dropped = stored_bits, 0, order.storage.type(0), dropped + drop
+    return passes
+
+
+class Move:
+    """What a pass moves, for the arguments of its kernel: a (keys, payload) pair of buffers to another."""
+
+    def __init__(self, order: KeyOrder, digit_pass: Pass, source: Ends, target: Ends) -> None:
+        (keys, payload), (keys_to, payload_to) = source, target
+        self.digit_pass, self.read = digit_pass, np.dtype(f"uint{digit_pass.bits}")
+        self.payload = payload_parameters(payload, payload_to)
+        stores, carries = digit_pass.store != "none", self.payload["payload"] == "carry"
+        self.restores_keys = digit_pass.store == "keys"
+        flip = order.flip if self.restores_keys else digit_pass.flip
+        mask = np.uint32((1 << digit_pass.width) - 1)
+        self.digit = self.read.type(flip), np.uint32(digit_pass.shift), mask, np.uint32(digit_pass.drop)
+        self.inputs = (keys, payload) if carries else (keys,)
+        self.outputs = (*([keys_to] if stores else []), *([payload_to] if payload_to else []))
+        payload_bits = self.payload["payload_bits"]
+        self.widest_bits = max(digit_pass.bits, payload_bits if payload_to else 0)
+        self.bits = digit_pass.bits + stores * digit_pass.stored_bits + carries * payload_bits
+        self.bits += self.payload["payload_out_bits"] if payload_to else 0
+
+    def parameters(self, policy: Policy, features: RadixFeatures) -> dict[str, Any]:
+        """Template parameters of the kernel that moves."""
+        return {
+            "key_bits": self.digit_pass.bits,
+            "radix_bits": RADIX_BITS,
+            **self.payload,
+            "key_float": int(self.digit_pass.floating or self.restores_keys),
+            "load": "ordered" if self.restores_keys else "keys",
+            "store": self.digit_pass.store,
+            "stored_bits": self.digit_pass.stored_bits,
+            "digit_match": "local" if policy.wg_size < 32 else features.digit_match,
+        }
+
+
+def payload_parameters(payload: Payload, payload_to: Any) -> dict[str, Any]:
+    """Template parameters of kernels that move a payload to Scratch memory."""
+    if payload is None:
+        return {"payload": "", "payload_bits": 32, "payload_out_bits": 32}
+    kind, number = ("index", np.uint32) if isinstance(payload, str) else ("carry", payload.dtype)
+    bits, out_bits = (8 * np.dtype(dtype).itemsize for dtype in (number, payload_to.dtype))
+    return {"payload": kind, "payload_bits": bits, "payload_out_bits": out_bits}
+
+
+def shares(policy: Policy, n: int, profile: DeviceProfile) -> tuple[int, int]:
+    """(number of groups, keys of each group's share). In the group variant a share is a multiple of the tile."""
+    tile = SERIAL_TILE if policy.variant == "serial" else policy.tile
+    tiles = ceil_div(n, tile)
+    share = ceil_div(tiles, policy.groups(tiles, profile.compute_units)) * tile
+    return ceil_div(n, share), share
+
+
+def tile_policy(profile: DeviceProfile, policy: Policy, widest_bits: int) -> Policy:
+    """The policy of a kernel that orders tiles in local memory, for keys or payloads of so many bits.
+
+    The table's items have 4 bytes. A work-item takes fewer wider items, and fewer where local memory is small.
+    """
+
+    def too_large(p: Policy) -> bool:
+        teams = max(p.wg_size // 32, 1)
+        needed = max(teams * RADIX * 8, p.tile * widest_bits // 8) + 5 * RADIX * 4 + 16
+        return needed > profile.local_mem_bytes
+
+    policy = replace(policy, items_per_thread=max(policy.items_per_thread * 32 // max(widest_bits, 32), 1))
+    while too_large(policy) and policy.items_per_thread > 1:
+        policy = replace(policy, items_per_thread=policy.items_per_thread // 2)
+    while too_large(policy) and policy.wg_size > 1:
+        policy = replace(policy, wg_size=policy.wg_size // 2)
+    return policy
+
+
+# Launches -------------------------------------------------------------------------------------------------------------
+
+
+def _reduced_steps(profile: DeviceProfile, n: int, move: Move, features: RadixFeatures, prefix: str) -> list[Step]:
+    """The three launches of a pass by reduce-then-scan."""
     keys, digit_pass = move.inputs[0], move.digit_pass
-    count = select(profile, "sorting/radix/radix_count", move.read, n)
-    spine = select(profile, "sorting/radix/radix_spine", move.read, n)
-    scatter = select(profile, "sorting/radix/radix_scatter", move.read, n)
+    count, spine, scatter = (
+        select(profile, f"sorting/radix/radix_{name}", move.read, n) for name in ("count", "spine", "scatter")
+    )
     if scatter.variant != "serial":
         scatter = tile_policy(profile, scatter, move.widest_bits)
     groups, share = shares(scatter, n, profile)
     counts = Scratch(f"{prefix}_counts_of_{groups}", np.uint32, RADIX * groups)
     totals = Scratch(f"{prefix}_totals", np.uint32, RADIX)
-    size, digit = (
-        (np.uint32(n), np.uint32(share)),
-        (np.uint32(digit_pass.shift), np.uint32((1 << digit_pass.width) - 1)),
-    )
+    size, (_, shift, mask, _) = (np.uint32(n), np.uint32(share)), move.digit
     return [
         Step(
             "sorting/radix/radix_count",
             count,
-            (keys, *size, move.read.type(digit_pass.flip), *digit, counts),
+            (keys, *size, move.read.type(digit_pass.flip), shift, mask, counts),
             groups,
             {"key_bits": digit_pass.bits, "radix_bits": RADIX_BITS, "key_float": int(digit_pass.floating)},
             bytes_moved=n * digit_pass.bits // 8,
@@ -202,3 +357,84 @@ def _launches(profile: DeviceProfile, n: int, move: Move, features: RadixFeature
             itemsize=move.read.itemsize,
         ),
     ]
+
+
+def _chained_steps(
+    profile: DeviceProfile,
+    keys: str | Scratch,
+    n: int,
+    order: KeyOrder,
+    windows: Windows,
+    moves: list[Move],
+    features: RadixFeatures,
+    copies: int,
+    prefix: str,
+) -> list[Step]:
+    """The launches that count all digits, with so many copies of each count, and of all passes by a chained scan.
+
+    `chain` has for each window a number of tiles and the counts of its digits, and then twice `cells` words of tiles.
+    """
+    sweep = "sorting/radix/radix_onesweep"
+    policies = [tile_policy(profile, select(profile, sweep, move.read, n), move.widest_bits) for move in moves]
+    passes, cells = len(moves), RADIX * max(ceil_div(n, policy.tile) for policy in policies)
+    cleared = passes * (RADIX + 1) + cells
+    chain = Scratch(f"{prefix}_chain_of_{cleared + cells}", np.uint32, cleared + cells)
+    clear = Step.over(profile, "primitives/clear_words", (chain, np.uint64(cleared)), cleared, bytes_moved=4 * cleared)
+    counting = select(profile, "sorting/radix/radix_digits", order.dtype, n)
+    groups, share = shares(counting, n, profile)
+    shifts, masks = (
+        np.uint64(sum(one << 8 * at for at, one in enumerate(row)))
+        for row in zip(*((shift, (1 << width) - 1) for shift, width in windows))
+    )
+    count = Step(
+        "sorting/radix/radix_digits",
+        counting,
+        (keys, np.uint32(n), np.uint32(share), order.flip, shifts, masks, chain),
+        groups,
+        {**order.options(), "passes": passes, "copies": copies, "radix_bits": RADIX_BITS},
+        bytes_moved=n * order.dtype.itemsize,
+    )
+    sweeps = (
+        Step(
+            sweep,
+            policy,
+            (
+                *(*move.inputs, np.uint32(n), *move.digit),
+                *(chain, np.uint32(at), np.uint32(passes), np.uint32(cells)),
+                *move.outputs,
+            ),
+            ceil_div(n, policy.tile),
+            move.parameters(policy, features) | {"looks": features.looks, "silent": features.silent},
+            bytes_moved=n * move.bits // 8,
+            itemsize=move.read.itemsize,
+        )
+        for at, (move, policy) in enumerate(zip(moves, policies))
+    )
+    return [clear, count, *sweeps]
+
+
+def count_copies(profile: DeviceProfile, windows: Windows) -> int:
+    """Copies of each count of a chained scan in a group's local memory; 0 where there is room for none."""
+    fitting = min(profile.local_mem_bytes, LOCAL_BYTES) // (4 * RADIX * len(windows))
+    return min(8, 1 << fitting.bit_length() - 1) if fitting else 0
+
+
+def is_counted(profile: DeviceProfile, order: KeyOrder) -> bool:
+    """Whether keys of this order are sorted by counting, if all their bits matter and nothing moves with them."""
+    return not order.floating and order.bits <= NARROW and profile.is_cpu
+
+
+def counting_plan(profile: DeviceProfile, keys: str | Scratch, n: int, order: KeyOrder, keys_out: Scratch) -> Plan:
+    """Plan of two launches that sort `n` keys, at least one, by counting each value."""
+    counting, runs = (select(profile, f"sorting/radix/radix_{name}", order.dtype, n) for name in ("values", "runs"))
+    values, tables, bytes_moved = 1 << order.bits, TABLES[order.bits], n * order.dtype.itemsize
+    share = max(ceil_div(n, profile.compute_units), LEAST_COUNTED * values)
+    groups = ceil_div(n, share)
+    counts = Scratch(f"radix_values_of_{groups}", np.uint32, groups * tables * values)
+    args: tuple[Any, ...] = (keys, np.uint32(n), np.uint32(share), counts)
+    params = {"key_bits": order.bits, "tables": tables}
+    count = Step("sorting/radix/radix_values", counting, args, groups, params, bytes_moved)
+    groups_out, share_out = shares(runs, n, profile)
+    args = (counts, np.uint32(groups * tables), np.uint32(n), np.uint32(share_out), order.flip, keys_out)
+    write = Step("sorting/radix/radix_runs", runs, args, groups_out, {"key_bits": order.bits}, bytes_moved)
+    return Plan(count, write)

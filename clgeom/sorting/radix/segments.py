@@ -17,13 +17,12 @@ import numpy as np
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.tuning import select
 from clgeom.primitives.gather import pick_plan
-from clgeom.sorting.radix.moves import digit_windows, payload_parameters, shares
-from clgeom.sorting.radix.passes import radix_plan
+from clgeom.sorting.radix.passes import digit_windows, payload_parameters, radix_plan, shares
 
 if TYPE_CHECKING:
     from clgeom.core.profile import DeviceProfile
     from clgeom.sorting.keys import KeyOrder
-    from clgeom.sorting.radix.moves import Payload, RadixFeatures, Windows
+    from clgeom.sorting.radix.passes import Payload, RadixFeatures, Windows
 
 #: Capacities of `radix_segments` by variant: most keys of a segment. "serial" needs 20 bytes of private memory for each
 #: key. A GPU reserves these for all work-items that can be resident: 90 GB on an H200 for 16384 keys.
@@ -58,19 +57,9 @@ def segments_plan(
 ) -> Plan:
     """Plan of one launch that sorts segments no longer than the capacity.
 
-    Parameters
-    ----------
-    profile : DeviceProfile
-    keys : str or Scratch
-    n : int
-    order : KeyOrder
-    payload, keys_out, payload_out
-        As for `radix_plan`; None is not written.
-    significant : numpy scalar of ``order.storage``, optional
-        A mask of the bits that are compared; all by default.
-    segments, longest : int, optional
-        Number of segments, whose offsets are bound as "offsets[0]", and keys of the longest. By default all keys are
-        one segment.
+    `payload`, `keys_out` and `payload_out` are as for `radix_plan`; None is not written. `significant` is a mask of the
+    bits that are compared, all by default. `segments` is the number of segments, whose offsets are bound as
+    "offsets[0]", and `longest` the number of keys of the longest; by default all keys are one segment.
     """
     kernel = "sorting/radix/radix_segments"
     longest = n if segments is None else longest
@@ -126,7 +115,10 @@ def large_segments_plan(
         prefix="by_key",
     )
     number, number_by_key = Scratch("segment", np.uint32, n), Scratch("segment_by_key", np.uint32, n)
-    mark = _mark_plan(profile, segments, n, number)
+    policy = select(profile, "sorting/radix/radix_mark", np.dtype(np.uint32), n)
+    groups, share = shares(policy, n, profile)
+    args = ("offsets[0]", np.uint32(segments), np.uint32(n), np.uint32(share), number)
+    mark = Plan(Step("sorting/radix/radix_mark", policy, args, groups, bytes_moved=4 * n))
     mark += pick_plan(profile, number, sorted_by_key, number_by_key)
     by_segment, _, indices = radix_plan(
         profile,
@@ -146,11 +138,3 @@ def large_segments_plan(
     if isinstance(payload, Scratch) and payload_out:
         plan += pick_plan(profile, payload, indices, payload_out)
     return plan
-
-
-def _mark_plan(profile: DeviceProfile, segments: int, n: int, number: Scratch) -> Plan:
-    """Plan of one launch that writes the index of each key's segment."""
-    policy = select(profile, "sorting/radix/radix_mark", np.dtype(np.uint32), n)
-    groups, share = shares(policy, n, profile)
-    args = ("offsets[0]", np.uint32(segments), np.uint32(n), np.uint32(share), number)
-    return Plan(Step("sorting/radix/radix_mark", policy, args, groups, bytes_moved=4 * n))

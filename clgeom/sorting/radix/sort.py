@@ -37,6 +37,10 @@ KINDS = ("stable", "mergesort", "quicksort", "heapsort")
 if TYPE_CHECKING:
     from typing_extensions import TypedDict, Unpack
 
+    Axis: TypeAlias = IntLike | None
+    Kind: TypeAlias = str | None
+    IndexType: TypeAlias = DTypeLike | None
+
     class Options(TypedDict, total=False):
         """Options that the public functions have in common."""
 
@@ -51,6 +55,16 @@ if TYPE_CHECKING:
 
         stable: bool | None
 
+    class ArgsortOptions(AxisOptions, total=False):
+        """Options of `argsort`."""
+
+        index_type: IndexType
+
+    class Unprofiled(AxisOptions, total=False):
+        """Options that leave the result as it is."""
+
+        profile: Literal[False]
+
 
 class Profiled(NamedTuple):
     """Result of a call with ``profile=True``: the usual result, and the phases of the call.
@@ -63,35 +77,16 @@ class Profiled(NamedTuple):
 
 
 @overload
-def sort(
-    keys: ArrayLike,
-    axis: IntLike | None = ...,
-    kind: str | None = ...,
-    *,
-    profile: Literal[False] = ...,
-    **options: Unpack[AxisOptions],
-) -> NDArray[Any]: ...
+def sort(keys: ArrayLike, axis: Axis = ..., kind: Kind = ..., **options: Unpack[Unprofiled]) -> NDArray[Any]: ...
+@overload
+def sort(keys: CLArray, axis: Axis = ..., kind: Kind = ..., **options: Unpack[Unprofiled]) -> CLArray: ...
 @overload
 def sort(
-    keys: CLArray,
-    axis: IntLike | None = ...,
-    kind: str | None = ...,
-    *,
-    profile: Literal[False] = ...,
-    **options: Unpack[AxisOptions],
-) -> CLArray: ...
-@overload
-def sort(
-    keys: AnyArray,
-    axis: IntLike | None = ...,
-    kind: str | None = ...,
-    *,
-    profile: Literal[True],
-    **options: Unpack[AxisOptions],
+    keys: AnyArray, axis: Axis = ..., kind: Kind = ..., *, profile: Literal[True], **options: Unpack[AxisOptions]
 ) -> Profiled: ...
 @overload
 def sort(
-    keys: AnyArray, axis: IntLike | None = ..., kind: str | None = ..., *, profile: bool, **options: Unpack[AxisOptions]
+    keys: AnyArray, axis: Axis = ..., kind: Kind = ..., *, profile: bool, **options: Unpack[AxisOptions]
 ) -> Any: ...
 @keeps_subnormals
 def sort(
@@ -181,53 +176,23 @@ def sort(
 
 @overload
 def argsort(
-    keys: ArrayLike,
-    axis: IntLike | None = ...,
-    kind: str | None = ...,
-    *,
-    profile: Literal[False] = ...,
-    index_type: None = ...,
-    **options: Unpack[AxisOptions],
+    keys: ArrayLike, axis: Axis = ..., kind: Kind = ..., *, index_type: None = ..., **options: Unpack[Unprofiled]
 ) -> NDArray[np.int64]: ...
 @overload
 def argsort(
-    keys: ArrayLike,
-    axis: IntLike | None = ...,
-    kind: str | None = ...,
-    *,
-    profile: Literal[False] = ...,
-    index_type: DTypeLike,
-    **options: Unpack[AxisOptions],
+    keys: ArrayLike, axis: Axis = ..., kind: Kind = ..., *, index_type: DTypeLike, **options: Unpack[Unprofiled]
 ) -> NDArray[Any]: ...
 @overload
 def argsort(
-    keys: CLArray,
-    axis: IntLike | None = ...,
-    kind: str | None = ...,
-    *,
-    profile: Literal[False] = ...,
-    index_type: DTypeLike | None = ...,
-    **options: Unpack[AxisOptions],
+    keys: CLArray, axis: Axis = ..., kind: Kind = ..., *, index_type: IndexType = ..., **options: Unpack[Unprofiled]
 ) -> CLArray: ...
 @overload
 def argsort(
-    keys: AnyArray,
-    axis: IntLike | None = ...,
-    kind: str | None = ...,
-    *,
-    profile: Literal[True],
-    index_type: DTypeLike | None = ...,
-    **options: Unpack[AxisOptions],
+    keys: AnyArray, axis: Axis = ..., kind: Kind = ..., *, profile: Literal[True], **options: Unpack[ArgsortOptions]
 ) -> Profiled: ...
 @overload
 def argsort(
-    keys: AnyArray,
-    axis: IntLike | None = ...,
-    kind: str | None = ...,
-    *,
-    profile: bool,
-    index_type: DTypeLike | None = ...,
-    **options: Unpack[AxisOptions],
+    keys: AnyArray, axis: Axis = ..., kind: Kind = ..., *, profile: bool, **options: Unpack[ArgsortOptions]
 ) -> Any: ...
 @keeps_subnormals
 def argsort(

@@ -8,7 +8,7 @@ moves with them its other sort, which uses vectors, has that order too.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -26,19 +26,25 @@ from clgeom.intake.device_arrays import complete, in_buffer, let_change
 from clgeom.intake.dispatch import Work, dispatch
 from clgeom.sorting.arrays import Output, SortInput, into_any
 from clgeom.sorting.keys import INDEX_TYPES, MOST_KEYS, as_device_bits, unsigned
-from clgeom.sorting.radix.counting import counting_plan, is_counted
 from clgeom.sorting.radix.merge import merged, sorted_in_chunks
-from clgeom.sorting.radix.moves import BALLOT_PROBE, CHAIN_PROBE, RadixFeatures, digit_windows
-from clgeom.sorting.radix.passes import radix_plan, survey_plan
+from clgeom.sorting.radix.passes import (
+    RadixFeatures,
+    counting_plan,
+    digit_windows,
+    is_counted,
+    radix_plan,
+    survey_plan,
+)
 from clgeom.sorting.radix.segments import large_segments_plan, segment_capacity, segments_plan
 from clgeom.sorting.take import taken
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from clgeom.core.device import Session
     from clgeom.core.launch import Result
     from clgeom.core.profile import DeviceProfile
-    from clgeom.intake.arrays import DeviceArray
-    from clgeom.sorting.radix.moves import Windows
+    from clgeom.sorting.radix.passes import Windows
 
 #: From so many bytes of keys on, a survey of some keys, which the host waits for, costs less than a pass that changes
 #: nothing (H200: 60 us).
@@ -65,16 +71,41 @@ BLOCK = 1 << 15
 #: Runtimes for whose devices a chained scan was measured to be faster.
 CHAINED = ("nvidia",)
 
+T = TypeVar("T")
 #: The sorted keys (None for argsort), and the payload (None for keys alone).
 Sorted: TypeAlias = tuple[Any, Any]
-#: Scratch memory, None or "index", by the names of parameters of `radix_plan`.
-Moved: TypeAlias = dict[str, Any]
+
+#: Words of ``cl_src/keys/radix_chain.h`` are read so; it needs compute capability 7.0.
+CHAIN_PROBE = """
+kernel void probe(global uint *word)
+{
+    uint seen;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(word) : "memory");
+    word[1] = seen;
+}
+"""
+BALLOT_PROBE = """
+#define WG_SIZE 32
+#define LANES 32
+#define RADIX_BITS 8
+#define RADIX 256
+#define CLGEOM_MATCH_ballot 1
+#include "keys/digit_match.h"
+kernel void probe(global uint *digits)
+{
+    volatile local uint counts[RADIX];
+    for (uint k = get_local_id(0); k < RADIX; k += WG_SIZE)
+        counts[k] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    digits[get_local_id(0)] = team_rank(digits[get_local_id(0)], counts, counts, get_local_id(0));
+}
+"""
 
 
 def sorted_again(caller: str, keys: Any, descending: bool, session: Session) -> Any:
     """The result for contiguous keys on the device if the session has a cached plan for them, else None.
 
-    It is that of `_sorted`, with less work on the host, which takes longer than the launches of few keys.
+    Unlike `_sorted` it makes no SortInput, which takes the host longer than the launches of few keys.
     """
     contiguous = keys.ndim == 1 and not keys.offset and keys.strides == (keys.dtype.itemsize,) and in_buffer(keys)
     if not contiguous or type(descending) is not bool:
@@ -175,109 +206,144 @@ def _sorted(inputs: SortInput) -> Sorted:
             f"{inputs.caller} takes at most {MOST_KEYS:,} keys on the device. Got {inputs.n:,}; as a NumPy array they "
             "are sorted in chunks."
         )
-    keys_out, payload_out = _outputs(inputs)
-    # the buffers are kept until the end: kernels may read the caller's memory
-    moved, buffers = _bindings(inputs, keys_out, payload_out)
+    sort = DeviceSort(inputs)
     if inputs.n:
-        _run(inputs, moved, buffers)
-    payload = payload_out.finished() if payload_out else None
-    # picked before any result is written: out may be the values
-    picked = _picked(inputs, payload) if inputs.picks else None
-    keys = keys_out.finished() if keys_out else None
-    return keys, into_any(inputs.session, inputs.outs[1], picked) if inputs.picks else payload
+        run(inputs.session, sort.plan(), **sort.buffers)
+    payload = sort.payload_out.finished() if sort.payload_out else None
+    if inputs.picks:  # before any result is written: out may be the values
+        values, indices = inputs.values, payload
+        payload = (
+            taken(inputs.session, values, indices, inputs.n, values.shape[1:]) if inputs.on_device else values[indices]
+        )
+    keys = sort.keys_out.finished() if sort.keys_out else None
+    return keys, into_any(inputs.session, inputs.outs[1], payload) if inputs.picks else payload
 
 
-def _picked(inputs: SortInput, indices: Any) -> Any:
-    """The values at these indices."""
-    if not inputs.on_device:
-        return inputs.values[indices]
-    return taken(inputs.session, inputs.values, indices, inputs.n, inputs.values.shape[1:])
+class DeviceSort:
+    """The memory of a sort by one device, and the plan for its keys.
 
+    Attributes
+    ----------
+    keys_out, payload_out : Output or None
+        Memory for the sorted keys and for the payload; None for what the call does not have.
+    buffers : dict
+        Buffers by the names in the plan. They are kept until the end: kernels may read the caller's memory.
+    moved : dict
+        Scratch memory of unsigned integers, None or "index", by the names of parameters of `radix_plan`.
+    """
 
-def _outputs(inputs: SortInput) -> tuple[Output | None, Output | None]:
-    """Memory for the sorted keys and for the payload; None for one that the call does not have."""
-    sources, keys_out, payload_out = [inputs.keys], None, None
-    if inputs.values is not None:
-        sources.append(inputs.values)
-    output = functools.partial(Output, inputs.session, n=inputs.n, sources=sources, wait=inputs.offsets is not None)
-    if inputs.caller != "argsort":
-        keys_out = output(dtype=inputs.order.dtype, out=inputs.outs[0])
-    if inputs.payload_type is not None:
-        payload_out = output(dtype=inputs.payload_type, out=None if inputs.picks else inputs.outs[1])
-    return keys_out, payload_out
+    def __init__(self, inputs: SortInput) -> None:
+        self.inputs, self.session, n = inputs, inputs.session, inputs.n
+        self.features, self.keys = features_of(self.session), Scratch("keys[0]", inputs.order.storage, n)
+        sources = [inputs.keys] if inputs.values is None else [inputs.keys, inputs.values]
+        output = functools.partial(Output, self.session, n=n, sources=sources, wait=inputs.offsets is not None)
+        self.keys_out = self.payload_out = None
+        if inputs.caller != "argsort":
+            self.keys_out = output(dtype=inputs.order.dtype, out=inputs.outs[0])
+        if inputs.payload_type is not None:
+            self.payload_out = output(dtype=inputs.payload_type, out=None if inputs.picks else inputs.outs[1])
+        self.moved: dict[str, Any] = {"payload": "index" if self.payload_out else None}
+        self.buffers: dict[str, Any] = {"keys": self._as_bits(inputs.keys, "keys")}
+        if inputs.carried is not None:
+            bits = inputs.carried.view(unsigned(inputs.carried.dtype))  # moved as they are, whatever their byte order
+            self.buffers["payload"] = self._as_bits(bits, "values")
+            self.moved["payload"] = Scratch("payload[0]", self.buffers["payload"].dtype, n)
+        for name, out in (("keys_out", self.keys_out), ("payload_out", self.payload_out)):
+            self.moved[name] = None if out is None else Scratch(name, unsigned(out.dtype), n)
+            if out:
+                self.buffers[name] = out.buffer
+        if inputs.offsets is not None:
+            self.buffers["offsets"] = to_device(self.session, inputs.offsets.astype(np.uint32), caller=inputs.caller)
 
+    def _as_bits(self, array: Any, name: str) -> Any:
+        """Keys or values as unsigned integers in memory that kernels read."""
+        if self.inputs.on_device:
+            return as_device_bits(self.session, array, caller=self.inputs.caller, name=name)
+        return to_device(self.session, array.view(unsigned(array.dtype)), caller=self.inputs.caller)
 
-def _bindings(inputs: SortInput, keys_out: Output | None, payload_out: Output | None) -> tuple[Moved, dict[str, Any]]:
-    """Types of the data that plans move, as unsigned integers, and the buffers that their names stand for."""
-    n = inputs.n
-    moved: Moved = {"payload": "index" if payload_out else None, "keys_out": None, "payload_out": None}
-    buffers: dict[str, Any] = {"keys": _as_bits(inputs, inputs.keys, "keys")}
-    if inputs.carried is not None:
-        bits = inputs.carried.view(unsigned(inputs.carried.dtype))  # moved as they are, whatever their byte order
-        buffers["payload"] = _as_bits(inputs, bits, "values")
-        moved["payload"] = Scratch("payload[0]", buffers["payload"].dtype, n)
-    for name, output in (("keys_out", keys_out), ("payload_out", payload_out)):
-        if output:
-            buffers[name], moved[name] = output.buffer, Scratch(name, unsigned(output.dtype), n)
-    if inputs.offsets is not None:
-        buffers["offsets"] = to_device(inputs.session, inputs.offsets.astype(np.uint32), caller=inputs.caller)
-    return moved, buffers
-
-
-def _as_bits(inputs: SortInput, array: Any, name: str) -> DeviceArray:
-    """Keys or values as unsigned integers in memory that kernels read."""
-    if inputs.on_device:
-        return as_device_bits(inputs.session, array, caller=inputs.caller, name=name)
-    return to_device(inputs.session, array.view(unsigned(array.dtype)), caller=inputs.caller)
-
-
-def _run(inputs: SortInput, moved: Moved, buffers: dict[str, Any]) -> None:
-    """Run all launches of a sort."""
-    session, device, n, order = inputs.session, inputs.session.profile, inputs.n, inputs.order
-    features, keys, segments = features_of(session), Scratch("keys[0]", order.storage, n), 0
-    plan: Plan | None = None
-    if inputs.offsets is None:
-        plan = _fixed_plan(inputs, keys, moved, features)
-        windows = digit_windows(int(inputs.significant))
-        if plan is None and features.scan == "chain" and not _is_surveyed(inputs, keys, windows, buffers):
-            plan = _plan_by_windows(inputs, keys, windows, True, features, moved)
-    else:
-        segments, longest = len(inputs.offsets) - 1, int(np.diff(inputs.offsets).max())
-        if longest <= segment_capacity(device, order.dtype):
-            plan = _short_plan(inputs, keys, moved, segments, longest)
-    if plan is None:
-        survey, found = _survey(inputs, keys)
-        varying, special, descents = surveyed(run(session, survey, **buffers), found)
-        windows = digit_windows(varying)
-        if segments:
-            plan = large_segments_plan(
-                device, keys, n, order, windows=windows, segments=segments, features=features, **moved
-            )
-        else:
-            plan = _plan_by_windows(inputs, keys, windows if descents else (), special, features, moved)
-    run(session, plan, **buffers)
-
-
-def _fixed_plan(inputs: SortInput, keys: Scratch, moved: Moved, features: RadixFeatures) -> Plan | None:
-    """Cached plan independent of key values; None where a survey of the keys comes first."""
-    session, order, n = inputs.session, inputs.order, inputs.n
-    device = session.profile
-
-    def make() -> Plan | None:
-        if n <= segment_capacity(device, order.dtype):
-            return _short_plan(inputs, keys, moved, None, n).kept()
-        if moved["payload"] is None and inputs.key_bits is None and is_counted(device, order):
-            return counting_plan(device, keys, n, order, moved["keys_out"]).kept()
-        if features.scan == "chain" and n * order.dtype.itemsize < SURVEYED_BYTES:
+    def plan(self) -> Plan:
+        """The plan for these keys, after a survey of them where it depends on their values."""
+        inputs, profile, order, segments = self.inputs, self.session.profile, self.inputs.order, 0
+        if inputs.offsets is None:
+            plan = self._fixed_plan()
+            if plan is not None:
+                return plan
             windows = digit_windows(int(inputs.significant))
-            return _keys_plan(device, keys, n, order, windows, True, features, moved).kept()
-        return None
+            if self.features.scan == "chain" and not self._needs_survey(windows):
+                return self._windows_plan(windows, True)
+        else:
+            segments, longest = len(inputs.offsets) - 1, int(np.diff(inputs.offsets).max())
+            if longest <= segment_capacity(profile, order.dtype):
+                return self._short_plan(segments, longest)
 
-    significant = None if inputs.key_bits is None else inputs.significant
-    types = tuple(one and getattr(one, "dtype", one) for one in moved.values())
-    key = _plan_key(n, order.dtype, order.descending, significant, features, types)
-    plan: Plan | None = session.cached(key, make, most=MOST_PLANS, policies=True)
-    return plan
+        def survey() -> tuple[Plan, Scratch]:
+            plan, found = survey_plan(profile, self.keys, inputs.n, order, inputs.significant)
+            return plan.kept(), found
+
+        plan, found = self._cached(("surveys of keys", self.keys, inputs.n, order, inputs.significant), survey)
+        varying, special, descents = surveyed(run(self.session, plan, **self.buffers), found)
+        windows = digit_windows(varying)
+        if not segments:
+            return self._windows_plan(windows if descents else (), special)
+        options = {"windows": windows, "segments": segments, "features": self.features, **self.moved}
+        return large_segments_plan(profile, self.keys, inputs.n, order, **options)
+
+    def _cached(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
+        result: T = self.session.cached(key, make, most=MOST_PLANS, policies=True)
+        return result
+
+    def _fixed_plan(self) -> Plan | None:
+        """Cached plan independent of key values; None where a survey of the keys comes first."""
+        inputs, order, n, device = self.inputs, self.inputs.order, self.inputs.n, self.session.profile
+
+        def make() -> Plan | None:
+            if n <= segment_capacity(device, order.dtype):
+                return self._short_plan(None, n).kept()
+            if self.moved["payload"] is None and inputs.key_bits is None and is_counted(device, order):
+                return counting_plan(device, self.keys, n, order, self.moved["keys_out"]).kept()
+            if self.features.scan == "chain" and n * order.dtype.itemsize < SURVEYED_BYTES:
+                return self._keys_plan(digit_windows(int(inputs.significant)), True).kept()
+            return None
+
+        significant = None if inputs.key_bits is None else inputs.significant
+        types = tuple(one and getattr(one, "dtype", one) for one in self.moved.values())
+        return self._cached(_plan_key(n, order.dtype, order.descending, significant, self.features, types), make)
+
+    def _short_plan(self, segments: int | None, longest: int) -> Plan:
+        """Plan that sorts short segments, or few keys."""
+        inputs, options = self.inputs, {"segments": segments, "longest": longest, **self.moved}
+        significant = inputs.significant
+        return segments_plan(
+            self.session.profile, self.keys, inputs.n, inputs.order, significant=significant, **options
+        )
+
+    def _needs_survey(self, windows: Windows) -> bool:
+        """Whether to survey all keys before chained passes: if these are many, and a sample does not tell all there is.
+
+        If bits of every digit vary in the sample, and it is not in order, then no pass can be left out. Of float64 it
+        is also worth knowing that no key is -0.0 or NaN: passes over ordered keys are quicker (H200, 1e8: 6.4 against
+        7.2 ms).
+        """
+        inputs, order = self.inputs, self.inputs.order
+        if inputs.n * order.dtype.itemsize < SURVEYED_BYTES:
+            return False
+        if order.floating and order.bits == 64 and inputs.caller != "argsort":
+            return True
+        plan, found = survey_plan(self.session.profile, self.keys, min(SAMPLE, inputs.n), order, inputs.significant)
+        varying, _, descents = surveyed(run(self.session, plan, **self.buffers), found)
+        return not descents or len(digit_windows(varying)) < len(windows)
+
+    def _windows_plan(self, windows: Windows, special: bool) -> Plan:
+        """Cached plan of the passes over these digits."""
+        key = self.keys, self.inputs.n, self.inputs.order, windows, special, self.features, tuple(self.moved.items())
+        return self._cached(("plans of surveyed sorts", *key), lambda: self._keys_plan(windows, special).kept())
+
+    def _keys_plan(self, windows: Windows, special: bool) -> Plan:
+        """Plan that sorts all keys by these digits."""
+        order = self.inputs.order
+        options: dict[str, Any] = {"windows": windows, "special": special, "descending": order.descending, **self.moved}
+        options |= {"features": self.features, "keep_keys": self.moved["keys_out"] is not None}
+        return radix_plan(self.session.profile, self.keys, self.inputs.n, order.dtype, **options)[0]
 
 
 def _plan_key(
@@ -288,70 +354,8 @@ def _plan_key(
     features: RadixFeatures,
     types: tuple[Any, ...],
 ) -> tuple[Any, ...]:
-    """What `_fixed_plan` depends on."""
+    """What a plan independent of key values depends on."""
     return "plans of sorts", n, dtype, descending, significant, features, types, SURVEYED_BYTES
-
-
-def _short_plan(inputs: SortInput, keys: Scratch, moved: Moved, segments: int | None, longest: int) -> Plan:
-    """Plan that sorts short segments, or few keys."""
-    options = {**moved, "significant": inputs.significant, "segments": segments, "longest": longest}
-    return segments_plan(inputs.session.profile, keys, inputs.n, inputs.order, **options)
-
-
-def _is_surveyed(inputs: SortInput, keys: Scratch, windows: Windows, buffers: dict[str, Any]) -> bool:
-    """Whether to survey all keys before chained passes: if these are many, and a sample does not tell all there is.
-
-    If bits of every digit vary in the sample, and it is not in order, then no pass can be left out. Of float64 it is
-    also worth knowing that no key is -0.0 or NaN: passes over ordered keys are quicker (H200, 1e8: 6.4 against 7.2 ms).
-    """
-    order = inputs.order
-    if inputs.n * order.dtype.itemsize < SURVEYED_BYTES:
-        return False
-    if order.floating and order.bits == 64 and inputs.caller != "argsort":
-        return True
-    plan, found = survey_plan(inputs.session.profile, keys, min(SAMPLE, inputs.n), order, inputs.significant)
-    varying, _, descents = surveyed(run(inputs.session, plan, **buffers), found)
-    return not descents or len(digit_windows(varying)) < len(windows)
-
-
-def _keys_plan(
-    device: DeviceProfile,
-    keys: Scratch,
-    n: int,
-    order: Any,
-    windows: Windows,
-    special: bool,
-    features: RadixFeatures,
-    moved: Moved,
-) -> Plan:
-    """Plan that sorts all keys by these digits."""
-    options = {"windows": windows, "special": special, "features": features, "descending": order.descending}
-    return radix_plan(device, keys, n, order.dtype, keep_keys=moved["keys_out"] is not None, **options, **moved)[0]
-
-
-def _plan_by_windows(
-    inputs: SortInput, keys: Scratch, windows: Windows, special: bool, features: RadixFeatures, moved: Moved
-) -> Plan:
-    session, n, order = inputs.session, inputs.n, inputs.order
-
-    def make() -> Plan:
-        return _keys_plan(session.profile, keys, n, order, windows, special, features, moved).kept()
-
-    key = "plans of surveyed sorts", keys, n, order, windows, special, features, tuple(moved.items())
-    plan: Plan = session.cached(key, make, most=MOST_PLANS, policies=True)
-    return plan
-
-
-def _survey(inputs: SortInput, keys: Scratch) -> tuple[Plan, Scratch]:
-    session, n, order, significant = inputs.session, inputs.n, inputs.order, inputs.significant
-
-    def make() -> tuple[Plan, Scratch]:
-        plan, found = survey_plan(session.profile, keys, n, order, significant)
-        return plan.kept(), found
-
-    key = "surveys of keys", keys, n, order, significant
-    survey: tuple[Plan, Scratch] = session.cached(key, make, most=MOST_PLANS, policies=True)
-    return survey
 
 
 def surveyed(result: Result, found: Scratch) -> tuple[int, bool, bool]:
