@@ -18,7 +18,7 @@ PATHS = dp.Equation(lambda M, i, j, n, m: dp.where((i == 0) | (j == 0), 1, (M[i 
 #: Modules that do nothing for a plain array of NumPy on one device.
 NOT_NEEDED = (
     *("intake/chunks", "intake/several", "intake/mapped", "intake/subnormals"),
-    *("intake/interop", "exchange", "core/staging", "hull/stream", "hull/pieces", "sorting/radix/rows"),
+    *("intake/interop", "exchange", "core/staging", "hull/stream", "hull/pieces"),
 )
 
 

@@ -243,12 +243,11 @@ class _Radix:
     gaps, is_sorted = (), True
 
     def __init__(self, keys: Any, descending: bool, session: Session, profile: bool) -> None:
-        from clgeom.sorting.keys import OTHER_KINDS, as_key_array
+        from clgeom.sorting.keys import as_key_array
         from clgeom.sorting.radix.sort import sort as radix_sort
 
-        keys = as_key_array(
-            keys, caller="sort", others=OTHER_KINDS
-        )  # numbers in one dimension, as outputs and a Shellsort have them
+        # numbers in one dimension, as outputs and a Shellsort have them
+        keys = as_key_array(keys, caller="sort")
         found = radix_sort(keys, descending=descending, device=session, profile=profile)
         self.keys: Any
         self.phases: Any

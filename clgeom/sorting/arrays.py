@@ -29,7 +29,7 @@ from clgeom.intake.device_arrays import (
 )
 from clgeom.intake.dispatch import choose_sessions
 from clgeom.intake.interop.objects import values_of
-from clgeom.sorting.keys import NATIVE, OTHER_KINDS, Bits, KeyOrder, as_key_array, in_place_of, index_dtype
+from clgeom.sorting.keys import Bits, KeyOrder, as_key_array, in_place_of, index_dtype
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -42,14 +42,6 @@ SHARED = ("sort", "argsort", "sort_by_key")
 MOVABLE = (1, 2, 4, 8)
 #: Most candidates that `numpy.shares_memory` tries for overlapping entries.
 MOST_WORK = 1_000_000
-
-
-def is_plain(keys: Any) -> bool:
-    """Whether these are keys on the host that kernels read as they are."""
-    if type(keys) is not np.ndarray or keys.ndim != 1 or keys.dtype not in NATIVE:
-        return False
-    flags = keys.flags
-    return flags.c_contiguous and flags.aligned
 
 
 @functools.lru_cache(maxsize=64)
@@ -106,7 +98,7 @@ class SortInput:
         device: Any = None,
     ) -> None:
         self.call, self.caller, self.key_bits = call, call.caller, key_bits
-        self.keys = keys if is_plain(keys) else as_key_array(keys, caller=call.caller, others=OTHER_KINDS)
+        self.keys = as_key_array(keys, caller=call.caller)
         self.n = len(self.keys)
         self.on_device = not isinstance(self.keys, np.ndarray)
         if not call.sessions:

@@ -23,8 +23,7 @@ from clgeom.intake.arrays import as_device_values, c_name, host_values
 from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.sorting.arrays import Output
-from clgeom.sorting.family import array_of_keys, flat_keys
-from clgeom.sorting.keys import KeyOrder, as_device_bits, index_dtype
+from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, flat_keys, index_dtype
 from clgeom.sorting.splitters import bisected
 
 if TYPE_CHECKING:
@@ -222,7 +221,7 @@ def histogram(
     """
     caller = "histogram"
     density = density is not None and boolean(density, "density", caller=caller)
-    given = array_of_keys(values, caller=caller, name="values")
+    given = as_keys(values, caller=caller, name="values")
     keys, _, session = flat_keys(given, device, caller=caller, name="values")
     there = is_device_array(keys)
     if keys.dtype.kind in "Mm":

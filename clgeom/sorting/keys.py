@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from clgeom.arguments import has_shape, number_type, wrong
-from clgeom.intake.arrays import DeviceArray, adopted, as_device_values, host_values
-from clgeom.intake.device_arrays import is_device_array, native_array
+from clgeom.errors import InvalidInput, is_integer, short
+from clgeom.intake.arrays import DeviceArray, adopted, as_device_values, host_values, session_of
+from clgeom.intake.device_arrays import is_device_array, native_array, within_memory
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from clgeom.core.device import Session
+    from clgeom.intake.typing import DeviceLike
 
 #: Unsigned integers as wide as keys.
 Bits: TypeAlias = "np.unsignedinteger[Any]"
@@ -120,31 +122,83 @@ class KeyOrder:
         return unfolded.astype(self.storage).view(self.dtype)
 
 
-def key_dtype(keys: Any, *, caller: str, name: str = "keys", others: str = "") -> np.dtype:
-    """The native type of an array of keys; `InvalidInput` when it is no key type, and of none of the kinds `others`."""
+def key_dtype(keys: Any, *, caller: str, name: str = "keys") -> np.dtype:
+    """The native type of an array of keys; `InvalidInput` when it is no key type."""
     dtype: np.dtype = np.dtype(keys.dtype).newbyteorder("=")
-    if dtype not in KEY_TYPES and dtype.kind not in others:
-        names = {"b": "bool", "M": "datetime64", "m": "timedelta64"}
-        allowed = ", ".join([*(t.name for t in KEY_TYPES), *(names[kind] for kind in others)])
+    if dtype not in KEY_TYPES and dtype.kind not in OTHER_KINDS:
+        allowed = ", ".join([*(t.name for t in KEY_TYPES), "bool", "datetime64", "timedelta64"])
         raise wrong(name, caller, f"one of {allowed}", keys.dtype)
     return dtype
 
 
-def as_key_array(keys: Any, *, caller: str, name: str = "keys", others: str = "") -> Any:
-    """Keys as a native, contiguous, one-dimensional NumPy array; a pyopencl array unchanged.
+def as_keys(keys: Any, *, caller: str, name: str = "keys") -> Any:
+    """Keys of any shape: an array on the host, or one on the device as it is."""
+    if is_device_array(keys):
+        array = keys if keys.ndim == 1 else within_memory(keys, caller=caller, name=name)
+    else:
+        array = host_values(keys, caller=caller, name=name)
+        if array.ndim == 0 and array.dtype.kind in "OSU":  # NumPy takes any object for an array
+            got = short(keys) if keys is None else f"{type(keys).__name__} {short(keys)}"
+            raise wrong(name, caller, "an array of numbers", got)
+    key_dtype(array, caller=caller, name=name)
+    return array
 
-    `others`: the kinds that are allowed besides ``KEY_TYPES``, of ``OTHER_KINDS``.
-    """
-    if type(keys) is np.ndarray and keys.ndim == 1 and keys.dtype in NATIVE:
-        if keys.flags.c_contiguous and keys.flags.aligned:
-            return keys
+
+def as_key_array(keys: Any, *, caller: str, name: str = "keys") -> Any:
+    """Keys as a native, contiguous, one-dimensional NumPy array; a pyopencl array unchanged."""
+    if is_plain(keys):
+        return keys
     if not is_device_array(keys):
         keys = host_values(keys, caller=caller, name=name)
     has_shape(keys, ("n",), name, caller=caller)
-    dtype = key_dtype(keys, caller=caller, name=name, others=others)
+    dtype = key_dtype(keys, caller=caller, name=name)
     if is_device_array(keys):
         return keys
     return np.require(keys.astype(dtype, copy=False), requirements=["C", "A"])
+
+
+def is_plain(keys: Any) -> bool:
+    """Whether these are keys on the host that kernels read as they are."""
+    if type(keys) is not np.ndarray or keys.ndim != 1 or keys.dtype not in NATIVE:
+        return False
+    flags = keys.flags
+    return flags.c_contiguous and flags.aligned
+
+
+def flat_keys(
+    keys: Any, device: DeviceLike, *, caller: str, name: str = "keys"
+) -> tuple[Any, tuple[int, ...], Session]:
+    """(keys in one dimension, the shape they came in, session)."""
+    keys = as_keys(keys, caller=caller, name=name)
+    session, shape = session_of(keys, device), keys.shape
+    if keys.dtype.kind == "b" and not is_device_array(keys):
+        keys = keys.view(np.uint8) != 0  # a mask of other bytes, such as 255, that was viewed as bool
+    return flat(session, keys, caller=caller, name=name), shape, session
+
+
+def flat(session: Session, array: Any, *, caller: str, name: str = "keys") -> Any:
+    """An array in one dimension, in C order."""
+    if array.ndim == 1:
+        return array
+    if not is_device_array(array):
+        return np.ravel(array)
+    if array.size == 0:
+        return array.reshape(0) if array.flags.c_contiguous else array[(0,) * (array.ndim - 1)][:0]
+    return native_array(session, array, caller=caller, name=name).reshape(array.size)
+
+
+def checked_axis(axis: Any, keys: Any, *, caller: str) -> int | None:
+    """The axis counted from 0, or None for the flat array."""
+    if axis is None:
+        return None
+    if keys.ndim == 0:
+        raise wrong("keys", caller, "a dimension, or axis=None", keys.shape, verb="have")
+    if not is_integer(axis) or not -keys.ndim <= axis < keys.ndim:
+        raise InvalidInput(
+            f"The 'axis' parameter of {caller} must be None or an integer from {-keys.ndim} to {keys.ndim - 1}, for "
+            f"keys of shape {keys.shape}. Got {short(axis)} instead."
+        )
+    return int(axis % keys.ndim)
 
 
 def as_device_bits(session: Session, keys: Any, *, caller: str, name: str = "keys") -> DeviceArray:

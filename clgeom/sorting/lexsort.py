@@ -13,7 +13,7 @@ from clgeom.intake.arrays import host_values, session_of
 from clgeom.intake.cl_arrays import converted, to_array
 from clgeom.intake.device_arrays import fetched, is_device_array, within_memory
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike
-from clgeom.sorting.keys import OTHER_KINDS, as_key_array, index_dtype
+from clgeom.sorting.keys import as_key_array, index_dtype
 from clgeom.sorting.radix.sort import argsort, sort_by_key
 from clgeom.sorting.take import taken
 
@@ -96,7 +96,7 @@ def _checked_keys(keys: Any) -> list[Any]:
         keys = [keys[i] for i in range(len(keys))]
     if not len(keys):
         raise wrong("keys", "lexsort", "one or more keys", "none", verb="have")
-    keys = [as_key_array(key, caller=caller, name=f"keys[{i}]", others=OTHER_KINDS) for i, key in enumerate(keys)]
+    keys = [as_key_array(key, caller=caller, name=f"keys[{i}]") for i, key in enumerate(keys)]
     for i, key in enumerate(keys):
         if is_device_array(key) != is_device_array(keys[0]):
             raise wrong(f"keys[{i}]", caller, "where the first one is", "one in another place")

@@ -14,10 +14,8 @@ from clgeom.intake.arrays import as_device_values, c_name, host_values, session_
 from clgeom.intake.device_arrays import is_device_array
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike
 from clgeom.sorting.arrays import Output
-from clgeom.sorting.family import array_of_keys
-from clgeom.sorting.keys import OTHER_KINDS, KeyOrder, as_device_bits, as_key_array, in_place_of, index_dtype
+from clgeom.sorting.keys import KeyOrder, as_device_bits, as_key_array, as_keys, flat, in_place_of, index_dtype
 from clgeom.sorting.radix.passes import survey_plan
-from clgeom.sorting.radix.rows import flat
 from clgeom.sorting.radix.work import surveyed
 
 if TYPE_CHECKING:
@@ -88,8 +86,8 @@ def searchsorted(
         if array is not None:
             in_place_of(array, name, haystack, "the haystack is", caller=caller)
     session = session_of(haystack, device)
-    hay = as_key_array(haystack, caller=caller, name="haystack", others=OTHER_KINDS)
-    pins = array_of_keys(needles, caller=caller, name="needles")
+    hay = as_key_array(haystack, caller=caller, name="haystack")
+    pins = as_keys(needles, caller=caller, name="needles")
     order = None if sorter is None else _checked_sorter(sorter, len(hay))
     hay, pins = _of_one_type(hay, pins)
     number = index_dtype(index_type, there, caller=caller)
@@ -126,7 +124,7 @@ def _of_one_type(haystack: Any, needles: Any) -> tuple[Any, Any]:
     except TypeError as error:
         raise wrong("needles", "searchsorted", f"comparable with the haystack, {first}", str(second)) from error
     haystack, needles = haystack.astype(common), needles.astype(common)
-    return as_key_array(haystack, caller="searchsorted", name="haystack", others=OTHER_KINDS), needles
+    return as_key_array(haystack, caller="searchsorted", name="haystack"), needles
 
 
 def _places(session: Session, haystack: Any, needles: Any, side: str, sorter: Any, number: np.dtype) -> Any:

@@ -28,9 +28,7 @@ from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.sorting.distinct import first_on_host
-from clgeom.sorting.family import array_of_keys
-from clgeom.sorting.keys import OTHER_KINDS, KeyOrder, as_device_bits, as_key_array, index_dtype
-from clgeom.sorting.radix.rows import checked_axis
+from clgeom.sorting.keys import KeyOrder, as_device_bits, as_key_array, as_keys, checked_axis, index_dtype
 from clgeom.sorting.radix.sort import argsort, sort, sort_by_key
 from clgeom.sorting.take import take
 
@@ -118,7 +116,7 @@ def topk(
     ([9, 9, 5], [1, 3, 0])
     """
     caller = "topk"
-    array = as_key_array(keys, caller=caller, others=OTHER_KINDS)
+    array = as_key_array(keys, caller=caller)
     k = integer(k, "k", caller=caller, least=0, most=len(array))
     session, largest = session_of(array, device), boolean(largest, "largest", caller=caller)
     there = is_device_array(array)
@@ -317,7 +315,7 @@ def argpartition(
 
 def _checked(keys: Any, kth: Any, axis: Any, *, caller: str) -> Any:
     """The keys, if `kth` is in range along the axis."""
-    keys = array_of_keys(keys, caller=caller)
+    keys = as_keys(keys, caller=caller)
     axis = checked_axis(axis, keys, caller=caller)
     n = keys.size if axis is None else keys.shape[axis]
     several = isinstance(kth, (list, tuple)) or getattr(kth, "ndim", 0) == 1

@@ -25,15 +25,13 @@ from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
-from clgeom.sorting.arrays import Output
+from clgeom.sorting.arrays import Output, SortInput
 from clgeom.sorting.bins import counts_of, most_counts
 from clgeom.sorting.distinct import Wanted, distinct_on_host, run_results
-from clgeom.sorting.family import array_of_keys, flat_keys, sorted_for_kernels
-from clgeom.sorting.keys import KeyOrder, as_device_bits, index_dtype
+from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, checked_axis, flat_keys, index_dtype
 from clgeom.sorting.lexsort import lexsort
-from clgeom.sorting.radix.rows import checked_axis
 from clgeom.sorting.radix.sort import Profiled
-from clgeom.sorting.radix.work import FEW, host_may_sort
+from clgeom.sorting.radix.work import FEW, host_may_sort, most_at_once, sort_arrays
 
 if TYPE_CHECKING:
     from clgeom.core.device import Session
@@ -44,6 +42,8 @@ TILE = 2048
 #: Keys are counted, not sorted, if there are at least so many, and at most so many possible values for each of them.
 LEAST_COUNTED = 1024
 BINS_A_KEY = 2
+#: The type of the order of keys in kernels.
+INDICES = np.dtype(np.uint32)
 #: Keys of a sample that may tell that they are too far apart to be counted.
 SAMPLE = 64
 
@@ -129,7 +129,7 @@ def unique(
     if axis is not None:
         if apart:
             warn("equal_nan=False does nothing in unique with an axis: slices with NaN are never equal.", InputWarning)
-        array = array_of_keys(keys, caller=caller)
+        array = as_keys(keys, caller=caller)
         axis = checked_axis(axis, array, caller=caller)
         if is_device_array(array):
             raise wrong("axis", caller, "None for keys on the device", short(axis))
@@ -161,7 +161,7 @@ def _unique(session: Session, keys: Any, wanted: Wanted) -> list[Any]:
         results = distinct_on_host(session, keys, wanted)
     if results is not None:
         return results
-    ordered, order, whole = sorted_for_kernels(session, keys, caller="unique", order=wanted.order)
+    ordered, order, whole = _sorted_for_kernels(session, keys, with_order=wanted.order)
     if not len(keys):
         types = [keys.dtype.newbyteorder("="), *[wanted.number] * (wanted.index + wanted.inverse + wanted.counts)]
         return [Output(session, dtype, 0, [keys]).finished() for dtype in types]
@@ -172,6 +172,21 @@ def _unique(session: Session, keys: Any, wanted: Wanted) -> list[Any]:
             begins |= ordered != ordered
         return run_results(ordered[begins], begins, order, wanted)
     return _by_kernels(session, keys, ordered, order, wanted)
+
+
+def _sorted_for_kernels(session: Session, keys: Any, *, with_order: bool) -> tuple[Any, Any, bool]:
+    """(keys, order, whole): keys sorted where kernels read them, and their order as uint32, or None.
+
+    On CPU devices that may be on the host. There are too many keys for one sort on the device if they are not `whole`:
+    then both are on the host, the order int64.
+    """
+    inputs = SortInput(Call(caller="unique", sessions=(session,)), keys)
+    whole = inputs.on_device or inputs.n <= most_at_once(inputs, session, INDICES if with_order else None)
+    if whole and not inputs.on_device and not session.profile.is_cpu and inputs.n:
+        inputs = SortInput(inputs.call, to_array(session, inputs.keys))
+    if with_order:
+        inputs.payload_type = INDICES if whole else np.dtype(np.int64)
+    return *sort_arrays(inputs), whole
 
 
 def _by_kernels(session: Session, keys: Any, ordered: Any, order: Any, wanted: Wanted) -> list[Any]:

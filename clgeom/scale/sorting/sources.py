@@ -13,7 +13,7 @@ from clgeom.intake.arrays import host_values
 from clgeom.intake.chunks import as_chunks
 from clgeom.io.arrays import map_array
 from clgeom.io.files import reading
-from clgeom.sorting.keys import OTHER_KINDS, key_dtype
+from clgeom.sorting.keys import key_dtype
 
 if TYPE_CHECKING:
     from clgeom.scale.sorting.pipeline import Pipeline
@@ -30,7 +30,7 @@ class FileKeys:
         mapped = map_array(path)
         has_shape(mapped, ("n",), "keys", caller=CALLER)
         self.path, self.n, self.stored, self._offset = os.path.realpath(path), len(mapped), mapped.dtype, mapped.offset
-        self.dtype = key_dtype(mapped, caller=CALLER, others=OTHER_KINDS)
+        self.dtype = key_dtype(mapped, caller=CALLER)
         self._facts = self._stat()
 
     def _stat(self) -> tuple[int, ...]:
@@ -103,7 +103,7 @@ class ChunkKeys:
                 raise
             values = host_values(chunk, caller=CALLER, name="keys")
             has_shape(values, ("n",), "keys", caller=CALLER)
-            dtype = key_dtype(values, caller=CALLER, others=OTHER_KINDS)
+            dtype = key_dtype(values, caller=CALLER)
             if self.dtype is None and len(values):
                 self.dtype = dtype
             self._empty = self._empty or dtype

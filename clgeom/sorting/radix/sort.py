@@ -19,14 +19,15 @@ import numpy as np
 from clgeom.arguments import boolean, one_of
 from clgeom.core.call import Call
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.core.plan import Phase
-from clgeom.intake.arrays import session_of
-from clgeom.intake.device_arrays import is_device_array
+from clgeom.core.launch import run
+from clgeom.core.plan import Phase, Plan, Step
+from clgeom.intake.arrays import c_name, session_of
+from clgeom.intake.cl_arrays import changed
+from clgeom.intake.device_arrays import buffer_of, is_device_array, native_array
 from clgeom.intake.dispatch import choose_sessions
 from clgeom.intake.typing import AnyArray, ArrayLike, CLArray, DevicesLike, DTypeLike, IntLike, NDArray
-from clgeom.sorting.arrays import SortInput, into_any, is_plain
-from clgeom.sorting.keys import OTHER_KINDS, key_dtype
-from clgeom.sorting.radix.rows import Rows, as_array, checked_axis, flat
+from clgeom.sorting.arrays import SortInput, into_any
+from clgeom.sorting.keys import as_keys, checked_axis, flat
 from clgeom.sorting.radix.work import sort_arrays, sorted_again
 
 #: Bits of keys to sort by: a number of lowest bits, or (low, high), high exclusive.
@@ -36,6 +37,8 @@ KINDS = ("stable", "mergesort", "quicksort", "heapsort")
 
 if TYPE_CHECKING:
     from typing_extensions import TypedDict, Unpack
+
+    from clgeom.core.device import Session
 
     Axis: TypeAlias = IntLike | None
     Kind: TypeAlias = str | None
@@ -324,7 +327,7 @@ def _check_kind(call: Call, kind: str | None, stable: bool | None) -> None:
 def _along(call: Call, keys: Any, axis: Any, *, out: Any, index_type: Any = None, **options: Any) -> Any:
     """The return value of `sort` or `argsort` along an axis."""
     if type(axis) is int and axis in (-1, 0):
-        if is_plain(keys):
+        if type(keys) is np.ndarray and keys.ndim == 1:
             return _result(call, SortInput(call, keys, out=out, index_type=index_type, **options))
         usual = out is None and index_type is None and options["offsets"] is None and options["key_bits"] is None
         if usual and not call.profile and is_device_array(keys):
@@ -332,7 +335,7 @@ def _along(call: Call, keys: Any, axis: Any, *, out: Any, index_type: Any = None
             result = sorted_again(call.caller, keys, options["descending"], session)
             if result is not None:
                 return result
-    keys = as_array(keys, caller=call.caller)
+    keys = as_keys(keys, caller=call.caller)
     if call.caller == "argsort" and keys.ndim == 0 and axis in (-1, 0):  # as NumPy has it
         axis = None
     axis = checked_axis(axis, keys, caller=call.caller)
@@ -347,7 +350,6 @@ def _of_rows(
     """The return value for keys of several dimensions."""
     if offsets is not None:
         raise call.wrong("offsets", "None for keys of several dimensions", f"offsets for keys of shape {keys.shape}")
-    key_dtype(keys, caller=call.caller, others=OTHER_KINDS)
     choose_sessions(call, keys, device, shared=False)
     session = call.session
     if axis is None:
@@ -369,3 +371,45 @@ def _result(call: Call, inputs: SortInput) -> Any:
         keys, payload = sort_arrays(inputs)
     result = keys if payload is None else payload if keys is None else (keys, payload)
     return Profiled(result, tuple(call.phases)) if call.profile else result
+
+
+class Rows:
+    """The rows of an array along an axis as segments of one length, one after the other in `flat`, from `offsets`."""
+
+    def __init__(self, session: Session, keys: Any, axis: int, *, caller: str) -> None:
+        self.session, self.caller = session, caller
+        self.axes = [*(i for i in range(keys.ndim) if i != axis), axis]
+        self.shape, self.length = [keys.shape[i] for i in self.axes], keys.shape[axis]
+        self.flat = self._transposed(keys, self.axes).reshape(keys.size)
+        self.offsets = np.arange(0, keys.size + 1, self.length) if keys.size else np.zeros(1, np.int64)
+
+    def _transposed(self, array: Any, axes: list[int]) -> Any:
+        """A contiguous array with the axes in another order."""
+        array = array if axes == sorted(axes) else array.transpose(axes)
+        if is_device_array(array):
+            return native_array(self.session, array, caller=self.caller, name="keys")
+        return np.ascontiguousarray(array)
+
+    def restored(self, result: Any) -> Any:
+        """A result of the flat keys, in the shape of the keys."""
+        return self._transposed(result.reshape(self.shape), [self.axes.index(i) for i in range(len(self.axes))])
+
+    def within(self, indices: Any) -> Any:
+        """Turn indices into the flat keys into indices into their rows, in place."""
+        n = indices.size
+        if not is_device_array(indices):
+            rows = indices.reshape(-1, max(self.length, 1))
+            rows -= self.offsets[:-1, None].astype(indices.dtype)
+        elif n:
+            step = Step.over(
+                self.session.profile,
+                "sorting/row_indices",
+                ("indices", np.uint32(n), np.uint32(self.length)),
+                n,
+                dtype=indices.dtype,
+                params={"index": c_name(indices.dtype)},
+                bytes_moved=2 * indices.nbytes,
+            )
+            run(self.session, Plan(step), indices=buffer_of(indices))
+            changed(self.session, indices)
+        return indices

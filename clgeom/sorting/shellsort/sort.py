@@ -33,7 +33,7 @@ from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.dispatch import choose_sessions
 from clgeom.intake.typing import ArrayLike, CLArray, DeviceLike, NDArray
-from clgeom.sorting.keys import MOST_KEYS, OTHER_KINDS, as_key_array
+from clgeom.sorting.keys import MOST_KEYS, as_key_array
 from clgeom.sorting.shellsort.auto import auto_passes, ladder_of, run_passes
 from clgeom.sorting.shellsort.codes import Codes
 from clgeom.sorting.shellsort.gaps import gaps_for
@@ -137,7 +137,7 @@ def shellsort(
     [1.0, 2.0, 3.0]
     """
     call = Call(caller="shellsort", profile=profile)
-    keys = as_key_array(keys, caller=call.caller, others=OTHER_KINDS)
+    keys = as_key_array(keys, caller=call.caller)
     variant = _checked_variant(variant)
     items = _items_option(max_items_per_subsequence, MOST_ITEMS, "max_items_per_subsequence", variant)
     elements = _items_option(min_elements_per_item, LEAST_ELEMENTS, "min_elements_per_item", variant)
