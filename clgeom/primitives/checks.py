@@ -7,6 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clgeom.core.checks import check, require, same
+from clgeom.core.launch import run
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.tuning import select
+from clgeom.intake.arrays import as_device_points, as_device_values, to_device
+from clgeom.intake.cl_arrays import to_array
+from clgeom.intake.device_arrays import fetched
 
 if TYPE_CHECKING:
     from clgeom.core.device import Session
@@ -18,11 +24,6 @@ BOUNDS = (70_000, 0, 7, 1, 66_000, 2, 2, 0, *range(56))
 @check("primitives: long_loops", before="primitives/long_loops")
 def long_loops(session: Session) -> str:
     """Loops of more than 2**16 iterations, unequal in neighbouring work-items, run to their end."""
-    from clgeom.core.launch import run
-    from clgeom.core.plan import Plan, Scratch, Step
-    from clgeom.core.tuning import select
-    from clgeom.intake.arrays import to_device
-
     kernel, n = "primitives/long_loops", len(BOUNDS)
     policy = select(session.profile, kernel)
     out = Scratch("out", np.dtype(np.uint32), 2 * n)
@@ -61,7 +62,6 @@ def scans(session: Session) -> str:
 
 @check("primitives: extremes_partial extremes_final", by_type=True)
 def extreme_points(session: Session, dtype: np.dtype) -> str:
-    from clgeom.intake.arrays import as_device_points
     from clgeom.primitives.extremes import OCTAGON_AXES, extremes, key_type
 
     points = _cloud(50_021, dtype)
@@ -76,9 +76,6 @@ def extreme_points(session: Session, dtype: np.dtype) -> str:
 
 @check("primitives: gather_rows", by_type=True)
 def gathers(session: Session, dtype: np.dtype) -> str:
-    from clgeom.core.launch import run
-    from clgeom.core.plan import Scratch
-    from clgeom.intake.arrays import as_device_points, as_device_values
     from clgeom.primitives.gather import gather_plan
 
     points = _cloud(5_003, dtype)
@@ -99,11 +96,7 @@ def _cloud(n: int, dtype: np.dtype) -> np.ndarray:
 
 @check("primitives: copy_strided")
 def copies(session: Session) -> str:
-    import pyopencl.array as cl_array
-
-    from clgeom.intake.device_arrays import fetched
-
     values = np.random.default_rng(4).normal(size=(301, 7)).astype(">f4")
-    there = cl_array.to_device(session.queue, values)
+    there = to_array(session, values)
     same(fetched(there[::-3, 1::2]), values[::-3, 1::2].astype("f4"), "strides and byte order")
     return "rows and columns of 2,107 big-endian numbers"

@@ -9,6 +9,8 @@ import numpy as np
 
 from clgeom.core.call import recording
 from clgeom.core.checks import check, same
+from clgeom.intake.cl_arrays import to_array
+from clgeom.intake.device_arrays import fetched
 
 if TYPE_CHECKING:
     from clgeom.core.device import Session
@@ -64,8 +66,6 @@ def segments(session: Session) -> None:
 @check(before="sorting/row_indices")
 def rows(session: Session) -> None:
     """Indices along an axis count from the first key of their row."""
-    from clgeom.intake.cl_arrays import to_array
-    from clgeom.intake.device_arrays import fetched
     from clgeom.sorting.radix.sort import argsort
 
     table = _keys(3_000).reshape(30, 100)
@@ -75,8 +75,6 @@ def rows(session: Session) -> None:
 @check("sorting: take_rows", before="sorting/take_rows")
 def takes(session: Session) -> str:
     """Rows are picked by indices of either sign, and one that is out of range is found."""
-    from clgeom.intake.cl_arrays import to_array
-    from clgeom.intake.device_arrays import fetched
     from clgeom.sorting.take import take
 
     table, at = _keys(5_000).reshape(1000, 5), (_keys(20_011) % 2000).astype(np.int32) - 1000
@@ -113,8 +111,6 @@ def firsts(session: Session) -> None:
 
 
 def _require_first(session: Session, keys: np.ndarray, count: int, largest: bool, order: np.ndarray) -> None:
-    from clgeom.intake.cl_arrays import to_array
-    from clgeom.intake.device_arrays import fetched
     from clgeom.sorting.select import topk
 
     found = topk(to_array(session, keys), count, largest=largest, device=session)
@@ -136,8 +132,6 @@ def searches(session: Session) -> str:
 @check(before=("sorting/bin_counts", "sorting/bin_sums", "sorting/key_range"))
 def bins(session: Session) -> None:
     """Keys are counted, one by one and between edges, and the least and the greatest are found."""
-    from clgeom.intake.cl_arrays import to_array
-    from clgeom.intake.device_arrays import fetched
     from clgeom.sorting.bins import bincount, histogram
 
     keys, edges = _keys(5_000) >> np.uint32(22), [3, 10, 200, 201, 900]
@@ -218,12 +212,10 @@ def distinct_in_types(session: Session) -> str:
 
 @check("sorting: row_indices")
 def rows_and_columns(session: Session) -> str:
-    import pyopencl.array as cl_array
-
     from clgeom.sorting.radix.sort import argsort
 
     keys = np.random.default_rng(22).integers(0, 50, (301, 70)).astype(np.int16)
-    there = cl_array.to_device(session.queue, keys)
+    there = to_array(session, keys)
     for axis in (0, 1):
         same(argsort(there, axis=axis, device=session).get(), np.argsort(keys, axis, kind="stable"), f"axis {axis}")
     return "rows and columns of 21,070 keys"
@@ -242,13 +234,11 @@ def firsts_in_types(session: Session) -> str:
 
 @check("sorting: bin_counts bin_sums key_range")
 def bins_in_types(session: Session) -> str:
-    import pyopencl.array as cl_array
-
     from clgeom.sorting.bins import bincount, histogram
 
     rng = np.random.default_rng(24)
     numbers, values = rng.integers(0, 300, 20_011), rng.normal(size=20_011).astype(np.float32)
-    there = cl_array.to_device(session.queue, values)
+    there = to_array(session, values)
     same(bincount(numbers, device=session), np.bincount(numbers), "bincount")
     same(histogram(there, 50, device=session)[0].get(), np.histogram(values, 50)[0], "histogram")
     return "20,011 numbers in 300 and 50 bins"

@@ -143,6 +143,9 @@ def test_trials_find_wrong_results(trying, trial, monkeypatch):
     for module, names in re.findall(r"^    from (clgeom\S+) import ([^(]*?)$", source, flags=re.MULTILINE):
         for name in computing & set(names.split(", ")):
             monkeypatch.setattr(f"{module}.{name}", watched(getattr(importlib.import_module(module), name)))
+    own = sys.modules[trial.function.__module__]
+    for name in computing & set(vars(own)) & set(re.findall(r"\b(\w+)\(", source)):
+        monkeypatch.setattr(own, name, watched(getattr(own, name)))
     trial.run(trying)
     count = len(calls)
     assert count
