@@ -117,7 +117,7 @@ DP_MINMAX(float)
 inline float dp_abs_float(const float a) { return fabs(a); }
 
 // float32: correctly rounded by the device (then kernels are built for that), or by way of double, which is exact enough
-#if CLGEOM_FP64 && !defined(DP_ROUNDED_DIVIDE)
+#if CLGEOM_FP64 && !DP_ROUNDED_DIVIDE
 inline float dp_div_float(const float a, const float b) { return (float)((double)a / (double)b); }
 inline float dp_sqrt_float(const float a) { return (float)sqrt((double)a); }
 #else

@@ -5,6 +5,7 @@
 //
 // Reads three points and writes one byte a triple.
 <%page args="real='float', filtered=True, variant='group', wg_size=64, items_per_thread=1"/>
+#define CLGEOM_SERIAL ${int(variant == "serial")}
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
@@ -14,11 +15,11 @@ void orient2d_signs(global const ${real} *a, global const ${real} *b, global con
                     global char *signs)
 {
     const ulong share = (n + get_global_size(0) - 1) / get_global_size(0);
-% if variant == "serial":
+#if CLGEOM_SERIAL
     const ulong first = get_global_id(0) * share, end = min(first + share, n), stride = 1;
-% else:
+#else
     const ulong first = get_global_id(0), end = n, stride = get_global_size(0);
-% endif
+#endif
     for (ulong i = first; i < end; i += stride) {
         const ${real}2 p = vload2(i, a), q = vload2(i, b), r = vload2(i, c);
         signs[i] = orient2d(p.x, p.y, q.x, q.y, r.x, r.y);

@@ -9,6 +9,7 @@
 // the first point. So the point of the lowest index is found, for every work-group shape. poison[group] is not 0 if a
 // coordinate is NaN or infinite (v * 0 is 0 for finite v only).
 // Reads every point once (n * sizeof(point)), writes GROUPS * ${2 * len(axes)} candidates.
+#define INTEGERS ${int(real == "int")}
 #define REAL ${real}
 #include "geometry/points.h"
 typedef ${key} key_t;
@@ -35,9 +36,9 @@ inline void tile_extremes(global const real_t *row, uint last, uint lid, key_t *
 #pragma unroll
     for (uint i = 0; i < TILE / WG_SIZE; ++i) {
         const ${real}2 p = CLGEOM_LOAD2(${real}, row, min(i * WG_SIZE + lid, last));   // a repeated point has no effect
-% if real != "int":
+#if !INTEGERS
         *poison += p.x * (real_t)0 + p.y * (real_t)0;
-% endif
+#endif
         const key_t x = p.x, y = p.y;
 % for k in range(len(axes)):
         const key_t p${k} = key_${k}(x, y);

@@ -9,6 +9,7 @@
 // A candidate has the number of the first tile with its key, where extremes_final finds the first point. poison[group] is
 // not 0 if a coordinate is NaN or infinite (v * 0 is 0 for finite v only).
 // Reads every point once (n * sizeof(point)), writes GROUPS * ${2 * len(axes)} candidates.
+#define INTEGERS ${int(real == "int")}
 #define REAL ${real}
 #include "geometry/points.h"
 typedef ${key} key_t;
@@ -44,10 +45,10 @@ inline void vector_extremes(global const real_t *points, ulong begin, ulong end,
     reals_t sums = *poison;
     for (ulong i = begin; i < end; i += ${vec}) {
         const reals_t v = vload${vec}(0, points + 2 * i), w = vload${vec}(0, points + 2 * i + ${vec});
-% if real != "int":
+#if !INTEGERS
         sums += v * (real_t)0;
         sums += w * (real_t)0;
-% endif
+#endif
         const reals_t px = (reals_t)(${deal(0)}), py = (reals_t)(${deal(1)});
         const keys_t x = ${widen("px")}, y = ${widen("py")};
 % for k, axis in enumerate(axes):
@@ -70,9 +71,9 @@ inline void point_extremes(global const real_t *points, ulong begin, ulong end, 
 {
     for (ulong i = begin; i < end; ++i) {
         const key_t x = points[2 * i], y = points[2 * i + 1];
-% if real != "int":
+#if !INTEGERS
         *poison += points[2 * i] * (real_t)0 + points[2 * i + 1] * (real_t)0;
-% endif
+#endif
 % for k, axis in enumerate(axes):
         extreme[${2 * k}] = GREATER(${projection(axis, "x", "y")}, extreme[${2 * k}]);
         extreme[${2 * k + 1}] = SMALLER(${projection(axis, "x", "y")}, extreme[${2 * k + 1}]);

@@ -13,6 +13,7 @@
 // the others' powers is in mW. Of equal powers the nearer transmitter's counts. "extras" are losses of each transmitter in each cell, NaN where it
 // is not received;
 // "grounds" are heights of the ground. With n cells and t transmitters O(n t) arithmetic, and 10 bytes written a cell.
+#define CLGEOM_SERIAL ${int(variant == "serial")}
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define FIELDS ${len(fields)}
@@ -117,16 +118,16 @@ void best_server(global const float *transmitters, const uint count, global cons
                  global float *powers, global short *servers, global float *ratios)
 {
     const ulong cells = (ulong)rows * columns;
-% if variant == "serial":
+#if CLGEOM_SERIAL
     const uint share = (rows + get_global_size(0) - 1) / get_global_size(0);
     const uint from = min((ulong)rows, get_global_id(0) * (ulong)share), to = min(rows, from + share);
     for (uint row = from; row < to; row++) {
     uint column = 0;
-% else:
+#else
     for (ulong i = get_global_id(0); i < cells; i += get_global_size(0)) {
     const uint row = (uint)(i / columns);
     uint column = (uint)(i - (ulong)row * columns);
-% endif
+#endif
 % for width in widths:
 <% T, flag, s = kinds[width] %>\
 % if variant == "serial":

@@ -43,6 +43,8 @@
 // range sets the field's bit in `poison` with outside="raise"; "clip" takes the nearest value allowed, "nan" writes NaN.
 // Nearer than `near`, the least distance of the model, a second loop continues the loss into free space, and sets bit 31.
 // The models and their sources are in radio/models.h.
+#define CLGEOM_SERIAL ${int(variant == "serial")}
+#define HAS_NEAR ${int(bool(near))}
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 
@@ -62,19 +64,19 @@ void path_loss(
 % endfor
     const ulong n, global ${real} *losses, global uint *poison)
 {
-% if variant == "serial":
+#if CLGEOM_SERIAL
     const ulong share = (n / ${widths[0]} + get_global_size(0) - 1) / get_global_size(0) * ${widths[0]};
     ulong i = min(get_global_id(0) * share, n);
     const ulong end = get_global_id(0) + 1 == get_global_size(0) ? n : min(i + share, n);
-% else:
+#else
     ulong i = get_global_id(0);
     const ulong end = n;
-% endif
+#endif
     uint bad = 0;
-% if near:
+#if HAS_NEAR
     const ulong first = i;
     bool has_near = false;
-% endif
+#endif
 % for width in widths:
 <%
     T, flag, s = kinds[width]
@@ -134,7 +136,7 @@ void path_loss(
 % endif
     }
 % endfor
-% if near:
+#if HAS_NEAR
     // Into free space; where the formula is below it at the end of the range, with half its slope until they meet.
     for (i = first; has_near && i < end; i += ${"1" if variant == "serial" else "get_global_size(0)"}) {
 % for name in names:
@@ -150,7 +152,7 @@ void path_loss(
         losses[i] = least > formula ? least : formula;
         bad |= 1u << 31;
     }
-% endif
+#endif
     if (bad)
         atomic_or(poison, bad);
 }

@@ -10,6 +10,7 @@
 // the strip above and hands on its own (dp/dp_tickets.h); all strips use one row of carries, each after the one above. A
 // group that gives up sets the last word of `progress`, and the results are not valid. `starts` gets the words of the
 // column before every `every` blocks, if it is not 0. With `keep` the words of every column are stored, as by bits_tiles.
+#define KEEP ${int(keep)}
 #define WG_SIZE ${wg_size}
 #define WORDS ${items_per_thread}           // of a work-item, one under the other
 #define WORD_BITS 32
@@ -130,7 +131,7 @@ ${stored("to", mine)}\
                         for (uint w = 0; w < WORDS; ++w)
                             mask[w] = MASK(which, w);
                         step_right(&column, mask, &in, &out, equal[0], c);
-% if keep:
+#if KEEP
                         for (uint w = 0; w < WORDS; ++w) {
                             global word_t *to = kept + (word + w) * pitch + block * 32 + c;
 % if problem == "edit":
@@ -139,7 +140,7 @@ ${stored("to", mine)}\
 % endif
                             to[0] = column.grow[w];
                         }
-% endif
+#endif
                     }
                 if (lid == WG_SIZE - 1)
                     below[step - begin] = out;

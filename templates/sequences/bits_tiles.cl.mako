@@ -13,6 +13,7 @@
 <%
     word_bits = 64 if variant == "serial" else 32
 %>\
+#define KEEP ${int(keep)}
 #define WG_SIZE ${wg_size}
 #define WORDS ${items_per_thread}           // of a work-item, one under the other
 #define WORD_BITS ${word_bits}
@@ -63,7 +64,7 @@ void bits_tiles(global const word_t *masks, const uint words, const uint symbols
                     mask[w] = masks[(ulong)which * words + word + w];
 % endif
                 step_right(&column, mask, &in, &out, equal, c);
-% if keep:
+#if KEEP
                 for (uint w = 0; w < WORDS; ++w) {
                     const ulong at = (word + w) * pitch + block * 32 + c;
 % if problem == "edit":
@@ -73,7 +74,7 @@ void bits_tiles(global const word_t *masks, const uint words, const uint symbols
                     kept[at] = column.grow[w];
 % endif
                 }
-% endif
+#endif
             }
             for (uint k = 0; k < CARRIES; ++k) {
                 if (lid == WG_SIZE - 1)

@@ -21,7 +21,12 @@
 // Cost: 6 (lcs) or 16 (edit) operations, and PLANES for equality, for each column and word of 32 rows.
 // Sources: lcs: Hyyro, "Bit-parallel LCS-length computation revisited" (2004); edit: Myers, "A fast bit-vector
 // algorithm for approximate string matching based on dynamic programming" (1999), with the carries of Hyyro (2003).
+#define WHERE_GRID ${int(where == "grid")}
+#define WHERE_EVEN ${int(where == "even")}
+#define WHERE_BOUNDS ${int(where == "bounds")}
+#define STRIPS ${int(strips)}
 #define WG_SIZE ${wg_size}
+#define BY_GROUPS ${int(staged)}   // a group reads the letters of its pairs into local memory
 #define STAGED 16
 #define WORD_BITS 32
 #define WORDS ${words}
@@ -40,7 +45,7 @@ inline uint four(global const uint *letters, const uint at)
     return (uint)(both >> (at % 4 * 8));
 }
 % endif
-% if staged:
+#if BY_GROUPS
 // Letters first .. first + 4 * STAGED - 1 of the rows (or columns) of each pair of the group, to local memory.
 inline void stage(local uint *staged, local const uint2 *spans, global const uint *letters, const uint first)
 {
@@ -54,7 +59,7 @@ inline void stage(local uint *staged, local const uint2 *spans, global const uin
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 }
-% endif
+#endif
 <%def name="column(code, at, j)">
             {
                 word_t plus = ${"0" if problem == "lcs" else "1"}, minus = 0;
@@ -94,35 +99,35 @@ inline void stage(local uint *staged, local const uint2 *spans, global const uin
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void pairs_bits(global const ${"uint" if letter == "uchar" else letter} *letters, const uint total,
-% if where == "grid":
+#if WHERE_GRID
                 global const uint2 *rows, global const uint2 *columns, const uint width,
-% elif where == "even":
+#elif WHERE_EVEN
                 const uint row_begin, const uint row_count, const uint column_begin, const uint column_count,
-% elif where == "bounds":
+#elif WHERE_BOUNDS
                 global const uint *row_bounds, global const uint *column_bounds, const uint columns_at,
-% else:
+#else
                 global const uint4 *jobs, global const uint *order,
-% endif
+#endif
                 const uint first, const uint stop, global const uint *shifts, global int *out, global word_t *carries)
 {
     const ulong size = get_global_size(0), gid = get_global_id(0);
     uint shift[PLANES];
     for (uint k = 0; k < PLANES; ++k)
         shift[k] = shifts[k];
-% if staged:
+#if BY_GROUPS
     local uint staged[STAGED * (WG_SIZE + 1)];
     local uint2 spans[2][WG_SIZE];
     local uint longest;
     const uint lid = get_local_id(0);
-% endif
+#endif
     for (ulong base = first + gid - get_local_id(0); base < stop; base += size) {
         const ulong p = base + get_local_id(0);
-% if where == "grid":
+#if WHERE_GRID
         const uint4 job = p < stop ? (uint4)(rows[p / width], columns[p % width]) : (uint4)(0);
-% elif where == "even":
+#elif WHERE_EVEN
         const uint at = (uint)p;
         const uint4 job = p < stop ? (uint4)(row_begin + at * row_count, row_count, column_begin + at * column_count, column_count) : (uint4)(0);
-% elif where == "bounds":
+#elif WHERE_BOUNDS
         uint4 job = (uint4)(0);
         if (p < stop) {
             const uint2 from = (uint2)(row_bounds[p], column_bounds[p]);
@@ -130,10 +135,10 @@ void pairs_bits(global const ${"uint" if letter == "uchar" else letter} *letters
             job = (uint4)(from.x, count.x, columns_at + from.y, count.y);
             job = count.y < count.x ? job.zwxy : job;
         }
-% else:
+#else
         const uint4 job = p < stop ? jobs[p] : (uint4)(0);
-% endif
-% if staged:
+#endif
+#if BY_GROUPS
         if (lid == 0)
             longest = 0;
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -142,15 +147,15 @@ void pairs_bits(global const ${"uint" if letter == "uchar" else letter} *letters
         spans[1][lid] = job.zw;
         barrier(CLK_LOCAL_MEM_FENCE);
         const uint all = longest;
-% endif
+#endif
         int value = ${"0" if problem == "lcs" else "job.w"};
-% if strips:
+#if STRIPS
         for (uint strip = 0; strip == 0 || strip * WORDS * 32 < job.y; ++strip) {
         word_t plus_in = 0, minus_in = 0, plus_out = 0, minus_out = 0;
         const uint top = strip * WORDS * 32;
-% else:
+#else
         const uint top = 0;
-% endif
+#endif
         word_t plane[PLANES][WORDS], grow[WORDS], fall[WORDS];
         #pragma unroll
         for (uint w = 0; w < WORDS; ++w) {
@@ -200,12 +205,12 @@ void pairs_bits(global const ${"uint" if letter == "uchar" else letter} *letters
         }
 % else:
         for (uint j = 0; j < job.w; ++j) {
-% if strips:
+#if STRIPS
             if (strip > 0 && j % 32 == 0) {
                 plus_in = carries[(j / 32 * 2) * size + gid];
                 minus_in = carries[(j / 32 * 2 + 1) * size + gid];
             }
-% endif
+#endif
 % if letter == "uchar":
             const uint code = (letters[(job.z + j) / 4] >> ((job.z + j) % 4 * 8)) & 255;
 % else:
@@ -224,9 +229,9 @@ void pairs_bits(global const ${"uint" if letter == "uchar" else letter} *letters
             value += (int)popcount(grow[w] & mask) - (int)popcount(fall[w] & mask);
 % endif
         }
-% if strips:
+#if STRIPS
         }
-% endif
+#endif
         if (p < stop)
             out[${"order[p]" if where == "jobs" else "p"}] = value;
     }

@@ -14,6 +14,11 @@
 //
 // The columns in which not all lanes have begun, and up to seven more, come one at a time; the rest in chunks of eight
 // bytes of letters. One work-item walks over blocks; vectors of four lanes, as many as LANES needs, hide each other's latency.
+#define NARROW ${int(bool(narrow))}
+#define WHERE_GRID ${int(where == "grid")}
+#define WHERE_EVEN ${int(where == "even")}
+#define WHERE_BOUNDS ${int(where == "bounds")}
+#define STRIPS ${int(strips)}
 #define WG_SIZE ${wg_size}
 #define WORD_BITS 64
 #define WORDS ${words}
@@ -26,7 +31,7 @@ typedef ulong4 word_t;
 // All bits of a lane: one bit of its letters.
 #define BIT(codes, at) as_ulong4(as_long4((codes) << (63 - (at))) >> 63)
 
-% if narrow:
+#if NARROW
 // As many letters from `at` on as eight bytes hold, or as there are; the first in the lowest bits.
 inline ulong chunk_of(global const ${letter} *letters, const uint at, const uint total)
 {
@@ -37,7 +42,7 @@ inline ulong chunk_of(global const ${letter} *letters, const uint at, const uint
         codes |= (ulong)letters[at + c] << (${wide} * c);
     return codes;
 }
-% endif
+#endif
 <%def name="column(codes, at, on, j)">
                 #pragma unroll
                 for (uint q = 0; q < VECTORS; ++q) {
@@ -74,15 +79,15 @@ inline ulong chunk_of(global const ${letter} *letters, const uint at, const uint
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void pairs_bits(global const ${letter} *letters, const uint total,
-% if where == "grid":
+#if WHERE_GRID
                 global const uint2 *rows, global const uint2 *columns, const uint width,
-% elif where == "even":
+#elif WHERE_EVEN
                 const uint row_begin, const uint row_count, const uint column_begin, const uint column_count,
-% elif where == "bounds":
+#elif WHERE_BOUNDS
                 global const uint *row_bounds, global const uint *column_bounds, const uint columns_at,
-% else:
+#else
                 global const uint4 *jobs, global const uint *order,
-% endif
+#endif
                 const uint first, const uint stop, global const uint *shifts, global int *out, global ulong *carries)
 {
     const ulong size = get_global_size(0), gid = get_global_id(0);
@@ -94,18 +99,18 @@ void pairs_bits(global const ${letter} *letters, const uint total,
         uint columns_of_block = 0, least = UINT_MAX;
         for (uint l = 0; l < LANES; ++l) {
             const ulong p = min(block + l, (ulong)stop - 1);
-% if where == "grid":
+#if WHERE_GRID
             job[l] = (uint4)(rows[p / width], columns[p % width]);
-% elif where == "even":
+#elif WHERE_EVEN
             job[l] = (uint4)(row_begin + (uint)p * row_count, row_count, column_begin + (uint)p * column_count, column_count);
-% elif where == "bounds":
+#elif WHERE_BOUNDS
             const uint2 from = (uint2)(row_bounds[p], column_bounds[p]);
             const uint2 count = (uint2)(row_bounds[p + 1], column_bounds[p + 1]) - from;
             job[l] = (uint4)(from.x, count.x, columns_at + from.y, count.y);
             job[l] = count.y < count.x ? job[l].zwxy : job[l];
-% else:
+#else
             job[l] = jobs[p];
-% endif
+#endif
             columns_of_block = max(columns_of_block, job[l].w);
             least = min(least, job[l].w);
         }
@@ -120,7 +125,7 @@ void pairs_bits(global const ${letter} *letters, const uint total,
             value[l] = ${"0" if problem == "lcs" else "job[l].w"};
         word_t plane[VECTORS][PLANES][WORDS], grow[VECTORS][WORDS], fall[VECTORS][WORDS];
         ulong lane[LANES], begun[LANES];
-% if strips:
+#if STRIPS
         uint longest = 0;
         for (uint l = 0; l < LANES; ++l)
             longest = max(longest, job[l].y);
@@ -129,9 +134,9 @@ void pairs_bits(global const ${letter} *letters, const uint total,
         for (uint q = 0; q < VECTORS; ++q)
             plus_in[q] = minus_in[q] = plus_out[q] = minus_out[q] = 0;
         const uint top = strip * WORDS * 64;
-% else:
+#else
         const uint top = 0;
-% endif
+#endif
         for (uint w = 0; w < WORDS; ++w) {
             const uint row = top + w * 64;
             for (uint q = 0; q < VECTORS; ++q) {
@@ -140,7 +145,7 @@ void pairs_bits(global const ${letter} *letters, const uint total,
                     for (uint k = 0; k < PLANES; ++k)
                     plane[q][k][w] = 0;
             }
-% if narrow:
+#if NARROW
             for (uint c = 0; c < 64; c += ${narrow}) {
                 for (uint l = 0; l < LANES; ++l)
                     lane[l] = row + c < job[l].y ? chunk_of(letters, job[l].x + row + c, total) : 0;
@@ -152,7 +157,7 @@ void pairs_bits(global const ${letter} *letters, const uint total,
                     }
                 }
             }
-% else:
+#else
             for (uint c = 0; c < 64; ++c) {
                 for (uint l = 0; l < LANES; ++l)
                     lane[l] = row + c < job[l].y ? letters[job[l].x + row + c] : 0;
@@ -162,7 +167,7 @@ void pairs_bits(global const ${letter} *letters, const uint total,
                         plane[q][k][w] |= ((codes >> shift[k]) & 1) << c;
                 }
             }
-% endif
+#endif
         }
         for (uint j = 0; j < head; ++j) {
             for (uint l = 0; l < LANES; ++l) {
@@ -176,13 +181,13 @@ void pairs_bits(global const ${letter} *letters, const uint total,
                 codes[q] = vload4(q, lane);
                 on[q] = vload4(q, begun);
             }
-% if strips:
+#if STRIPS
             if (strip > 0 && j % 64 == 0)
                 for (uint q = 0; q < VECTORS; ++q) {
                     plus_in[q] = vload4(q, carries + ((ulong)(j / 64 * 2) * size + gid) * LANES);
                     minus_in[q] = vload4(q, carries + ((ulong)(j / 64 * 2 + 1) * size + gid) * LANES);
                 }
-% endif
+#endif
             ${column("codes", "0", "on", "j")}\
 % if strips:
             if (j % 64 == 63 || j + 1 == count)
@@ -226,9 +231,9 @@ void pairs_bits(global const ${letter} *letters, const uint total,
 % endif
             }
         }
-% if strips:
+#if STRIPS
         }
-% endif
+#endif
         for (uint l = 0; l < LANES && block + l < stop; ++l)
             out[${"order[block + l]" if where == "jobs" else "block + l"}] = value[l];
     }

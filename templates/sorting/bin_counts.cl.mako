@@ -7,6 +7,7 @@
 //
 // Reads n keys, writes the counts.
 #include "portable.h"
+#define EDGES ${int(edges)}   // bins have edges, else a width of 1
 #define CLGEOM_KEY_BITS ${key_bits}
 #define CLGEOM_KEY_FLOAT ${key_float}
 #include "keys/key_order.h"
@@ -17,14 +18,14 @@ inline uint bin_of(key_t key, global const key_t *edges, key_t last, uint bins)
 {
     if (key < edges[0] || key > last)
         return bins;
-% if edges:
+#if EDGES
     uint low = 0;                                         // the last edge that is not above the key
     EACH_HALF(length, bins)
         low += HALVED(length, edges[low + length / 2] <= key);
     return low;
-% else:
+#else
     return (uint)(key - edges[0]);
-% endif
+#endif
 }
 
 kernel __attribute__((reqd_work_group_size(${wg_size}, 1, 1)))

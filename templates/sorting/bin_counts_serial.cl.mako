@@ -7,6 +7,7 @@
 //
 // Reads n keys, writes the counts.
 #include "portable.h"
+#define EDGES ${int(edges)}   // bins have edges, else a width of 1
 #define CLGEOM_KEY_BITS ${key_bits}
 #define CLGEOM_KEY_FLOAT ${key_float}
 #include "keys/key_order.h"
@@ -17,14 +18,14 @@ inline uint bin_of(key_t key, global const key_t *edges, key_t last, uint bins)
 {
     if (key < edges[0] || key > last)
         return bins;
-% if edges:
+#if EDGES
     uint low = 0;                                         // the last edge that is not above the key
     EACH_HALF(length, bins)
         low += HALVED(length, edges[low + length / 2] <= key);
     return low;
-% else:
+#else
     return (uint)(key - edges[0]);
-% endif
+#endif
 }
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
@@ -37,7 +38,7 @@ void bin_counts(global const key_t *keys, const uint n, const key_t flip, global
     for (ulong b = 0; b < ${tables} * (ulong)bins; ++b)
         mine[b] = 0;
     uint i = begin;
-    % if edges:
+#if EDGES
     for (; end - i >= 8; i += 8) {                        // eight searches at once: none waits for another's loads
         key_t key[8];
         uint low[8];
@@ -52,7 +53,7 @@ void bin_counts(global const key_t *keys, const uint n, const key_t flip, global
             if (key[j] >= edges[0] && key[j] <= last)
                 ++mine[low[j]];
     }
-    % else:
+#else
     const key_t first = edges[0];
     for (; end - i >= 8; i += 8) {                        // neighbours in different rows: equal ones do not wait
         key_t key[8];
@@ -62,7 +63,7 @@ void bin_counts(global const key_t *keys, const uint n, const key_t flip, global
             if (key[j] >= first && key[j] <= last)
                 ++mine[j % ${tables} * (ulong)bins + (uint)(key[j] - first)];
     }
-    % endif
+#endif
     for (; i < end; ++i) {
         const uint bin = bin_of(key_digits(keys[i], flip), edges, last, bins);
         if (bin < bins)

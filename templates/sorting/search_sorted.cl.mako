@@ -8,6 +8,7 @@
 // All searches halve the same lengths, so a serial work-item does several at once: none waits for another's loads.
 // Reads m needles and log2(n) keys for each, writes m indices.
 #include "portable.h"
+#define ORDER ${int(bool(order))}
 #define CLGEOM_SERIAL ${int(variant == "serial")}
 #include "group/share.h"
 #define CLGEOM_KEY_BITS ${key_bits}
@@ -19,16 +20,19 @@
 
 // Whether the answer lies behind a key of the haystack.
 #define BEHIND(key, needle) ((uint)((key) < (needle)) | (right & (uint)((key) == (needle))))
-% if order:
+#if ORDER
 #define HAY(at) key_digits(haystack[min((ulong)order[at], (ulong)n - 1)], flip)
-% else:
+#else
 #define HAY(at) key_digits(haystack[at], flip)
-% endif
+#endif
 
 kernel __attribute__((reqd_work_group_size(${wg_size}, 1, 1)))
 void search_sorted(global const key_t *haystack, const uint n, const key_t flip, global const key_t *needles,
-                   const uint m, const uint right, global ${index} *found\
-${f", global const {order} *order" if order else ""})
+                   const uint m, const uint right, global ${index} *found
+#if ORDER
+                   , global const ${order or "uint"} *order
+#endif
+                   )
 {
     EACH_OF(ulong, at, (ulong)m / SEARCHES + (m % SEARCHES != 0), get_global_id(0), get_global_size(0)) {
         const ulong i = at * SEARCHES;

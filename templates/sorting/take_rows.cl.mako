@@ -10,36 +10,44 @@
 #include "portable.h"
 #define CLGEOM_SERIAL ${int(variant == "serial")}
 #include "group/share.h"
+#define RAISE 0
+#define WRAP 1
+#define CLIP 2
+#define MODE ${mode.upper()}
+#define SIGNED ${int(not index.startswith("u"))}
 typedef ${index} index_t;
 
 // The row of an index, or `rows` if there is none.
 inline ulong row_of(index_t given, ulong rows)
 {
-% if index in ("uint", "ulong", "ushort", "uchar"):
-    const ulong index = given;
-    const int negative = 0;
-% else:
+#if SIGNED
     const long index = given;
     const int negative = index < 0;
-% endif
-% if mode == "clip":
+#else
+    const ulong index = given;
+    const int negative = 0;
+#endif
+#if MODE == CLIP
     return negative ? 0 : min((ulong)index, rows - 1);
-% elif mode == "wrap":
+#elif MODE == WRAP
     if (negative) {
         const ulong back = (ulong)-(index + 1) % rows;       // -1 becomes 0: the last row
         return rows - 1 - back;
     }
     return (ulong)index % rows;
-% else:
+#else
     const ulong row = negative ? (ulong)index + rows : (ulong)index;   // wraps around where it is too low
     return min(row, rows);
-% endif
+#endif
 }
 
 kernel __attribute__((reqd_work_group_size(${wg_size}, 1, 1)))
 void take_rows(global const ${word} *table, const ulong rows, const uint width, global const index_t *indices,
-               const ulong n, global ${word} *out\
-${", volatile global uint *wrong" if mode == "raise" else ""})
+               const ulong n, global ${word} *out
+#if MODE == RAISE
+               , volatile global uint *wrong
+#endif
+               )
 {
 #if CLGEOM_SERIAL
     EACH_OF(ulong, i, n, get_global_id(0), get_global_size(0)) {
@@ -53,9 +61,9 @@ ${", volatile global uint *wrong" if mode == "raise" else ""})
         if (row < rows)
             out[at] = table[row * width + at % width];
 #endif
-% if mode == "raise":
+#if MODE == RAISE
         else
             atomic_min(wrong, (uint)i);
-% endif
+#endif
     }
 }

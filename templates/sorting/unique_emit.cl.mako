@@ -8,6 +8,8 @@
 //
 // Reads n keys (and their order), writes a value a run (and n runs).
 #include "portable.h"
+#define STARTS ${int(starts)}
+#define INVERSE ${int(bool(inverse))}
 #define CLGEOM_KEY_BITS ${key_bits}
 #define CLGEOM_KEY_FLOAT ${key_float}
 #include "keys/key_order.h"
@@ -22,9 +24,14 @@ GROUP_SCAN(group_scan_heads, local, uint, GROUP_SUM)
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void unique_emit(global const key_t *keys, const uint n, const key_t apart, global const uint *offsets,
-                 global key_t *values\
-${", global uint *starts" if starts else ""}\
-${f", global const uint *order, global {inverse} *inverse" if inverse else ""})
+                 global key_t *values
+#if STARTS
+                 , global uint *starts
+#endif
+#if INVERSE
+                 , global const uint *order, global ${inverse or "uint"} *inverse
+#endif
+                 )
 {
     const uint tiles = (n + TILE - 1) / TILE;
     local uint cells[2 * WG_SIZE];
@@ -41,14 +48,14 @@ ${f", global const uint *order, global {inverse} *inverse" if inverse else ""})
         for (uint i = first; i < after; ++i) {
             if (!i || key_begins(keys[i - 1], keys[i], apart)) {
                 values[next] = keys[i];
-    % if starts:
+#if STARTS
                 starts[next] = i;
-    % endif
+#endif
                 ++next;
             }
-    % if inverse:
+#if INVERSE
             inverse[order[i]] = next - 1;
-    % endif
+#endif
         }
         GROUP_BARRIER();
     }

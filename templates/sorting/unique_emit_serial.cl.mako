@@ -10,6 +10,8 @@
 #include "portable.h"
 #define CLGEOM_SERIAL 1
 #include "group/share.h"
+#define STARTS ${int(starts)}
+#define INVERSE ${int(bool(inverse))}
 #define CLGEOM_KEY_BITS ${key_bits}
 #define CLGEOM_KEY_FLOAT ${key_float}
 #include "keys/key_order.h"
@@ -18,9 +20,14 @@
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void unique_emit(global const key_t *keys, const uint n, const key_t apart, global const uint *offsets,
-                 global key_t *values\
-${", global uint *starts" if starts else ""}\
-${f", global const uint *order, global {inverse} *inverse" if inverse else ""})
+                 global key_t *values
+#if STARTS
+                 , global uint *starts
+#endif
+#if INVERSE
+                 , global const uint *order, global ${inverse or "uint"} *inverse
+#endif
+                 )
 {
     const uint tiles = (n + TILE - 1) / TILE;
     EACH_OF(uint, tile, tiles, get_group_id(0), get_num_groups(0)) {
@@ -30,18 +37,18 @@ ${f", global const uint *order, global {inverse} *inverse" if inverse else ""})
         for (uint i = tile * TILE; next < stop; ++i) {
             const key_t own = keys[i];
             values[next] = own;
-    % if starts:
+#if STARTS
             starts[next] = i;
-    % endif
+#endif
             next += i ? key_begins(keys[i - 1], own, apart) : 1;
         }
-    % if inverse:
+#if INVERSE
         uint run = offsets[tile] - 1;
         const uint last = tile * TILE + min(n - tile * TILE, (uint)TILE);
         for (uint i = tile * TILE; i < last; ++i) {
             run += i ? key_begins(keys[i - 1], keys[i], apart) : 1;
             inverse[order[i]] = run;
         }
-    % endif
+#endif
     }
 }

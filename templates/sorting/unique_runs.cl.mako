@@ -7,20 +7,27 @@
 //
 // Reads the starts, writes one number a run and result.
 #include "portable.h"
+#define FIRST ${int(bool(index))}
+#define COUNTS ${int(bool(count))}
 #define CLGEOM_SERIAL ${int(variant == "serial")}
 #include "group/share.h"
 
 kernel __attribute__((reqd_work_group_size(${wg_size}, 1, 1)))
-void unique_runs(global const uint *starts, const uint runs, const uint n\
-${f", global const uint *order, global {index} *first" if index else ""}\
-${f", global {count} *counts" if count else ""})
+void unique_runs(global const uint *starts, const uint runs, const uint n
+#if FIRST
+                 , global const uint *order, global ${index or "uint"} *first
+#endif
+#if COUNTS
+                 , global ${count or "uint"} *counts
+#endif
+                 )
 {
     EACH_OF(uint, k, runs, get_global_id(0), get_global_size(0)) {
-% if index:
+#if FIRST
         first[k] = order[starts[k]];
-% endif
-% if count:
+#endif
+#if COUNTS
         counts[k] = (k + 1 < runs ? starts[k + 1] : n) - starts[k];
-% endif
+#endif
     }
 }

@@ -11,12 +11,14 @@
 // The items of a group fill a stage together, and wait for each other before the next.
 % endif
 // Work: one call of the equation for each cell.
+#define DECISIONS ${int(bool(decisions))}
+#define TRAPS ${int(traps)}
+#define KIND_COLUMNS ${int(kind == "columns")}
+#define CLGEOM_SERIAL ${int(variant == "serial")}
 #include "portable.h"
 ${record}
 #define WG_SIZE ${wg_size}
-% if rounded:
-#define DP_ROUNDED_DIVIDE
-% endif
+#define DP_ROUNDED_DIVIDE ${int(rounded)}
 #define DP_KIND DP_${dict(rows="ROWS", columns="COLUMNS", nose="DIAGS_NOSE", sone="DIAGS_SONE")[kind]}
 #include "dp/dp_math.h"
 #include "dp/dp_pattern.h"
@@ -30,29 +32,29 @@ ${equation}
 #include "dp/dp_overflow.h"
 
 inline void fill_cell(const int i, const int j, const int n, const int m, const uint number, global ${cell} *table
-% if decisions:
+#if DECISIONS
                       , global ${decisions} *choices
-% endif
+#endif
                       DP_KERNEL_PARAMETERS)
 {
     uint decision = 0;
     int over = 0;
     const cell_t value = dp_cell(i, j, n, m, table DP_ARGUMENTS DP_DECISION(&decision) DP_OVER(&over));
     table[(long)i * m + j] = DP_AS_STORED(value);
-% if traps:
+#if TRAPS
     if (over) atomic_min(dp_overflow, (int)number);     // the first table with a cell beyond its type
-% endif
-% if decisions:
+#endif
+#if DECISIONS
     choices[(long)i * m + j] = (${decisions})DP_STORED_DECISION(decision);
-% endif
+#endif
 }
 <% passed = "n, m, t, table" + (", choices" if decisions else "") + " DP_ARGUMENTS" %>\
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void batch_fill(global const int2 *shapes, const uint count, global ${cell} *tables, global const ulong *offsets, const ulong slab
-% if decisions:
+#if DECISIONS
                 , global ${decisions} *all_choices
-% endif
+#endif
                 , global ${cell} *corners
 % if keep in ("last", "decisions"):
                 , global ${cell} *last, global const ulong *last_at
@@ -63,21 +65,21 @@ void batch_fill(global const int2 *shapes, const uint count, global ${cell} *tab
     for (uint t = get_group_id(0); t < count; t += get_num_groups(0)) {
         const int n = shapes[t].x, m = shapes[t].y;
         global ${cell} *table = tables + ${"offsets[t]" if keep == "table" else "get_group_id(0) * slab"};
-% if decisions:
+#if DECISIONS
         global ${decisions} *choices = all_choices + offsets[t];
-% endif
+#endif
         ${located}
-% if variant == "serial":
-% if kind == "columns":
+#if CLGEOM_SERIAL
+#if KIND_COLUMNS
         for (int line = 0; line < m; ++line)
             for (int i = 0; i < n; ++i)
                 fill_cell(i, ${"line" if column_step > 0 else "m - 1 - line"}, ${passed});
-% else:
+#else
         for (int line = 0; line < n; ++line)
             for (int index = 0; index < m; ++index)
                 fill_cell(${"line" if row_step > 0 else "n - 1 - line"}, ${"index" if column_step > 0 else "m - 1 - index"}, ${passed});
-% endif
-% else:
+#endif
+#else
         const int stages = dp_stages(DP_KIND, n, m);
         for (int stage = 0; stage < stages; ++stage) {
             const int line = ${"stages - 1 - stage" if reverse else "stage"};
@@ -86,7 +88,7 @@ void batch_fill(global const int2 *shapes, const uint count, global ${cell} *tab
                 fill_cell(dp_row_of(DP_KIND, line, index, n, m), dp_column_of(DP_KIND, line, index, m), ${passed});
             barrier(CLK_GLOBAL_MEM_FENCE);
         }
-% endif
+#endif
         const int row = ${corner_row}, column = ${corner_column};
         if (lid == 0)
             corners[t] = table[(long)row * m + column];

@@ -14,11 +14,16 @@
 // that is outside the table, or of a plane that is not filled, is noted: faults[0] is the number of a stage + 1, faults[1]
 // the kind of a fault of one of its cells, then that cell, and the cell that it read, or an index and the size.
 // Work: one call of the equation per cell; memory: the reads of the equation, and one write per cell.
+#define PATTERN_J ${int(pattern == "J")}
+#define PATTERN_K ${int(pattern == "K")}
+#define RING ${int(bool(ring))}
+#define PATTERN_IJK ${int(pattern == "IJK")}
+#define PATTERN_I ${int(pattern == "I")}
+#define KEEP ${int(bool(keep))}
+#define CLGEOM_SERIAL ${int(variant == "serial")}
 #include "portable.h"
 #define WG_SIZE ${wg_size}
-% if rounded:
-#define DP_ROUNDED_DIVIDE
-% endif
+#define DP_ROUNDED_DIVIDE ${int(rounded)}
 #include "dp/dp_math.h"
 #include "dp/dp_check.h"
 
@@ -30,18 +35,18 @@ typedef ${value} value_t;
 
 inline ulong dp_offset(const int i, const int j, const int k, const int n, const int m, const int p)
 {
-% if ring:
+#if RING
     const int slot = DP_PLANE(i, j, k) % ${ring};
-% if pattern == "J":
+#if PATTERN_J
     return ((ulong)slot * n + i) * p + k;
-% elif pattern == "K":
+#elif PATTERN_K
     return ((ulong)slot * n + i) * m + j;
-% else:
+#else
     return ((ulong)slot * m + j) * p + k;
-% endif
-% else:
+#endif
+#else
     return ((ulong)i * m + j) * p + k;
-% endif
+#endif
 }
 
 inline value_t dp_read(const long a, const long b, const long c, const int n, const int m, const int p, const int plane,
@@ -73,15 +78,15 @@ inline value_t dp_cell(const int i, const int j, const int dp_k, const int n, co
 inline void fill_cell(const int u, const int v, const int plane, const int n, const int m, const int p,
                       global stored_t *table, global stored_t *kept, global int *faults DP_KERNEL_PARAMETERS)
 {
-% if pattern == "IJK":
+#if PATTERN_IJK
     const int i = plane - u - v, j = u, k = v;
-% elif pattern == "I":
+#elif PATTERN_I
     const int i = plane, j = u, k = v;
-% elif pattern == "J":
+#elif PATTERN_J
     const int i = u, j = plane, k = v;
-% else:
+#else
     const int i = u, j = v, k = plane;
-% endif
+#endif
     int fault[4] = {0, 0, 0, 0};
     const stored_t value = (stored_t)dp_cell(i, j, k, n, m, p, plane, table, fault DP_ARGUMENTS);
     if (fault[0] && atomic_cmpxchg(faults, 0, plane + 1) == 0) {
@@ -94,10 +99,10 @@ inline void fill_cell(const int u, const int v, const int plane, const int n, co
         faults[7] = fault[3];
     }
     table[dp_offset(i, j, k, n, m, p)] = value;
-% if keep:
+#if KEEP
     if (${dict(I="i == n - 1", J="j == m - 1", K="k == p - 1", IJK="i == n - 1")[pattern]})
         kept[(ulong)u * ${"m" if pattern == "K" else "p"} + v] = value;
-% endif
+#endif
 }
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
@@ -105,7 +110,7 @@ void fill_plane(global stored_t *table, global stored_t *kept, global int *fault
                 const int plane, const uint low, const uint high, const int u0, const int v0, const uint width
                 DP_KERNEL_PARAMETERS)
 {
-% if variant == "serial":
+#if CLGEOM_SERIAL
     const uint share = (high - low + get_num_groups(0) - 1) / get_num_groups(0);
     const ulong begin = min((ulong)low + (ulong)get_group_id(0) * share, (ulong)high);
     const ulong end = min(begin + share, (ulong)high);
@@ -114,21 +119,21 @@ void fill_plane(global stored_t *table, global stored_t *kept, global int *fault
         const uint from = (uint)(row % width);
         const uint count = (uint)min(end - row, (ulong)(width - from));
         int first = v0 + (int)from, last = first + (int)count;
-% if pattern == "IJK":
+#if PATTERN_IJK
         first = max(first, plane - u - (n - 1));
         last = min(last, plane - u + 1);
-% endif
+#endif
         for (int v = first; v < last; ++v)
             fill_cell(u, v, plane, n, m, p, table, kept, faults DP_ARGUMENTS);
         row += count;
     }
-% else:
+#else
     for (ulong index = (ulong)low + get_global_id(0); index < high; index += get_global_size(0)) {
         const int u = u0 + (int)((uint)index / width), v = v0 + (int)((uint)index % width);
-% if pattern == "IJK":
+#if PATTERN_IJK
         if (u + v > plane || plane - u - v >= n) continue;
-% endif
+#endif
         fill_cell(u, v, plane, n, m, p, table, kept, faults DP_ARGUMENTS);
     }
-% endif
+#endif
 }

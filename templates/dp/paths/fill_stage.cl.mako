@@ -14,12 +14,13 @@
 // a barrier between them. Of a stage that takes long, it fills the cells low <= index < high. This kernel is the reference
 // for all others, and the path of equations with far dependences.
 // Work: one call of the equation per cell; memory: the reads of the equation, and one write per cell.
+#define DIVISORS ${int(divisors)}
+#define DECISIONS ${int(bool(decisions))}
+#define CLGEOM_SERIAL ${int(variant == "serial")}
 #include "portable.h"
 ${record}
 #define WG_SIZE ${wg_size}
-% if rounded:
-#define DP_ROUNDED_DIVIDE
-% endif
+#define DP_ROUNDED_DIVIDE ${int(rounded)}
 #define DP_CELL ${cell}
 #define DP_KIND DP_${dict(rows="ROWS", columns="COLUMNS", nose="DIAGS_NOSE", sone="DIAGS_SONE")[kind]}
 #define DP_REVERSE ${int(reverse)}
@@ -28,9 +29,9 @@ ${record}
 #define DP_CHUNKS ${chunks}
 #define DP_SHIFT ${shift}
 #define DP_CHECK ${checked}
-% if divisors:
+#if DIVISORS
 #define DP_DIVISORS
-% endif
+#endif
 #include "dp/dp_math.h"
 #include "dp/dp_table.h"
 % if equation:
@@ -39,12 +40,12 @@ ${equation}
 #include "dp/dp_sample.h"
 % endif
 #define DP_KEEP ${keep}
-% if decisions:
+#if DECISIONS
 #define DP_DECISIONS ${decisions}
 #define DP_DECISION_CHUNKS ${decision_chunks}
 #define DP_DECISION_SHIFT ${decision_shift}
 #define DP_DECISION_BITS ${decision_bits}
-% endif
+#endif
 #include "dp/dp_store.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
@@ -53,13 +54,13 @@ void fill_stage(DP_STAGE_PARAMETERS)
     for (int stage = first; stage < last; ++stage) {
         const int line = DP_REVERSE ? dp_stages(DP_KIND, n, m) - 1 - stage : stage;
         const uint count = min((uint)dp_cells_on(DP_KIND, line, n, m), high);
-% if variant == "serial":
+#if CLGEOM_SERIAL
         const uint share = (count - low + get_num_groups(0) - 1) / get_num_groups(0);
         const uint begin = min(low + (uint)get_group_id(0) * share, count), end = min(begin + share, count);
         for (uint index = begin; index < end; ++index)
-% else:
+#else
         for (uint index = low + get_global_id(0); index < count; index += get_global_size(0))
-% endif
+#endif
             dp_fill_cell(dp_row_of(DP_KIND, line, (int)index, n, m), dp_column_of(DP_KIND, line, (int)index, m), stage, index,
                          DP_STAGE_NAMES);
 % if variant == "group" and not checked:

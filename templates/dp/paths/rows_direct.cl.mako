@@ -6,9 +6,7 @@
 //
 // For equations that read too far for rows_fused. A launch has the groups from `part` on: rows that take long are filled
 // in parts. Memory: one row in and out, and a bit or more for each choice.
-% if rounded:
-#define DP_ROUNDED_DIVIDE
-% endif
+#define DP_ROUNDED_DIVIDE ${int(rounded)}
 #include "portable.h"
 ${record}
 #include "dp/dp_math.h"
@@ -22,17 +20,17 @@ ${equation}
 #include "dp/dp_overflow.h"
 #define WG_SIZE ${wg_size}
 #define ITEMS ${items_per_thread}
-% if bits:
-#define BITS ${bits}     // of a choice that is kept
+#define BITS ${bits}     // of a choice; 0: none is kept
+#if BITS
 #include "dp/dp_pack.h"
-% endif
+#endif
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void rows_direct(const int n, const int m, const int part, const int row, const int from, const int to,
                  global const cell_t *restrict above, global cell_t *restrict cells, const int pitch
-% if bits:
+#if BITS
                  , global uchar *restrict decisions, const int decision_pitch
-% endif
+#endif
                  DP_KERNEL_PARAMETERS)
 {
     const int i = ${"n - 1 - row" if flip_rows else "row"};
@@ -41,7 +39,7 @@ void rows_direct(const int n, const int m, const int part, const int row, const 
 #if DP_HAS_DECISION
     uint decision = 0;
 #endif
-% if not bits:
+#if !BITS
     #pragma unroll
     for (int c = 0; c < ITEMS; ++c) {
         const int j = ((part + (int)get_group_id(0)) * ITEMS + c) * WG_SIZE + (int)get_local_id(0);
@@ -50,7 +48,7 @@ void rows_direct(const int n, const int m, const int part, const int row, const 
             target[j] = dp_cell(i, j, n, m, source, 0 DP_ARGUMENTS DP_DECISION(&decision) DP_OVER(&over));
         DP_NOTE_OVER(over, i, j);
     }
-% else:
+#else
     local uchar won[ITEMS * WG_SIZE];
     const int first = (part + (int)get_group_id(0)) * ITEMS * WG_SIZE;
     for (int x = get_local_id(0); x < ITEMS * WG_SIZE; x += WG_SIZE) {
@@ -65,5 +63,5 @@ void rows_direct(const int n, const int m, const int part, const int row, const 
     barrier(CLK_LOCAL_MEM_FENCE);
     group_pack(decisions + (size_t)row * decision_pitch + first / PER_BYTE, won, min(ITEMS * WG_SIZE, m - first),
                get_local_id(0));
-% endif
+#endif
 }

@@ -8,9 +8,8 @@
 //
 // A launch has the items from `part` on: rows that take long are filled in parts. Work: (core + left + right) / core
 // evaluations for each cell; memory: one row in and out for each launch, and a bit or more for each choice.
-% if rounded:
-#define DP_ROUNDED_DIVIDE
-% endif
+#define LOOPS ${int(bool(loops))}
+#define DP_ROUNDED_DIVIDE ${int(rounded)}
 #include "portable.h"
 ${record}
 #include "dp/dp_math.h"
@@ -25,9 +24,9 @@ ${loops}
 #include "dp/dp_overflow.h"
 #define WG_SIZE ${wg_size}
 #define BITS ${bits}     // of a choice; 0: none is kept
-% if bits:
+#if BITS
 #include "dp/dp_pack.h"
-% endif
+#endif
 
 // Columns begin .. end - 1 of a row from the row before; both begin with column base in memory.
 <%def name="columns(function, begin, end)">\
@@ -98,9 +97,9 @@ kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void rows_direct(const int n, const int m, const int part, const int row, const int count, const int left, const int right,
                  const int from, const int to, const int core, const int guard, const int width, const int keep,
                  global cell_t *above, global cell_t *cells, const int pitch, global cell_t *scratch
-% if bits:
+#if BITS
                  , global uchar *restrict decisions, const int decision_pitch
-% endif
+#endif
                  DP_KERNEL_PARAMETERS)
 {
     const int first = (part + (int)get_group_id(0)) * core, stop = min(first + core, m);
@@ -119,11 +118,11 @@ void rows_direct(const int n, const int m, const int part, const int row, const 
                                     : straight ? cells + (size_t)(i ${"+ 1" if flip_rows else "- 1"}) * pitch + base
                                                : rows[(r + 1) & 1];
         global cell_t *kept = cells + (size_t)(keep ? i : to) * pitch + base, *target = only || straight ? kept : rows[r & 1];
-% if loops:
+#if LOOPS
         if (r)
             fill_loops(target, source, won, base, only ? first : begin, only ? stop : end, first, stop, i, n, m DP_ARGUMENTS);
         else
-% endif
+#endif
             fill_row(target, source, won, base, only ? first : begin, only ? stop : end, first, stop, i, n,
                      m DP_ARGUMENTS);
         if (keep && target != kept)

@@ -9,9 +9,8 @@
 // left and right are the sums over the rows of the reach of a cell, so the core is correct in the last row, and groups
 // need no data of each other. Item t has columns t, t + WG_SIZE ..: neighbours are in different banks.
 // Work: (core + left + right) / core evaluations for each cell; memory: one row in and out for each launch.
-% if rounded:
-#define DP_ROUNDED_DIVIDE
-% endif
+#define TABLE ${int(table)}
+#define DP_ROUNDED_DIVIDE ${int(rounded)}
 #include "portable.h"
 ${record}
 #include "dp/dp_math.h"
@@ -34,10 +33,10 @@ ${held}
 #define TILE (WG_SIZE * ITEMS)
 #define GUARD_LEFT ${guard_left}
 #define GUARD_RIGHT ${guard_right}
-% if bits:
-#define BITS ${bits}     // of a choice that is kept
+#define BITS ${bits}     // of a choice that is kept; 0: none is
+#if BITS
 #include "dp/dp_pack.h"
-% endif
+#endif
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_assume)
 #define ASSUME(condition) __builtin_assume(condition)
@@ -51,18 +50,18 @@ ${held}
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void rows_fused(const int n, const int m, const int row, const int count, const int left, const int right, const int from,
                 const int to, global cell_t *restrict cells, const int pitch
-% if bits:
+#if BITS
                 , global uchar *restrict decisions, const int decision_pitch
-% endif
+#endif
                 DP_KERNEL_PARAMETERS)
 {
     const int lid = get_local_id(0), core = TILE - left - right;
     const int start = (int)get_group_id(0) * core, stop = min(start + core, m), base = start - left;
     local cell_t window[GUARD_LEFT + TILE + GUARD_RIGHT];
     local cell_t *tile = window + GUARD_LEFT;
-% if bits:
+#if BITS
     local uchar won[TILE];
-% endif
+#endif
     global const cell_t *source = cells + (size_t)from * pitch;
     for (int x = lid - GUARD_LEFT; x < TILE + GUARD_RIGHT; x += WG_SIZE)
         tile[x] = row && base + x >= 0 && base + x < m ? source[base + x] : DP_NO_CELL;
@@ -129,26 +128,26 @@ void rows_fused(const int n, const int m, const int row, const int count, const 
         #pragma unroll
         for (int c = 0; c < ITEMS; ++c)
             tile[lid + c * WG_SIZE] = value[c];
-% if table:
+#if TABLE
         #pragma unroll
         for (int c = 0; c < ITEMS; ++c) {
             const int j = base + lid + c * WG_SIZE;
             if (j >= start && j < stop)
                 cells[(size_t)i * pitch + j] = value[c];
         }
-% endif
-% if bits:
+#endif
+#if BITS
         #pragma unroll
         for (int c = 0; c < ITEMS; ++c)
             won[lid + c * WG_SIZE] = (uchar)decision[c];
-% endif
+#endif
         barrier(CLK_LOCAL_MEM_FENCE);
-% if bits:
+#if BITS
         group_pack(decisions + (size_t)r * decision_pitch + start / PER_BYTE, won + left, stop - start, lid);
-% endif
+#endif
     }
-% if not table:
+#if !TABLE
     for (int x = lid; x < stop - start; x += WG_SIZE)
         cells[(size_t)to * pitch + start + x] = tile[left + x];
-% endif
+#endif
 }

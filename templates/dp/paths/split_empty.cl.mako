@@ -4,9 +4,8 @@
 //   x . . .
 //   x x . .    x: computed here in parallel, because they read no cell
 //   x x x .
-% if rounded:
-#define DP_ROUNDED_DIVIDE
-% endif
+#define DECIDED ${int(bool(decided))}
+#define DP_ROUNDED_DIVIDE ${int(rounded)}
 #include "portable.h"
 #include "dp/dp_math.h"
 #define DP_CONTEXT , const sum_t dp_split, const int dp_split_k
@@ -26,9 +25,9 @@ ${equation}
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void split_empty(const int n, const int m, const int from, const int to, global cell_t *restrict table, const int pitch
-% if decided:
+#if DECIDED
                  , global ${decided} *restrict decisions
-% endif
+#endif
                  DP_KERNEL_PARAMETERS)
 {
     for (int i = from + get_group_id(0); i < to; i += get_num_groups(0)) {
@@ -41,9 +40,9 @@ void split_empty(const int n, const int m, const int from, const int to, global 
             table[(size_t)i * pitch + j] = dp_cell(SPLIT_CELL(i, j), SPLIT_SHAPE, (sum_t)(${start}), -1 DP_ARGUMENTS
                                                    DP_DECISION(&decision) DP_OVER(&over));
             SPLIT_NOTE_OVER(over, i, j);
-% if decided:
+#if DECIDED
             decisions[(size_t)i * pitch + j] = (${decided})DP_STORED_DECISION(decision);
-% endif
+#endif
         }
     }
 }

@@ -10,9 +10,8 @@
 //   +---------+
 //
 // Cells without splits are filled already (split_empty). Work: TILE evaluations for each cell; of equal ones the lowest k.
-% if rounded:
-#define DP_ROUNDED_DIVIDE
-% endif
+#define DECIDED ${int(bool(decided))}
+#define DP_ROUNDED_DIVIDE ${int(rounded)}
 #include "portable.h"
 #include "dp/dp_math.h"
 #define DP_CONTEXT , const sum_t dp_split, const int dp_split_k
@@ -55,9 +54,9 @@ ${equation}
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void split_finish(const int n, const int m, const int diagonal, const int parts, const int from, global cell_t *table,
                   const int pitch, global const sum_t *restrict best_of, global int *restrict k_of
-% if decided:
+#if DECIDED
                   , global ${decided} *restrict decisions
-% endif
+#endif
                   DP_KERNEL_PARAMETERS)
 {
     const int tile_row = from + get_group_id(0), tile_column = tile_row + diagonal;
@@ -106,9 +105,9 @@ void split_finish(const int n, const int m, const int diagonal, const int parts,
             int over = 0;
             row[j] = dp_cell(SPLIT_CELL(i, j), SPLIT_SHAPE, best[d], at[d] DP_ARGUMENTS DP_DECISION(&decision) DP_OVER(&over));
             SPLIT_NOTE_OVER(over, i, j);
-% if decided:
+#if DECIDED
             decisions[(size_t)i * pitch + j] = (${decided})DP_STORED_DECISION(decision);
-% endif
+#endif
         }
     }
 }

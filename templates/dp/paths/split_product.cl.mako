@@ -15,9 +15,7 @@
 // The tiles of a diagonal from row `from` on: a long diagonal takes several launches.
 // Item (x, y) of a group has ITEMS x ITEMS cells in registers; runs of both operands pass through local memory.
 // Work: T evaluations for each cell and tile between; memory: 2 / T reads for each evaluation.
-% if rounded:
-#define DP_ROUNDED_DIVIDE
-% endif
+#define DP_ROUNDED_DIVIDE ${int(rounded)}
 #include "portable.h"
 #include "dp/dp_math.h"
 #define DP_CONTEXT , const sum_t dp_split, const int dp_split_k

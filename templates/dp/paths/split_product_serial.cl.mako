@@ -11,9 +11,7 @@
 // The tiles of a diagonal from row `from` on: a long diagonal takes several launches.
 // One item takes the rows of a tile, vectors of columns (dp/dp_split_runs.h); only diagonals of few tiles need this kernel.
 // Work: T evaluations for each cell and tile between; memory: 2 / T reads for each evaluation.
-% if rounded:
-#define DP_ROUNDED_DIVIDE
-% endif
+#define DP_ROUNDED_DIVIDE ${int(rounded)}
 #include "portable.h"
 #include "dp/dp_math.h"
 #define DP_CONTEXT , const sum_t dp_split, const int dp_split_k

@@ -26,9 +26,7 @@
 % endif
 // Rows and columns are counted in the order of filling; flip_rows and flip_columns convert them to the table's.
 // Work: one evaluation for each cell; memory: the kept cells, and edges of at most 1 / ROWS + 1 / COLUMNS of a table.
-% if rounded:
-#define DP_ROUNDED_DIVIDE
-% endif
+#define DP_ROUNDED_DIVIDE ${int(rounded)}
 #include "portable.h"
 ${record}
 #include "dp/dp_near.h"
@@ -60,9 +58,9 @@ typedef ${cell}${vector if vector > 1 else ''} cells_t;
 #include "dp/dp_tile_steps.h"
 #include "dp/dp_tile_group.h"
 #include "dp/dp_tile_flush.h"
-% if single:
+#if SINGLE
 #include "dp/dp_tickets.h"
-% endif
+#endif
 <%def name="row_elements()">\
 % for q, type in rows.items():
         HOLD_ROWS(${type}, held${q}, dp_load${q});
@@ -156,9 +154,9 @@ ${row_elements()}\
 % endfor
         }
 % endif
-% if single:
+#if SINGLE
         gone = wait_for(progress, strip - 1, min(tile_column + lag, tiles), patience, &given_up);
-% endif
+#endif
         clear_block(w);
         load_above(above, upper, base, begin == 0, edge_pitch, lid);
         pass_again(passed, lower_rows, lid);
@@ -175,23 +173,23 @@ ${block(True)}\
                 for (; step < until; ++step)
 ${block(False)}\
 % if flush:
-% if table:
+#if TABLE
             flush_cells(table, pitch, stage, base + step, begin, bottom, blocks, n, lid);
-% endif
-% if bits:
+#endif
+#if BITS
             flush_choices(decisions, decision_pitch, won_stage, base + step, begin, top, bottom, blocks, lid);
-% endif
+#endif
             barrier(CLK_LOCAL_MEM_FENCE);   // before the stage is overwritten
 % endif
         }
-% if single:
+#if SINGLE
         if (!gone)
             store_below(lower, below, base, edge_pitch, lid);
         hand_on(progress, strip, tile_column + 1, gone);
-% else:
+#else
         store_below(lower, below, base, edge_pitch, lid);
         store_carried(mine, w, lower_rows);
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);   // the next strip reads the lower edge of this one
-% endif
+#endif
     }
 }

@@ -16,9 +16,7 @@
 // Tile (I, J) is computed by launch J + lag * I, when the tile above it is complete; left columns are stored in `state`.
 // Rows and columns are counted in the order of filling; flip_rows and flip_columns convert them to the table's.
 // Work: one evaluation for each cell; memory: the kept cells, and edges of at most 1 / ROWS + 1 / COLUMNS of a table.
-% if rounded:
-#define DP_ROUNDED_DIVIDE
-% endif
+#define DP_ROUNDED_DIVIDE ${int(rounded)}
 #include "portable.h"
 ${record}
 #include "dp/dp_near.h"

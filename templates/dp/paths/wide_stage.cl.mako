@@ -8,13 +8,12 @@
 // Any pattern (kind, reverse); cells of a stage from index `low` on. Stages of one cell are filled by one group, several to a
 // launch, with a barrier between.
 // Work: one call of the reduction's body per cell and k.
+#define DECISIONS ${int(bool(decisions))}
 #include "portable.h"
 ${record}
 #define WG_SIZE ${wg_size}
 #include "group/reduce.h"
-% if rounded:
-#define DP_ROUNDED_DIVIDE
-% endif
+#define DP_ROUNDED_DIVIDE ${int(rounded)}
 #define DP_CELL ${cell}
 #define DP_KIND DP_${dict(rows="ROWS", columns="COLUMNS", nose="DIAGS_NOSE", sone="DIAGS_SONE")[kind]}
 #define DP_REVERSE ${int(reverse)}
@@ -30,12 +29,12 @@ ${equation}
 #include "dp/dp_sample_wide.h"
 % endif
 #define DP_KEEP ${keep}
-% if decisions:
+#if DECISIONS
 #define DP_DECISIONS ${decisions}
 #define DP_DECISION_CHUNKS ${decision_chunks}
 #define DP_DECISION_SHIFT ${decision_shift}
 #define DP_DECISION_BITS ${decision_bits}
-% endif
+#endif
 #include "dp/dp_store.h"
 typedef DP_WIDE_TYPE wide_t;
 

@@ -8,10 +8,10 @@
 //   probe   cells of a list, whose reads return made-up values; masks[k] records the regions of the reads
 //
 // A work-item for each cell. For small tables: every round visits every cell.
+#define MODE_READY ${int(mode == "ready")}
+#define MODE_PROBE ${int(mode == "probe")}
 #include "portable.h"
-% if rounded:
-#define DP_ROUNDED_DIVIDE
-% endif
+#define DP_ROUNDED_DIVIDE ${int(rounded)}
 #include "dp/dp_math.h"
 
 typedef struct {
@@ -25,13 +25,13 @@ typedef struct {
 
 inline ${cell} graph_read(graph_t *graph, const long i, const long j, const long n, const long m, const long a, const long b)
 {
-% if mode == "probe":
+#if MODE_PROBE
     const uint rows = a < i ? 0 : a == i ? 1 : 2, columns = b < j ? 0 : b == j ? 1 : 2;
     graph->mask |= 1u << (3 * rows + columns);
     uint hash = (uint)a * 0x9e3779b9u ^ (uint)b * 0x85ebca6bu ^ graph->seed * 0xc2b2ae35u;
     hash = (hash ^ hash >> 15) * 0x2c1b3c6du;
     return (${cell})((hash ^ hash >> 13) % 100);
-% else:
+#else
     if (graph->missing || graph->outside)
         return 0;                  // values that are read after this may be wrong
     if (a < 0 || a >= n || b < 0 || b >= m) {
@@ -42,23 +42,23 @@ inline ${cell} graph_read(graph_t *graph, const long i, const long j, const long
     }
     const uint c = (uint)(a * m + b);
     const uint done = atomic_or(graph->done + c, 0);    // atomic: other work-items set theirs in this round
-% if mode == "ready":
+#if MODE_READY
     if (graph->count < graph->capacity)
         graph->reads[graph->count] = c;
     graph->count++;
     graph->missing = done == 0 || done >= graph->round;
     if (graph->missing)
         return 0;
-% else:
+#else
     if (done == 0 || done >= graph->round) {
         graph->outside = true;
         graph->row = a;
         graph->column = b;
         return 0;
     }
-% endif
+#endif
     return graph->table[c];
-% endif
+#endif
 }
 
 #define DP_CONTEXT , graph_t *dp_graph
@@ -83,19 +83,19 @@ void graph_cells(const int n, const int m, global stored_t *table, global uint *
 #if DP_HAS_DECISION
         uint decision = 0;
 #endif
-% if mode == "probe":
+#if MODE_PROBE
         for (uint seed = 0; seed < round; ++seed) {
             graph.seed = seed;
             (void)dp_cell((int)(cells[k] / m), (int)(cells[k] % m), n, m, &graph DP_ARGUMENTS DP_DECISION(&decision));
         }
         masks[k] = graph.mask;
-% else:
+#else
         const uint c = ${"k" if mode == "ready" else "(uint)cells[first + k]"};
-% if mode == "ready":
+#if MODE_READY
         if (atomic_or(done + c, 0))
             continue;
         graph.reads = reads + (ulong)c * capacity;
-% endif
+#endif
         const cell_t value = dp_cell(c / m, c % m, n, m, &graph DP_ARGUMENTS DP_DECISION(&decision));
         counts[c] = graph.outside ? UINT_MAX : graph.count;
         if (graph.outside) {
@@ -106,6 +106,6 @@ void graph_cells(const int n, const int m, global stored_t *table, global uint *
             continue;
         atomic_xchg(done + c, round);
         table[c] = (stored_t)value;
-% endif
+#endif
     }
 }

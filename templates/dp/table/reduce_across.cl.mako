@@ -8,6 +8,7 @@
 //   out      [ part 0: line 0 | line 1 | .. | part 1: line 0 | .. ]   a state for each part of each line
 //
 // Cell (r, c) of the region is cell (i + r * di, j + c * dj) of the table${"; both steps are 1" if unit else ""}. Ties go to the first. Reads every cell once.
+#define UNIT ${int(unit)}
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define CELL ${cell}
@@ -16,13 +17,13 @@
 #define CELL_IS_DOUBLE ${int(cell == "double")}
 #define OP ${ops.index(op)}
 #define LANES ${items_per_thread}
-% if unit:
+#if UNIT
 #define DI 1
 #define DJ 1
-% else:
+#else
 #define DI di
 #define DJ dj
-% endif
+#endif
 #include "dp/dp_over.h"
 #include "dp/dp_pattern.h"
 #include "dp/dp_pointers.h"

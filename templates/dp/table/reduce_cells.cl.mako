@@ -11,6 +11,8 @@
 //
 // Cell (r, c) of the region is cell (i + r * di, j + c * dj) of the table${"; both steps are 1" if unit else ""}. Ties go to the cell that comes first in the rows of
 // the region. Reads every cell once.
+#define UNIT ${int(unit)}
+#define EACH ${int(each)}
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define CELL ${cell}
@@ -21,13 +23,13 @@
 #define KIND DP_${kind}
 #define LANES ${items_per_thread}   // cells of a line that a work-item takes together, each for a state of its own
 #define NUMBER(r, c) ${("(ulong)(c)" if kind == "ROWS" else "(ulong)(r)") if each else "((ulong)(r) * columns + (c))"}
-% if unit:
+#if UNIT
 #define DI 1
 #define DJ 1
-% else:
+#else
 #define DI di
 #define DJ dj
-% endif
+#endif
 #include "dp/dp_over.h"
 #include "group/reduce.h"
 #include "dp/dp_pattern.h"
@@ -69,7 +71,7 @@ void reduce_cells(${parameters}, const int n, const int m, const int i, const in
             over_take(state, dp_read(i + r * DI, j + c * DJ, n, m, ${names}), NUMBER(r, c), comparison, bound);
         }
 #endif
-% if each:
+#if EACH
         for (uint lane = 1; lane < LANES; ++lane) {
             state[0] = over_join(state[0], state[lane]);
             state[lane] = over_none(neutral);
@@ -78,13 +80,13 @@ void reduce_cells(${parameters}, const int n, const int m, const int i, const in
         if (lid == 0)
             out[task] = state[0];
         state[0] = over_none(neutral);
-% endif
+#endif
     }
-% if not each:
+#if !EACH
     for (uint lane = 1; lane < LANES; ++lane)
         state[0] = over_join(state[0], state[lane]);
     OVER_GROUP(lid, local_states, state[0]);
     if (lid == 0)
         out[get_group_id(0)] = state[0];
-% endif
+#endif
 }

@@ -9,6 +9,7 @@
 // A tile of the values to a work-group, which finds the groups that the tile's ends belong to; a CPU's item goes
 // through the groups from the first on, a GPU's items search between both. Value i goes to values[first + i]. Moves 4 and
 // sizeof(number_t) bytes for each value.
+#define CLGEOM_SERIAL ${int(variant == 'serial')}
 #include "portable.h"
 #include "batch/batch_find.h"
 #define WG_SIZE ${wg_size}
@@ -28,7 +29,7 @@ void batch_emit(global const uint *slots, global const uint *starts, global cons
         return;                                    // no barrier follows
     const uint end = min(begin + TILE, total);
     uint group = row_of(before, 0, groups - 1, begin);
-% if variant == 'serial':
+#if CLGEOM_SERIAL
     for (uint i = begin; i < end;) {
         const uint next = group + 1 < groups ? before[group + 1] : total;
         global const uint *from = slots + starts[group] - before[group];
@@ -36,11 +37,11 @@ void batch_emit(global const uint *slots, global const uint *starts, global cons
             values[first + i] = from[i];
         ++group;
     }
-% else:
+#else
     const uint last = row_of(before, group, groups - 1, end - 1);
     for (uint i = begin + lid; i < end; i += WG_SIZE) {
         group = row_of(before, group, last, i);
         values[first + i] = slots[starts[group] + (i - before[group])];
     }
-% endif
+#endif
 }

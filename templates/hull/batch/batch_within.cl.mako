@@ -8,6 +8,7 @@
 //
 // Reads points and labels once, writes a byte for each. Comparisons alone decide. A device that takes subnormals for zero
 // finds fewer points within, never more.
+#define CLGEOM_SERIAL ${int(variant == 'serial')}
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define TILE (WG_SIZE * ${items_per_thread})
@@ -27,11 +28,11 @@ void batch_within(global const real_t *points, global const ${value} *labels, co
             global const real_t *box = rectangles + 4 * (ulong)label;
             const uint inside = (box[0] < x) & (x < box[2]) & (box[1] < y) & (y < box[3]);
             outside[i] = !inside;
-% if variant == 'serial':
+#if CLGEOM_SERIAL
             own[label] += inside;
-% else:
+#else
             if (inside)
                 atomic_inc(own + label);
-% endif
+#endif
         }
 }

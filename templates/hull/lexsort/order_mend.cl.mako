@@ -12,6 +12,8 @@
 //   found becomes 1 when a run of more than LIMIT points may be out of order, and is left unsorted
 //
 // Reads every point once. Runs are rare and short unless coordinates are on a grid.
+#define CLGEOM_SERIAL ${int(variant == "serial")}
+#define OUTER ${int(outer)}
 #define REAL ${real}
 #include "geometry/points.h"
 #define LIMIT ${1 << 14 if outer else 32}
@@ -25,11 +27,11 @@ kernel __attribute__((reqd_work_group_size(${wg_size}, 1, 1)))
 void order_mend(global ${real} *points, global uint *ids, const uint n, global uint *found)
 {
     const uint share = (n + get_global_size(0) - 1) / get_global_size(0);
-% if variant == "serial":
+#if CLGEOM_SERIAL
     const uint first = min(get_global_id(0) * share, (size_t)n), end = first + min(share, n - first), stride = 1;
-% else:
+#else
     const uint first = get_global_id(0), end = n, stride = get_global_size(0);
-% endif
+#endif
     for (uint i = first; i < end; i += stride) {
         if (i + 1 == n)
             break;
@@ -37,7 +39,7 @@ void order_mend(global ${real} *points, global uint *ids, const uint n, global u
         if (points[2 * (size_t)i + 2] != x)
             continue;
         uint last = i + 1;
-% if outer:
+#if OUTER
         if (i > 0 && points[2 * (size_t)i - 2] == x)
             continue;
         point_t low = vload2(i, points), high = low;
@@ -63,7 +65,7 @@ void order_mend(global ${real} *points, global uint *ids, const uint n, global u
                 points[2 * (size_t)k + 1] = k + 1 < last ? low.y : high.y;
                 ids[k] = k + 1 < last ? low_id : high_id;
             }
-% else:
+#else
         // The run, up to its limit. Sorting changes no x.
         uint begin = i;
         while (begin > 0 && i - begin < LIMIT && points[2 * (size_t)begin - 2] == x)
@@ -93,6 +95,6 @@ void order_mend(global ${real} *points, global uint *ids, const uint n, global u
                 }
             }
         }
-% endif
+#endif
     }
 }

@@ -12,12 +12,15 @@
 //
 // A work-group for ${span} directions.
 % endif
+#define RESULT_BOUNDS ${int(result == "bounds")}
+#define RESULT_CORNERS ${int(result == "corners")}
+#define INTEGERS ${int(real == "int")}
 #define REAL ${real}
 #define DIRECTIONS ${directions}
 #define WG_SIZE ${wg_size}
 #define SPAN ${span}                    // directions of a work-group
 #define PARTS ${max(wg_size // span, 1)}
-% if result == "bounds":
+#if RESULT_BOUNDS
 #define BINS ${bins}
 #include "geometry/sieve.h"
 #include "geometry/directions.h"
@@ -40,28 +43,28 @@ inline float height(const chain_t *chain, float at, float none)
     }
     return line_height(CORNER(chain, lo), CORNER(chain, hi), at, none);
 }
-% endif
+#endif
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-% if result == "bounds":
+#if RESULT_BOUNDS
 void extreme_polygon(global const real_t *points, global const uint2 *candidates, const uint groups,
                      global const affine_t *map_found, global cap_t *caps, global uint *corners, global frame_t *frame,
                      global float2 *bounds)
-% else:
+#else
 void extreme_polygon(global const uint2 *candidates, const uint most, global const uint *sizes, const uint in,
                      const uint capacity, global const uint *slots, global uint *corners)
-% endif
+#endif
 {
     local uint2 found[PARTS * SPAN];
     const uint lid = get_local_id(0), part = PARTS > 1 ? lid / SPAN : 0;
-% if result == "bounds":
+#if RESULT_BOUNDS
     const uint first = 0, known = SPAN;
     const affine_t map = *map_found;
-% else:
+#else
     const uint first = get_group_id(0) * SPAN, total = sizes[in] > capacity ? 0 : sizes[in];
     const uint groups = clamp((total + ${share - 1}) / ${share}, 1u, most);
     const uint known = *slots > first ? min(*slots - first, (uint)SPAN) : 0;      // of the directions here
-% endif
+#endif
     for (uint k = PARTS > 1 ? lid % SPAN : lid; k < SPAN; k += WG_SIZE) {
         uint2 best = (uint2)(0, 0);
 #pragma unroll 8
@@ -72,12 +75,12 @@ void extreme_polygon(global const uint2 *candidates, const uint most, global con
         found[part * SPAN + k] = best;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-% if result == "bounds":
+#if RESULT_BOUNDS
     local real_t x[DIRECTIONS], y[DIRECTIONS];
     local uint rows[DIRECTIONS], chosen[DIRECTIONS], is_new[DIRECTIONS], different;
     local float2 at[DIRECTIONS];
     local point_t ends[2];
-% endif
+#endif
     for (uint k = lid; k < SPAN; k += WG_SIZE) {
         uint2 best = found[k];
 #pragma unroll
@@ -85,17 +88,17 @@ void extreme_polygon(global const uint2 *candidates, const uint most, global con
             const uint2 other = found[p * SPAN + k];
             best = other.x > best.x ? other : best;
         }
-% if result == "corners":
+#if RESULT_CORNERS
         if (k < known)
             corners[first + k] = best.y;
-% else:
+#else
         rows[k] = best.y;
         const point_t p = CLGEOM_POINT(points, (size_t)best.y);
         x[k] = p.x;
         y[k] = p.y;
-% endif
+#endif
     }
-% if result == "bounds":
+#if RESULT_BOUNDS
     barrier(CLK_LOCAL_MEM_FENCE);
 
     if (get_group_id(0) == get_num_groups(0) - 1) {
@@ -142,11 +145,11 @@ void extreme_polygon(global const uint2 *candidates, const uint most, global con
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     const real_t left = ends[0].x, right = ends[1].x, low = ends[0].y, high = ends[1].y;
-% if real == "int":
+#if INTEGERS
     const scale_t width = (long)right - (long)left, rise = (long)high - (long)low;
-% else:
+#else
     const scale_t width = right - left, rise = high - low;
-% endif
+#endif
     const int usable = LEAST < width && width < MOST && LEAST < rise && rise < MOST;
     const frame_t measured = {left, low, 0, 0, 0, 0, usable ? BINS / width : 0, usable ? 1 / rise : 0};
     for (uint k = lid; k < DIRECTIONS; k += WG_SIZE)
@@ -165,5 +168,5 @@ void extreme_polygon(global const uint2 *candidates, const uint most, global con
     }
     if (get_global_id(0) == 0)
         *frame = measured;
-% endif
+#endif
 }

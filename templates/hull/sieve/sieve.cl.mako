@@ -7,6 +7,7 @@
 // A point's x determines a bin; if its height is within the bin's bounds, it is strictly inside (proof in
 // geometry/sieve.h). NaN and infinity never are (for the same reason); sizes[NONFINITE] becomes 1 if there are any.
 // Reads each point once.
+#define INTEGERS ${int(real == "int")}
 #define REAL ${real}
 #define BINS ${bins}
 #include "geometry/sieve.h"
@@ -75,9 +76,9 @@ void sieve(global const real_t *points, const ulong n, global const frame_t *fra
                 const uint bit = left & -left, i = POINT_OF(lid, popcount(bit - 1));
                 left ^= bit;
                 waiting[at++] = begin + i;
-% if real != "int":
+#if !INTEGERS
                 nonfinite |= !(isfinite(tile[2 * i]) && isfinite(tile[2 * i + 1]));
-% endif
+#endif
             }
             if (nonfinite)
                 sizes[NONFINITE] = 1;

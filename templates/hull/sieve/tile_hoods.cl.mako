@@ -13,6 +13,8 @@
     tile = wg_size * items_per_thread
     hood_items = min(wg_size, 1 << (max(tile // 4, 1).bit_length() - 1))     # a power of two; strips of 4 points or more
 %>\
+#define PICKED ${int(picked)}
+#define INTEGERS ${int(real == "int")}
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
@@ -34,20 +36,20 @@
 typedef struct { real_t x, y; uint id; } vertex_t;
 
 // The source of the points of a tile: ${"corners that were found before, then the list from `first` on" if picked else "all, in their order"}.
-% if picked:
+#if PICKED
 typedef struct { global vertex_t *hull; uint side; global const uint *ids; uint first, kept; } source_t;
-% else:
+#else
 typedef struct { global vertex_t *hull; uint side; } source_t;
-% endif
+#endif
 #define RECORD(source, k) (source)->hull[HEADER + 2 * (k) + (source)->side]
 
 inline uint id_of(const source_t *source, uint k)
 {
-% if picked:
+#if PICKED
     return k < source->kept ? RECORD(source, k).id : source->ids[source->first + k - source->kept];
-% else:
+#else
     return k;
-% endif
+#endif
 }
 
 #include "hood/tile_sort.h"
@@ -60,9 +62,9 @@ inline int load_points(global const real_t *points, const tile_t *tile, const so
         const point_t p = CLGEOM_POINT(points, (size_t)id_of(source, i));
         tile->x[i] = p.x;
         tile->y[i] = p.y;
-% if real != "int":
+#if !INTEGERS
         nonfinite |= !(isfinite(p.x) && isfinite(p.y));
-% endif
+#endif
     }
     return nonfinite;
 }
@@ -125,18 +127,18 @@ inline uint hood_of_tile(tile_t tile, const source_t *source, uint count, local 
 }
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-% if picked:
+#if PICKED
 void tile_hoods(global const real_t *points, global const uint *lower, global const uint *upper, const uint lower_slot,
                 const uint upper_slot, global const uint *sizes, global vertex_t *hull)
-% else:
+#else
 void tile_hoods(global const real_t *points, const uint n, global vertex_t *hull)
-% endif
+#endif
 {
     local real_t x[TILE], y[TILE];
     local ushort indices[ROOM], others[ROOM], merging[3 * WG_SIZE];
     const uint lid = get_local_id(0), side = get_group_id(0);
     const tile_t tile = {x, y, indices, others};
-% if picked:
+#if PICKED
     const uint nonfinite = sizes[NONFINITE], listed = sizes[side ? upper_slot : lower_slot];
     const uint total = nonfinite || listed > ${most} * TILE ? 0 : listed;
     source_t source = {hull, side, side ? upper : lower, 0, 0};
@@ -151,7 +153,7 @@ void tile_hoods(global const real_t *points, const uint n, global vertex_t *hull
         source.kept = found;
     } while ((source.first < total) & (found <= TILE / 2));
     found = source.first < total ? 0 : found;
-% else:
+#else
     local uint nonfinite;
     if (lid == 0)
         nonfinite = 0;
@@ -162,7 +164,7 @@ void tile_hoods(global const real_t *points, const uint n, global vertex_t *hull
         nonfinite = 1;
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint found = hood_of_tile(tile, &source, nonfinite ? 0 : count, merging, lid);
-% endif
+#endif
     if (lid == 0) {
         hull[side].id = found;
         if (side == 0) {

@@ -12,6 +12,7 @@
 // sizes[NONFINITE] becomes 1 if a point is NaN or infinite.
 // Reads each point once, writes the vertices. Cost: the sort by merging, O(n log n) in local memory.
 // One kernel for all results, since a compiler takes longer for the hoods than they do.
+#define INTEGERS ${int(real == "int")}
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
@@ -48,9 +49,9 @@ inline uint2 item_hoods(global const real_t *points, const tile_t tile, uint cou
         const point_t p = CLGEOM_POINT(points, (size_t)TILE_ID(tile, i));
         tile.x[i] = p.x;
         tile.y[i] = p.y;
-% if real != "int":
+#if !INTEGERS
         nonfinite |= !(isfinite(p.x) && isfinite(p.y));
-% endif
+#endif
     }
     if (nonfinite)
         sizes[NONFINITE] = 1;

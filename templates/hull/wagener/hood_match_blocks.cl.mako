@@ -9,6 +9,7 @@
 //
 // Six phases to a stage, a barrier after each. Reads every point once, writes the corners; O(block log block) tests.
 // Source: O Dunlaing, "CUDA implementation of Wagener's 2D convex hull PRAM algorithm" (2012), match_and_merge.
+#define CLGEOM_SERIAL ${int(variant == "serial")}
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
@@ -52,7 +53,7 @@ void hood_match_blocks(global const real_t *points, const uint n, const uint sid
                    log_d / 2, bracket + d * (number), touch + d * (number), low + d * (number),             \
                    found + 3 * (number)};                                                                   \
     item_skip_equal(&pair);
-% if variant == "serial":
+#if CLGEOM_SERIAL
         for (uint k = 0; k < BLOCK / 2 >> log_d; ++k) {
             PAIR(pair, k)
             for (uint phase = 1; phase <= 5; ++phase) {
@@ -65,7 +66,7 @@ void hood_match_blocks(global const real_t *points, const uint n, const uint sid
                 next[2 * d * k + at] = item_merged(&pair, at);
             local_size[2 * d * k] = size;
         }
-% else:
+#else
         for (uint phase = 1; phase <= 5; ++phase) {
             for (uint t = lid; t < BLOCK / 2; t += WG_SIZE) {
                 PAIR(pair, t >> log_d)
@@ -87,7 +88,7 @@ void hood_match_blocks(global const real_t *points, const uint n, const uint sid
             local_size[2 * d * k] = item_size(&pair);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-% endif
+#endif
     }
     const uint size = local_size[0];
     for (uint k = lid; k < size; k += WG_SIZE)

@@ -5,6 +5,7 @@
 //   found   [ (least i with p(i) < p(i - 1), else n; 1 for NaN or infinity) of group 0 | of group 1 | .. ]
 //
 // Reads every point once. A point beside a NaN counts as out of order, but the error for a NaN comes first.
+#define CLGEOM_SERIAL ${int(variant == "serial")}
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #include "group/reduce.h"
@@ -16,7 +17,7 @@ void hood_order(global const ${real} *points, const uint n, global uint2 *found)
     local uint local_first[WG_SIZE], local_nonfinite[WG_SIZE];
     const uint lid = get_local_id(0);
     uint first = n, nonfinite = 0;
-% if variant == "serial":
+#if CLGEOM_SERIAL
     const uint share = n / get_global_size(0) + 1, begin = (uint)min(get_global_id(0) * share, (size_t)n);
     const uint end = begin + min(share, n - begin);
     ${real} ax = points[2 * (size_t)(begin < n ? begin : 0)], ay = points[2 * (size_t)(begin < n ? begin : 0) + 1];
@@ -37,14 +38,14 @@ void hood_order(global const ${real} *points, const uint n, global uint2 *found)
             if (!IN_ORDER(points[2 * (size_t)i - 2], points[2 * (size_t)i - 1], points[2 * (size_t)i],
                           points[2 * (size_t)i + 1]))
                 first = i;
-% else:
+#else
     for (uint i = get_global_id(0); i < n; i += get_global_size(0)) {
         const ${real}2 b = CLGEOM_LOAD2(${real}, points, i), a = CLGEOM_LOAD2(${real}, points, i > 0 ? i - 1 : 0);
         if (!IN_ORDER(a.x, a.y, b.x, b.y) && i < first)
             first = i;
         nonfinite |= !(b.x - b.x == 0) | !(b.y - b.y == 0);
     }
-% endif
+#endif
     local_first[lid] = first;
     local_nonfinite[lid] = nonfinite;
     GROUP_REDUCE(lid, other, local_first[lid] = min(local_first[lid], local_first[other]);

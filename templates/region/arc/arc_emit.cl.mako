@@ -10,6 +10,7 @@
 // Group: a work-item to a segment and side, then the next; the whole group copies long runs of corners. Serial: a work-item
 // to a share of the segments and sides. Vertices from number `room` on are left out, and all of them if flag is set, because
 // links may then be invalid. Reads links and corners, writes each vertex once.
+#define CLGEOM_SERIAL ${int(variant == "serial")}
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #define PUBLISHED ${int(published)}
@@ -30,7 +31,7 @@ void arc_emit(global const real_t *lower, global const real_t *upper, const uint
     const emission_t all = {lower, upper, corners, links, offsets, sums, m, segments, chunk, vertices, head, room};
     const uint parts = flag[0] ? 0 : 2 * segments;
     items_store_summary(&all, of_region, flag[0], summary);
-% if variant == "serial":
+#if CLGEOM_SERIAL
     const share_t share = item_share(parts, 1);
     for (ulong i = share.begin; i < share.end; i += share.stride) {
         if (arc_is_empty(cuts, (uint)(i < segments ? i : i - segments)))
@@ -41,7 +42,7 @@ void arc_emit(global const real_t *lower, global const real_t *upper, const uint
         else
             item_store_corners(&all, &part, 0, 1);
     }
-% else:
+#else
     local uint long_runs[WG_SIZE], any_long;      // 1 where the work-item's run is left to all
     const uint lid = get_local_id(0);
     for (ulong base = get_group_id(0) * (ulong)WG_SIZE; base < parts; base += get_global_size(0)) {
@@ -67,5 +68,5 @@ void arc_emit(global const real_t *lower, global const real_t *upper, const uint
             }
         barrier(CLK_LOCAL_MEM_FENCE);             // all have read what the next parts set
     }
-% endif
+#endif
 }

@@ -11,6 +11,8 @@
 % endif
 // Reads every candidate once for each side, and corners again when they are popped.
 // Source: Andrew, "Another efficient algorithm for convex hulls in two dimensions" (1979).
+#define SIEVE ${int(sieve)}
+#define CHECK ${int(check)}
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
@@ -19,15 +21,15 @@
 #include "arc/arc_turn.h"
 #include "arc/arc_segments.h"
 #include "arc/arc_order.h"
-% if sieve:
+#if SIEVE
 #include "hood/hood_strip.h"
-% else:
+#else
 #define ARC_ID(i) (i)
 #define ARC_LOAD(id) CLGEOM_LOAD2(${real}, points, id)
 #define ARC_STACK(k) corners[k]
 #include "arc/arc_chain.h"
-% endif
-% if check:
+#endif
+#if CHECK
 
 // Whether candidates are finite, and in order after the one before.
 inline int item_in_order(global const real_t *points, uint first, uint count)
@@ -41,23 +43,23 @@ inline int item_in_order(global const real_t *points, uint first, uint count)
     }
     return ordered;
 }
-% endif
+#endif
 
 // The corners of candidates from `first` on; returns their range in `corners`: from .x up to before .y.
 inline uint2 item_hull(global const real_t *points, uint first, uint count, uint side, global uint *corners)
 {
-% if sieve:
+#if SIEVE
 #define X(k) points[2 * (size_t)corners[k]]
     uint size = item_strip(points, first, count, side, corners);
     // a hood goes up its last column, or up its first one
     if (size > 1 && !side && X(size - 2) == X(size - 1))
         --size;
     return (uint2)(size > 1 && side && X(0) == X(1) ? 1 : 0, size);
-% else:
+#else
     uint size;
     ARC_CHAIN(first, count, side, size)
     return (uint2)(0, size);
-% endif
+#endif
 }
 
 kernel __attribute__((reqd_work_group_size(${wg_size}, 1, 1)))
@@ -69,10 +71,10 @@ void arc_hulls(global const real_t *lower, global const real_t *upper, const uin
         const uint side = i >= segments, s = (uint)(side ? i - segments : i);
         global const real_t *points = side ? upper : lower;
         const uint first = cuts[s], count = max(cuts[s + 1], first) - first;       // even in disorder
-% if check:
+#if CHECK
         if (cuts[s] > cuts[s + 1] || (!side && !item_in_order(points, first, count)))
             atomic_or(flag, 1u);
-% endif
+#endif
         const uint2 found = item_hull(points, first, count, side, all_corners + (size_t)side * m + first);
         vstore2(count ? (uint2)(first + found.x, first + found.y - 1) : (uint2)(1, 0), (size_t)side * segments + s, ranges);
     }

@@ -19,6 +19,8 @@
 // flag is set if candidates are not in lexicographic order, or not finite.
 % endif
 // Reads every candidate once, with one comparison each way, and O(log n) again of random ones.
+#define CHECK ${int(check)}
+#define INTEGERS ${int(real == "int")}
 #define REAL ${real}
 #include "geometry/points.h"
 #define WG_SIZE ${wg_size}
@@ -57,27 +59,27 @@ inline void load_runs(global const real_t *points, uint begin, uint end, uint ti
 #pragma unroll
             for (uint k = 0; k < RUN / 2; ++k)
                 two[k] = CLGEOM_LOAD4(${real}, points, first / 2 + k);
-% if check:
+#if CHECK
             point_t previous = POINT(points, max(first, 1u) - 1);
-% endif
+#endif
 #pragma unroll
             for (uint k = 0; k < RUN / 2; ++k) {
                 own = max(own, max(HEIGHTS(two[k].y), HEIGHTS(two[k].w)));
-% if check:
+#if CHECK
                 fault->disorder |= !arc_in_order(previous, two[k].xy) | !arc_in_order(two[k].xy, two[k].zw);
                 previous = two[k].zw;
-% if real != "int":
+#if !INTEGERS
                 fault->nonfinite = fma(two[k].y, (real_t)0, fma(two[k].w, (real_t)0, fault->nonfinite));
-% endif
-% endif
+#endif
+#endif
             }
         } else
             for (uint i = max(first, begin); i < min(first + RUN, end); ++i) {
                 const point_t p = POINT(points, i);
                 own = max(own, HEIGHTS(p.y));
-% if check:
+#if CHECK
                 fault->disorder |= !arc_is_finite(p) || !arc_in_order(POINT(points, max(i, 1u) - 1), p);
-% endif
+#endif
             }
         runs[INDEX(run)] = own;
     }
@@ -151,10 +153,10 @@ void arc_hulls_blocks(global const real_t *points, const uint m, global const ui
     uint low_size = 0, high_size = 0;
     heights_t passed = NOTHING;                            // the greatest heights of all tiles before
     fault_t fault = {begin > end, 0};
-% if check:
+#if CHECK
     if (lid == 0 && begin < end)
         fault.disorder = !(arc_is_finite(POINT(points, begin)) && arc_is_finite(POINT(points, end - 1)));
-% endif
+#endif
     for (uint tile = begin & ~(RUN - 1u); tile < end; tile += TILE) {
         const uint rows = min((uint)ROWS, (end - tile + ROW - 1) / ROW);
         load_runs(points, begin, end, tile, rows, lid, runs, &fault);
@@ -186,10 +188,10 @@ void arc_hulls_blocks(global const real_t *points, const uint m, global const ui
         low_size += counts & 0xffff;
         high_size += counts >> 16;
     }
-% if check:
+#if CHECK
     if (fault.disorder${"" if real == "int" else " || fault.nonfinite != 0"})
         atomic_or(flag, 1u);
-% endif
+#endif
     for (uint side = lid; side < 2; side += WG_SIZE) {
         const uint size = side ? high_size : low_size;
         vstore2(end > begin ? (uint2)(begin, begin + size - 1) : (uint2)(1, 0), (size_t)side * blocks + block, ranges);

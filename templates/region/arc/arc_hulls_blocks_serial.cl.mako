@@ -14,6 +14,7 @@
 // flag is set if candidates are not in lexicographic order, or not finite.
 % endif
 // Reads every candidate once, with one comparison each way, and O(log n) again of random ones.
+#define CHECK ${int(check)}
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
@@ -57,7 +58,7 @@ inline void strip_extremes(global const real_t *strip, uint count, real_t *top, 
     *top = t;
     *bottom = b;
 }
-% if check:
+#if CHECK
 
 // Whether a strip from candidate `first` on has points that are not finite, or not in order after the one before.
 inline uint strip_is_broken(global const real_t *points, uint first, uint count)
@@ -75,7 +76,7 @@ inline uint strip_is_broken(global const real_t *points, uint first, uint count)
             broken |= !arc_is_finite(POINT(strip, k)) || !arc_in_order(POINT(strip, k - 1), POINT(strip, k));
     return broken;
 }
-% endif
+#endif
 
 // Appends the records of a tile, from `first` on, to the chain: those of ends[s], the highest (lowest) of strip s, that are
 // beyond all before or all after. `side` is a constant in every call.
@@ -146,17 +147,17 @@ void arc_hulls_blocks(global const real_t *points, const uint m, global const ui
         for (uint s = 0; s * STRIP < last - tile; ++s) {
             const uint first = tile + s * STRIP, count = min((uint)STRIP, last - first);
             strip_extremes(points + 2 * (size_t)first, count, tops + s, bottoms + s);
-% if check:
+#if CHECK
             broken |= strip_is_broken(points, first, count);
-% endif
+#endif
         }
         push_records(points, tile, last, bottoms, corners + begin, &low, 0);
         push_records(points, tile, last, tops, corners + (size_t)m + begin, &high, 1);
     }
-% if check:
+#if CHECK
     if (broken)
         atomic_or(flag, 1u);
-% endif
+#endif
     vstore2(end > begin ? (uint2)(begin, begin + low.size - 1) : (uint2)(1, 0), block, ranges);
     vstore2(end > begin ? (uint2)(begin, begin + high.size - 1) : (uint2)(1, 0), (size_t)blocks + block, ranges);
 }

@@ -13,6 +13,7 @@
 // For a tile with more candidates than fit, hulls are found in global memory, and arc_tangents finds its tangents: pending
 // is set. Reads every candidate once, for both sides${"" if shared else " of their own"}.
 // Source: the local-memory kernel of adaptive region construction, with Andrew's monotone chain (1979).
+#define CHECK ${int(check)}
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
@@ -86,13 +87,13 @@ void arc_hulls_local(global const real_t *lower, global const real_t *upper, con
             const point_t p = CLGEOM_LOAD2(${real}, points, begin + i);
             x[i] = p.x;
             y[i] = p.y;
-% if check:
+#if CHECK
             const point_t q = begin + i > 0 ? CLGEOM_LOAD2(${real}, lower, begin + i - 1) : p;
             if (!arc_is_finite(p) || !arc_in_order(q, p))
                 atomic_or(flag, 1u);
-% endif
+#endif
         }
-% if check:
+#if CHECK
         if (!possible)
             atomic_or(flag, 1u);
         for (uint k = first; !loaded && k < first + count; ++k) {
@@ -100,7 +101,7 @@ void arc_hulls_local(global const real_t *lower, global const real_t *upper, con
             if (!arc_is_finite(p) || !arc_in_order(q, p))
                 atomic_or(flag, 1u);
         }
-% endif
+#endif
         barrier(CLK_LOCAL_MEM_FENCE);
         global uint *mine = corners + (size_t)side * m + first;
         uint size = 0;

@@ -20,6 +20,7 @@
 // Sets bit 1 of flag if candidates are not in lexicographic order, or not finite.
 % endif
 // Source: the local-memory kernel of adaptive region construction, with Andrew's monotone chain (1979).
+#define PUBLISHED ${int(published)}
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #define EXACT ${int(exact)}
@@ -92,21 +93,21 @@ inline uint3 group_vertices(const shared_t shared, uint lid, uint has, const uin
     local point_t *outline = shared.candidates;                    // read by now
     for (uint side = 0; side < 2; ++side) {
         uint to = side ? all_lower + (before >> 16 & 0xffff) : before & 0xffff;
-% if published:
+#if PUBLISHED
         if (reflex[side]) {
             outline[to] = shared.hulls[q[side]];
             outline[to + 1] = shared.hulls[p[side]];
         }
-% else:
+#else
         if (reflex[side]) {                                        // all work-items together, because up to half of all vertices are reflex
             shared.reflexes[(before >> 32 & 0xffff) + (side ? reflex[0] : 0)] = side * WG_SIZE + lid;
             shared.stores[side * WG_SIZE + lid] = to;
         }
-% endif
+#endif
         for (uint k = q[side]; has && k <= p[side]; k += WG_SIZE)
             outline[to++] = shared.hulls[k];
     }
-% if not published:
+#if !PUBLISHED
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint v = lid; v < (sum >> 32 & 0xffff); v += WG_SIZE) {
         const uint item = shared.reflexes[v];
@@ -114,7 +115,7 @@ inline uint3 group_vertices(const shared_t shared, uint lid, uint has, const uin
             shared.hulls[shared.touched_from[item]], shared.hulls[shared.touched_q[item]],
             shared.hulls[shared.touched_p[item]], shared.hulls[shared.touched_to[item]], doubt);
     }
-% endif
+#endif
     return (uint3)(all_lower, all_lower + (sum >> 16 & 0xffff), sum >> 48);
 }
 
@@ -129,15 +130,15 @@ void arc_outline_local(global const real_t *points, const uint m, const uint seg
     local ulong values[2 * WG_SIZE];
     const shared_t shared = {candidates, hulls, sizes, touched_q, touched_p, touched_from, touched_to, stores, reflexes, values};
     const uint lid = get_local_id(0);
-% if exact:
+#if EXACT
     for (uint group = get_group_id(0) * span; group < min((uint)(get_group_id(0) + 1) * span, tiles); ++group) {
     if (all || counts[3 * (size_t)tiles + group]) {
-% else:
+#else
     local uint in_doubt;
     const uint group = get_group_id(0);
     if (lid == 0)
         in_doubt = 0;
-% endif
+#endif
     int doubt = 0;
     const uint tile = group * OWN, tile_end = min(tile + OWN, segments);
     const window_t window = group_load_window(points, m, segments, tile, tile_end, lid, candidates);
@@ -159,25 +160,25 @@ void arc_outline_local(global const real_t *points, const uint m, const uint seg
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint own = lid > 0 && tile + lid <= tile_end;
     const uint3 found = group_vertices(shared, lid, own && size.x, p, &doubt);
-% if not exact:
+#if !EXACT
     if (doubt)
         atomic_or(&in_doubt, 1u);
-% endif
+#endif
     barrier(CLK_LOCAL_MEM_FENCE);
     if (lid == 0) {
         counts[group] = found.x;
         counts[tiles + group] = found.y - found.x;
         counts[2 * tiles + group] = found.z;
-% if not exact:
+#if !EXACT
         counts[3 * (size_t)tiles + group] = in_doubt;
-% endif
+#endif
     }
     const size_t first = 2 * (size_t)arc_nominal(0, m, segments, tile);
     for (uint k = lid; k < found.y; k += WG_SIZE)                  // -0.0 + 0 is 0, however points were sorted
         staged[first + k] = TURNED(k >= found.x, candidates[k]) + (real_t)0;
-% if exact:
+#if EXACT
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     }
-% endif
+#endif
 }

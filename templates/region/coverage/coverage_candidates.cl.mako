@@ -7,6 +7,7 @@
 //   upper    | x0 bottom0 | x1 bottom1 | ..                    top in the picture
 //
 // Reads 12 bytes a line, writes two points.
+#define CLGEOM_SERIAL ${int(variant == "serial")}
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 
@@ -14,12 +15,12 @@ kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void coverage_candidates(global const int *spans, global const uint *ranks, global const uint *starts,
                          const uint lines, const ulong n, global ${real} *lower, global ${real} *upper)
 {
-% if variant == "serial":
+#if CLGEOM_SERIAL
     const ulong share = (n + get_global_size(0) - 1) / get_global_size(0);
     const ulong begin = min(get_global_id(0) * share, n), end = min(begin + share, n), stride = 1;
-% else:
+#else
     const ulong begin = get_global_id(0), end = n, stride = get_global_size(0);
-% endif
+#endif
     for (ulong i = begin; i < end; i += stride) {
         const int top = spans[2 * i], bottom = spans[2 * i + 1];
         if (top < bottom) {

@@ -9,6 +9,7 @@
 //
 // Pixel corners lie on these lines only, and of those on one line only the highest and the lowest can be vertices. Reads
 // the extents twice (the second time from the cache), writes 12 bytes for each line.
+#define SEVERAL_ITEMS ${int(wg_size > 1)}
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #include "group/scan.h"
@@ -37,9 +38,9 @@ void coverage_columns(global const int *extents, const uint columns, const uint 
     const ulong row = (ulong)region * lines;
     uint before = 0;
     extents += 2 * (ulong)columns * bands * region;
-% if wg_size > 1:
+#if SEVERAL_ITEMS
     local uint cells[2 * WG_SIZE];
-% endif
+#endif
     for (uint base = 0; base < lines; base += WG_SIZE) {
         const uint line = base + lid;
         int2 span = (int2)(NONE, -1);
@@ -52,17 +53,17 @@ void coverage_columns(global const int *extents, const uint columns, const uint 
             spans[2 * (row + line) + 1] = span.y;
         }
         const uint occupied = span.x < span.y;
-% if wg_size > 1:
+#if SEVERAL_ITEMS
         cells[lid] = occupied;
         const uint from = group_scan_sums(cells, WG_SIZE, lid);
         if (line < lines)
             ranks[row + line] = before + cells[from + lid] - occupied;
         before += cells[from + WG_SIZE - 1];
         barrier(CLK_LOCAL_MEM_FENCE);
-% else:
+#else
         ranks[row + line] = before;
         before += occupied;
-% endif
+#endif
     }
     if (lid == 0) {
         counts[region] = before;

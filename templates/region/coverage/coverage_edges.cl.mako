@@ -5,6 +5,7 @@
 //   label    0 1 0 2 0 3 0          neighbouring items write neighbouring bytes
 //
 // Reads every value three times (twice from the cache), writes a byte a value and level.
+#define CLGEOM_SERIAL ${int(variant == "serial")}
 #include "portable.h"
 #define VALUE ${value}
 #define THRESHOLD ${threshold}
@@ -21,12 +22,12 @@ void coverage_edges(global const VALUE *restrict raster, const ulong start, cons
                     const THRESHOLD nodata, global uchar *restrict labels)
 {
     const ulong all = (ulong)maps * rows;
-% if variant == "serial":
+#if CLGEOM_SERIAL
     const ulong share = (all + get_global_size(0) - 1) / get_global_size(0);
     const ulong begin = min(get_global_id(0) * share, all), end = min(begin + share, all), stride = 1;
-% else:
+#else
     const ulong begin = get_group_id(0), end = all, stride = get_num_groups(0);
-% endif
+#endif
     for (ulong i = begin; i < end; i += stride) {
         const uint map = i / rows, row = i % rows;
         global const VALUE *const here = raster + start + i * columns;

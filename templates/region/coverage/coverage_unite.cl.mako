@@ -9,6 +9,7 @@
 // the root of a part is its first run in any order of work. All items read and write parents at once, so every access is
 // atomic (OpenCL 1.2 has no atomic load: "or" with 0 is one).
 // Reads each run and the logarithm of its neighbours.
+#define CLGEOM_SERIAL ${int(variant == "serial")}
 #include "portable.h"
 #include "coverage/touching.h"
 #define WG_SIZE ${wg_size}
@@ -48,13 +49,13 @@ void coverage_unite(global const int *tops, global const int *bottoms, global co
                     global const uint *starts, const uint n, const uint width, const int reach, const uint share,
                     volatile global uint *parents)
 {
-% if variant == "serial":
+#if CLGEOM_SERIAL
     const uint first = min(get_global_id(0) * share, (size_t)n), end = first + min(share, n - first);
     for (uint i = first; i < end; ++i) {
-% else:
+#else
     for (uint i = get_global_id(0); i < n; i += get_global_size(0)) {
         const uint first = i / share * share;
-% endif
+#endif
         const uint column = columns[i];
         if (column % width == 0)
             continue;                    // a map's first column

@@ -1,6 +1,8 @@
 <%page args="by_area=True, limited=False, variant='group', wg_size=256, items_per_thread=1"/>\
 // outward_amounts: what removals, in order, add (twice the area) or take away (vertices; none if the removal is not within
 // the limit of the area), and 0 at the end.
+#define BY_AREA ${int(by_area)}
+#define LIMITED ${int(limited)}
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
@@ -17,13 +19,13 @@ void outward_amounts(global const uint *order, const uint n, global const uint4 
         ulong amount = 0;
         if (i < n) {
             const uint4 node = nodes[order[i]];
-% if by_area:
+#if BY_AREA
             amount = node.KEY;
-% elif limited:
+#elif LIMITED
             amount = taken[order[i]] & WITHIN ? (node.GONE_IN & LAST ? 3 : 1) : 0;
-% else:
+#else
             amount = node.GONE_IN & LAST ? 3 : 1;
-% endif
+#endif
         }
         amounts[i] = amount;
     }

@@ -4,6 +4,7 @@
 // Sets the bits of the corners in the bitmaps of their maps, too: see rings/triangle.h.
 // `measured`: lists those that may go with the first limit, as the first outward_measure would: without a tolerance these need no search.
 // Reads 13 bytes a corner, and those of its neighbours; writes 17 bytes, 4 or 8 more a listed one, and a bit.
+#define MEASURED ${int(measured)}
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
@@ -25,23 +26,23 @@ void outward_begin(global const int *corners, global const uchar *saddles, globa
     const level_t own = level_of(before, facts, maps, levels, level);
     const uint n = count_of(&own), lid = get_local_id(0);
     uint map = 0;
-% if measured:
+#if MEASURED
     GROUP_MEMORY held_t held_listed;
     list_t listed = list_of(alive, &state[LEFT], &held_listed);
     GROUP_MEMORY held_t held_going;
     list_t going = list_of(candidates, &state[CANDIDATES], &held_going);
     GROUP_MEMORY round_t sums_of_map;
     const sums_t sums = {state, mask_of, facts, levels, &sums_of_map};
-% else:
+#else
     GROUP_MEMORY held_t held_listed;
     list_t listed = list_of(alive, &state[ALIVE], &held_listed);
-% endif
+#endif
     const range_t rounds = rounds_of(n);
     for (uint base = rounds.begin; base < rounds.end; base += rounds.stride) {
-% if measured:
+#if MEASURED
         sums_begin(&sums, corner_of(&own, base, &map), lid);
         GROUP_BARRIER();
-% endif
+#endif
         const range_t items = items_of_round(&rounds, base);
         for (uint i = items.begin; i < items.end; i += items.stride) {
             const uint vertex = corner_of(&own, i, &map);
@@ -49,7 +50,7 @@ void outward_begin(global const int *corners, global const uchar *saddles, globa
             const uint p = (vertex == begin ? end : vertex) - 1, q = vertex + 1 == end ? begin : vertex + 1;
             const int2 at = vload2(vertex, corners);
             uint key = searchable(saddles, vertex, p, q, cross_of(vload2(p, corners), vload2(q, corners), at));
-% if measured:
+#if MEASURED
             if (key == (UNCHECKED | 1)) {
                 key = 1;
 #if NESTED
@@ -60,21 +61,21 @@ void outward_begin(global const int *corners, global const uchar *saddles, globa
                 sums_wait(&sums, sums_map(&sums, vertex), key ^ UNCHECKED);
             }
             list_put(&going, key < UNCHECKED, vertex);
-% endif
+#endif
             nodes[vertex] = (uint4)(p, q, key, 0);
             taken[vertex] = 0;
             atomic_or(&bitmaps[map * stride + (ulong)at.y * words + (at.x >> 5)], 1u << (at.x & 31));
             list_put(&listed, key != NEVER, vertex);
         }
-% if measured:
+#if MEASURED
         lists_next(&listed, &going, lid);
         sums_end(&sums, lid);
-% else:
+#else
         list_next(&listed, lid);
-% endif
+#endif
     }
     list_end(&listed, lid);
-% if measured:
+#if MEASURED
     list_end(&going, lid);
-% endif
+#endif
 }

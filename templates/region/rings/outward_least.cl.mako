@@ -1,5 +1,6 @@
 <%page args="by_polygon=False, variant='group', wg_size=256, items_per_thread=1"/>\
 // outward_least: the most vertices that a map, or a polygon, of a level has after all of its removals, in state[LEAST].
+#define BY_POLYGON ${int(by_polygon)}
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
@@ -13,13 +14,13 @@ void outward_least(global const uint *owners, global const uint *firsts, global 
 {
     const range_t items = items_of(n);
     for (uint i = items.begin; i < items.end; i += items.stride) {
-% if by_polygon:
+#if BY_POLYGON
         if (owners[i] % levels != level)
             continue;
         const uint count = begins[firsts[i + 1]] - begins[firsts[i]];
-% else:
+#else
         const uint mask = i * levels + level, count = (uint)(facts[3 + 2 * mask] - facts[1 + 2 * mask]);
-% endif
+#endif
         const uint least = count - (uint)(bounds[2 * i + 1] - bounds[2 * i]);
         if (state[LEAST] < least)   // it only rises
             atomic_max(&state[LEAST], least);

@@ -7,6 +7,7 @@
 // A few vertices in a hundred need a search of their triangle, a loop of many steps: a group searches those of a round
 // together, each by a team of work-items that share its lines.
 // Reads 20 bytes a vertex, and 55 where the triangle is new; writes 4 to 12 bytes.
+#define FIRST_ROUND ${int(first)}
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
@@ -21,12 +22,12 @@
 // Lists a vertex by its key.
 inline void put(list_t *going, ${"list_t *staying, " if first else ""}global uint4 *nodes, uint vertex, uint old, uint key)
 {
-% if first:
+#if FIRST_ROUND
     key = key == STAYS ? NEVER : key;
     list_put(staying, key != NEVER, vertex);
-% else:
+#else
     key = key == NEVER ? STAYS : key;   // it is in the next list
-% endif
+#endif
     list_put(going, key < UNCHECKED, vertex);
     if (key != old)
         NODE_WORDS(nodes, vertex)[KEY_WORD] = key;
@@ -104,7 +105,7 @@ void outward_measure(global const int *corners, global const uchar *saddles, glo
         sums_end(&sums, lid);
     }
     list_end(&going, lid);
-% if first:
+#if FIRST_ROUND
     list_end(&staying, lid);
-% endif
+#endif
 }

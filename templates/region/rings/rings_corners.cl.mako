@@ -7,6 +7,7 @@
 // `listed`: a work-item takes one side from the list of rings_sides, so that neighbours write what is beside each other.
 // Else it follows a chain: on CPUs, where this is one ring after the other.
 // Reads 17 bytes an edge and 8 a side, or 20 a chain; writes 21 bytes a corner.
+#define LISTED ${int(listed)}
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
@@ -21,12 +22,12 @@ inline int position(global const int *lefts, global const int *rights, uint edge
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void rings_corners(global const int *lefts, global const int *rights, global const uint *row_of,
                    global const uint *following, global const uchar *turns,
-% if listed:
+#if LISTED
                    global const uint2 *sides,
-% else:
+#else
                    global const uint *firsts, global const uint *leaders, global const uint *places,
                    global const uint *numbers, global const uint *begins,
-% endif
+#endif
                    const uint n, const uint rows, const uint count, global int4 *corners, global uchar2 *saddles,
                    global uint2 *ring_of, global uint2 *mask_of, global long *areas)
 {
@@ -40,7 +41,7 @@ void rings_corners(global const int *lefts, global const int *rights, global con
     } while (0)
     if (get_global_id(0) == 0)
         areas[count / 2] = 0;
-% if listed:
+#if LISTED
     const range_t items = items_of(n);
     for (uint at = items.begin; at < items.end; at += items.stride) {
         const uint edge = sides[at].x, ring = sides[at].y, row = row_of[edge / 2], mask = row / rows;
@@ -49,7 +50,7 @@ void rings_corners(global const int *lefts, global const int *rights, global con
         const int x = position(lefts, rights, edge), end = position(lefts, rights, following[edge]);
         WRITE(at, x, end);
     }
-% else:
+#else
     const range_t items = items_of(n);
     for (uint chain = items.begin; chain < items.end; chain += items.stride) {
         const uint ring = numbers[leaders[chain]];
@@ -68,5 +69,5 @@ void rings_corners(global const int *lefts, global const int *rights, global con
             x = end;
         } while (goes_on);
     }
-% endif
+#endif
 }

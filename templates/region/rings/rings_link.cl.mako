@@ -11,6 +11,8 @@
 // turns[edge] says whether the edge ends at two corners (else the boundary goes straight on), which of them are at saddles,
 // and with `cut` which edges begin chains: see rings/chains.h.
 // Reads each run with its neighbours in both rows: a step along the rows on CPUs, a bisection elsewhere.
+#define CLGEOM_SERIAL ${int(variant == "serial")}
+#define CUTS ${int(cut)}
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #include "rings/chains.h"
@@ -18,10 +20,10 @@
 // The first of the runs from `low` to `high` whose last cell is at `column` or after it.
 inline uint first_reaching(global const int *rights, uint low, uint high, int column)
 {
-% if variant == "serial":
+#if CLGEOM_SERIAL
     while (low < high && rights[low] < column)
         ++low;
-% else:
+#else
     while (low < high) {
         const uint middle = low + (high - low) / 2;
         if (rights[middle] < column)
@@ -29,7 +31,7 @@ inline uint first_reaching(global const int *rights, uint low, uint high, int co
         else
             high = middle;
     }
-% endif
+#endif
     return low;
 }
 
@@ -38,12 +40,12 @@ void rings_link(global const int *lefts, global const int *rights, global const 
                 global const uint *starts, global const uint *roots, const uint n, const uint rows,
                 global uint *following, global uchar *turns)
 {
-% if variant == "serial":
+#if CLGEOM_SERIAL
     const uint share = (n + get_global_size(0) - 1) / get_global_size(0);
     const uint begin = min(get_global_id(0) * share, (size_t)n), end = begin + min(share, n - begin), stride = 1;
-% else:
+#else
     const uint begin = get_global_id(0), end = n, stride = get_global_size(0);
-% endif
+#endif
     uint row = 0xffffffff, first = 0, last = 0;
     uint above = 0, above_first = 0, above_end = 0, below = 0, below_first = 0, below_end = 0;
     for (uint i = begin; i < end; i += stride) {
@@ -60,9 +62,9 @@ void rings_link(global const int *lefts, global const int *rights, global const 
             below = below_first;
         }
         uint next, bits;
-% if cut:
+#if CUTS
         const uint begins = row % CUT_ROWS == 0 ? FIRST : 0;
-% endif
+#endif
 
         // down the right side, to the line below: run `below` is the first there that reaches the cell under the run's end
         below = first_reaching(rights, ${"below" if variant == "serial" else "below_first"}, below_end, right - 1);
@@ -119,10 +121,10 @@ void rings_link(global const int *lefts, global const int *rights, global const 
                 }
             }
             following[2 * i] = next;
-% if cut:
+#if CUTS
             // the top of covered cells, whose left side is less than the right one; or of uncovered ones
             bits |= begins | (next == 2 * i + 1 ? FIRST : 0) | (next == 2 * i - 1 ? FIRST_NEXT : 0);
-% endif
+#endif
             turns[2 * i] = bits;
         }
     }

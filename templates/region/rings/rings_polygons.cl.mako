@@ -3,6 +3,7 @@
 //
 // Parts are counted from the first polygon of a mask, which a bisection finds: owners ascend. `first_map` maps and
 // `first_ring` rings are those of batches before.
+#define KEPT ${int(kept)}
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
@@ -11,9 +12,9 @@
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void rings_polygons(global const uint *firsts, global const uint *begins, global const uint *owners,
                     global const long *areas,
-% if kept:
+#if KEPT
                     global const ulong *sizes,
-% endif
+#endif
                     const uint n, const uint levels, const ulong first_map, const ulong first_ring, global long *offsets,
                     global long *maps, global long *level_of, global long *parts, global long *cells)
 {

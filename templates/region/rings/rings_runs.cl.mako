@@ -7,6 +7,7 @@
 //
 // Reads every value once for each launch and level; writes 16 bytes a run. For devices with few work-items, such as CPUs;
 // rings_bits and rings_ends find the same elsewhere.
+#define EMIT ${int(emit)}
 #include "portable.h"
 #define VALUE ${value}
 #define THRESHOLD ${threshold}
@@ -22,12 +23,12 @@ kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void rings_runs(global const VALUE *restrict raster, const ulong start, const uint maps, const uint first_row,
                 const uint rows, const uint all_rows, const uint columns, const uint first_map, const uint levels,
                 global const THRESHOLD *thresholds, const THRESHOLD nodata,
-% if emit:
+#if EMIT
                 global const uint *starts, global int *lefts, global int *rights, global uint *row_of,
                 global uint *parents)
-% else:
+#else
                 global uint *counts)
-% endif
+#endif
 {
     const ulong all = (ulong)maps * rows * levels;
     const ulong share = (all + get_global_size(0) - 1) / get_global_size(0);
@@ -37,14 +38,14 @@ void rings_runs(global const VALUE *restrict raster, const ulong start, const ui
         global const VALUE *const here = raster + start + i / levels * columns;
         const THRESHOLD level = thresholds[k];
         const uint line = (map * levels + k) * all_rows + row;
-% if not emit:
+#if !EMIT
         uint count = COVERED(here[0], level);
         for (uint c = 1; c < columns; ++c)
             count += COVERED(here[c], level) & !COVERED(here[c - 1], level);
         counts[line + 1] = count;
         if (line == 0)
             counts[0] = 0;
-% else:
+#else
         uint run = starts[line];
         if (run == starts[line + 1])
             continue;
@@ -63,6 +64,6 @@ void rings_runs(global const VALUE *restrict raster, const ulong start, const ui
         }
         if (before)
             rights[run] = columns - 1;
-% endif
+#endif
     }
 }
