@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -64,6 +66,50 @@ EXAMPLES = (
 )
 
 
+@dataclass(frozen=True)
+class HullCall:
+    """A call of the command: what it reads, how it computes, and where the result goes.
+
+    `reading` has the options of `read_cloud`, `options` those of `convex_hull`.
+    """
+
+    files: list[str]
+    reading: dict[str, Any]
+    crs: Any
+    options: dict[str, Any]
+    antimeridian: bool
+    output: str | None
+    picture: str | None
+    trace: str | None
+    device: str | None
+    as_json: bool
+    profile: bool
+
+    @functools.cached_property
+    def session(self) -> Session:
+        from clgeom.core.device import as_session
+
+        return as_session(self.device)
+
+    @property
+    def computing(self) -> dict[str, Any]:
+        """The parameters of functions that compute hulls."""
+        return {**self.options, "device": self.session, "profile": self.profile}
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the files are read in parts for one hull of all."""
+        from clgeom.commands.hull_files import are_large
+
+        return are_large(self.files)
+
+    def turn(self, names: Any, crs: Any) -> float | None:
+        """The longitude of one turn, None for what is not longitude and latitude; see `turn_of_columns`."""
+        from clgeom.commands.hull_across import turn_of_columns
+
+        return turn_of_columns(names, crs, self.antimeridian)
+
+
 @command(sections=SECTIONS, examples=EXAMPLES, rules=RULES, named={"points": "points"})
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
 @columns_option("Columns of x and y, by name or by number from 1.")
@@ -101,9 +147,11 @@ def hull(
     output: str | None,
     picture: str | None,
     trace: str | None,
+    collinear: str,
+    nonfinite: str,
+    profile: bool,
     device: str | None,
     as_json: bool,
-    **options: Any,
 ) -> None:
     """Convex hull of the points of one file, or of several files together.
 
@@ -127,7 +175,6 @@ def hull(
     --by-file reads files in parts; they may be larger than memory. Finished hulls are kept beside OUT: after an
     interrupt or an error the same command continues.
     """
-    from clgeom.commands.hull_files import are_large
     from clgeom.io.chunks import files_of
     from clgeom.io.vector import require_packages
 
@@ -140,385 +187,17 @@ def hull(
         from clgeom.geo.geodesy import as_crs
 
         as_crs(crs, caller="hull")
-    what = {"columns": columns, "array": array, "layer": layer, "nan_if_empty": options["nonfinite"] == "drop"}
+    reading = {"columns": columns, "array": array, "layer": layer, "nan_if_empty": nonfinite == "drop"}
+    options = {"collinear": collinear, "nonfinite": nonfinite}
+    call = HullCall(files, reading, crs, options, antimeridian, output, picture, trace, device, as_json, profile)
     if by_file:
-        options["antimeridian"] = antimeridian
-        _hulls_by_file(files, what, crs, output, skip_bad, max_bytes, device, as_json, options)
-        return
-    options["antimeridian"] = antimeridian
-    if by is None and picture is None and trace is None and are_large(files):
-        _hull_of_large(files, what, crs, output, device, as_json, options)
-        return
-    cloud, counts, reading = _read(files, as_json, crs, by=by, **what)
-    crs = _system(files[0], output, cloud, antimeridian)
-    if by is None:
-        _hull_of_all(files, cloud, counts, reading, crs, output, picture, trace, device, as_json, options)
+        _hulls_by_file(call, skip_bad, max_bytes)
+    elif by is not None:
+        _hulls_by(call, by, noise)
+    elif call.is_large and picture is None and trace is None:
+        _hull_of_large(call)
     else:
-        _hulls_by(files, cloud, counts, reading, crs, noise, output, picture, device, as_json, options)
-
-
-def _read(files: list[str], as_json: bool, crs: Any, **what: Any) -> tuple[Any, ...]:
-    """Return the points of all files, the number of points of each file, and the seconds for reading."""
-    from clgeom.io.cloud import joined, with_note_if_empty
-    from clgeom.io.points import read_cloud, saying_where
-
-    clouds, seconds = [], 0.0
-    for file in files:
-        with terminal.progress(f"reading {file}", hidden=as_json) as progress, saying_where([file], [0]):
-            cloud, taken = terminal.timed(read_cloud, file, **what, progress=progress)
-        clouds.append(with_note_if_empty(cloud, file))
-        seconds += taken
-    cloud, taken = terminal.timed(joined, clouds, files, crs)
-    return cloud, [len(cloud.points) for cloud in clouds], seconds + taken
-
-
-def _system(file: str, output: str | None, cloud: Cloud, wanted: Any) -> Any:
-    """Return the reference system of the output: that of the option, or else that of the file.
-
-    Longitudes of 0 to 360 degrees become those of GeoJSON where the system is named: for `wanted`, --antimeridian.
-    """
-    from clgeom.geo.lonlat import WGS84, named_lonlat
-    from clgeom.io.files import kind_of
-    from clgeom.io.hulls import check_lonlat
-    from clgeom.io.vector import is_map
-    from clgeom.optional import is_installed
-
-    crs = cloud.crs
-    check_lonlat(output, cloud.names, crs, has_columns=kind_of(file) in ("table", "arrow", "numpy"))
-    reprojected = wanted and output is not None and output.lower().endswith(IN_LONLAT) and is_installed("pyproj")
-    if output is None or not (is_map(output) or reprojected):
-        return crs
-    if crs is None and cloud.names is not None and named_lonlat(*cloud.names):
-        return WGS84
-    if crs is None and is_map(output):
-        click.echo(f"clgeom: note: '{output}' names no reference system, for none is known (--crs)", err=True)
-    return crs
-
-
-def _hull_of_all(
-    files: list[str],
-    cloud: Cloud,
-    counts: Any,
-    reading: Any,
-    crs: Any,
-    output: str | None,
-    picture: str | None,
-    trace: str | None,
-    device: str | None,
-    as_json: bool,
-    options: dict[str, Any],
-) -> None:
-    """Compute, write and print one hull of all points."""
-    from clgeom import convex_hull
-    from clgeom.commands.hull_across import across, placed, turn_of_columns
-    from clgeom.commands.hull_files import nonfinite_count
-    from clgeom.commands.scaling import scaled_hull
-    from clgeom.core.device import as_session
-    from clgeom.io.hulls import encode_hull
-    from clgeom.io.points import saying_where
-    from clgeom.io.vector import is_map
-
-    if trace:
-        from clgeom.plotting.hoods import check_traceable
-
-        check_traceable(cloud.points)
-    session, wanted = as_session(device), options.pop("antimeridian")
-    turn = turn_of_columns(cloud.names, crs, wanted)
-    with terminal.progress("hull", hidden=as_json) as progress, saying_where(files, counts):
-        found, work = terminal.worked(convex_hull, cloud.points, device=session, progress=progress, **options)
-    found = scaled_hull(found, cloud)
-    found = across(found, lambda: [cloud.coordinates], turn, session, wanted, options, output=output)
-    content = encode_hull(found, output, crs=crs) if output and not is_map(output) else None
-    places = placed(found, cloud.coordinates)
-    if picture:  # first, because drawing may be refused
-        from clgeom.plotting.figures import axis_names
-        from clgeom.plotting.hulls import save_hull_plot
-
-        style = {"filled": found.dimension == 2, "axes": axis_names(cloud.names, crs)}
-        save_hull_plot(placed(found, found.points), picture, count=found.n, points=places, **style)
-    if trace:
-        _save_trace(places, trace, options["collinear"], options["nonfinite"], session)
-    _write_hull(found, output, crs, content)
-    reading = {"reading the file": reading}, {"read": reading}
-    written, left_out = (output, picture, trace), nonfinite_count(cloud.points, options)
-    _print_hull(found, cloud, left_out, crs, session, work, reading, written, as_json, options["profile"])
-
-
-def _hull_of_large(
-    files: list[str],
-    what: Any,
-    crs: Any,
-    output: str | None,
-    device: str | None,
-    as_json: bool,
-    options: dict[str, Any],
-) -> None:
-    """Compute, write and print one hull of all points of files that are read in parts."""
-    from clgeom.commands.hull_across import across, turn_of_columns
-    from clgeom.commands.hull_files import coordinates_of, hull_of_large_files
-    from clgeom.commands.scaling import scaled_hull
-    from clgeom.core.device import as_session
-    from clgeom.io.chunks import cloud_parts
-    from clgeom.io.points import saying_where
-
-    session = as_session(device)
-    counts: list[int] = []
-    first = next(cloud_parts(files[0], rows=1, **what))
-    first = first if crs is None else replace(first, crs=crs)
-    wanted = options.pop("antimeridian")
-    system = _system(files[0], output, first, wanted)
-    turn = turn_of_columns(first.names, system, wanted)
-    with terminal.progress("hull", hidden=as_json) as progress, saying_where(files, counts):
-        (found, cloud, left_out), work = terminal.worked(
-            hull_of_large_files, files, what, first, crs, counts, session, options, progress
-        )
-    found = scaled_hull(found, cloud)
-    found = across(found, lambda: coordinates_of(files, what), turn, session, wanted, options, output=output)
-    _write_hull(found, output, system)
-    _print_hull(found, cloud, left_out, system, session, work, ({}, {}), (output,), as_json, options["profile"])
-
-
-def _write_hull(found: Any, output: str | None, crs: Any, content: Any = None) -> None:
-    """Write a hull to a file, if there is an output."""
-    from clgeom.io.atomic import replacing
-    from clgeom.io.hulls import encode_hull
-    from clgeom.io.vector import is_map
-
-    if output and is_map(output):
-        found.to_file(output, crs=crs)
-    elif output:
-        content = encode_hull(found, output, crs=crs) if content is None else content
-        with replacing(output) as out:
-            out.write(content)
-
-
-def _print_hull(
-    found: Any,
-    cloud: Cloud,
-    left_out: Any,
-    crs: Any,
-    session: Session,
-    work: Any,
-    reading: Any,
-    written: Any,
-    as_json: bool,
-    profile: bool,
-) -> None:
-    """Print a hull; `reading` has the times of reading for people and for JSON."""
-    from clgeom.commands.hull_across import turn_of_columns
-    from clgeom.geo.longitudes import DEGREES, said_of_latitudes
-
-    in_degrees = turn_of_columns(cloud.names, crs, False) == DEGREES
-    in_degrees = in_degrees and said_of_latitudes(found.points[:, 1], DEGREES) is None
-    if as_json:
-        seconds = {**reading[1], "load": work.loading, "hull": work.seconds}
-        facts = _hull_as_json(found, session, seconds, profile) | {"left_out": left_out}
-        terminal.print_json({**facts, **_file_facts(cloud, crs)})
-        return
-    terminal.print_facts(
-        ("points", f"{found.n:,} ({cloud.points.dtype})"),
-        *_system_words(crs),
-        *(("note", note) for note in cloud.notes),
-        ("device", terminal.device_words(session)),
-        *_left_out_words(left_out),
-        ("hull", f"{counted(len(found.vertices), 'vertex', 'vertices')}, {DIMENSIONS[found.dimension]}"),
-        *((("longitudes", "continuous across the antimeridian"),) if found.across is not None else ()),
-        ("area", f"{found.area!r}{' square degrees' if in_degrees else ''}"),
-        ("perimeter", f"{found.perimeter!r}{' degrees' if in_degrees else ''}"),
-        ("time", work.words(**reading[0])),
-        *(("wrote", name) for name in written if name),
-    )
-    if profile:
-        terminal.print_phases(found.phases)
-
-
-def _hulls_by(
-    files: list[str],
-    cloud: Cloud,
-    counts: Any,
-    reading: Any,
-    crs: Any,
-    noise: str | None,
-    output: str | None,
-    picture: str | None,
-    device: str | None,
-    as_json: bool,
-    options: dict[str, Any],
-) -> None:
-    """Compute, write and print a hull for each group of points."""
-    import numpy as np
-
-    from clgeom import convex_hulls_by_label
-    from clgeom.commands.hull_across import batch_across, placed_groups, turn_of_columns
-    from clgeom.commands.hull_files import nonfinite_count
-    from clgeom.commands.scaling import named_batch, scaled_batch
-    from clgeom.core.device import as_session
-    from clgeom.io.groups import write_hulls
-    from clgeom.io.labels import NO_GROUP
-    from clgeom.io.points import saying_where
-    from clgeom.io.vector import is_map
-
-    session, groups = as_session(device), cloud.groups
-    assert groups is not None
-    named = [number for number, name in enumerate(groups.names) if str(name) == noise]
-    numbers = np.where(groups.numbers == named[0], NO_GROUP, groups.numbers) if named else groups.numbers
-    options["noise"], wanted = NO_GROUP, options.pop("antimeridian")
-    turn = turn_of_columns(cloud.names, crs, wanted)
-    with saying_where(files, counts):
-        batch, work = terminal.worked(convex_hulls_by_label, cloud.points, numbers, device=session, **options)
-    batch = scaled_batch(batch, cloud)
-    batch = batch_across(batch, cloud, numbers, turn, session, wanted, options, output=output)
-    places = placed_groups(batch, cloud, numbers) if picture else None
-    batch = named_batch(batch, groups)
-    names = batch.labels.tolist()
-    if picture:  # first, because it may be refused
-        from clgeom.plotting.figures import axis_names, plain
-        from clgeom.plotting.hulls import save_hulls_plot
-
-        about = {"labels": names, "axes": axis_names(cloud.names, crs)}
-        about["title"] = f"{counted(len(batch), 'convex hull', 'convex hulls')} by {plain(groups.title)}"
-        save_hulls_plot(batch.corners, batch.offsets, picture, points=places, **about)
-    if output and is_map(output):
-        batch.to_file(output, crs=crs)
-    elif output:
-        write_hulls(batch, names, groups.title, output, crs=crs)
-    left_out = batch.left_out + nonfinite_count(cloud.points[numbers != NO_GROUP], options)
-    if as_json:
-        facts = {"points": len(cloud.points), "by": groups.title, "left_out": left_out}
-        facts["hulls"] = _hulls_as_json(batch, names)
-        facts |= {
-            "device": session.profile.name,
-            "seconds": {"read": reading, "load": work.loading, "hulls": work.seconds},
-        }
-        if options["profile"]:
-            facts["phases"] = terminal.phases_as_json(batch.phases)
-        terminal.print_json({**facts, **_file_facts(cloud, crs)})
-        return
-    terminal.print_facts(
-        ("points", f"{len(cloud.points):,} ({cloud.points.dtype})"),
-        *_system_words(crs),
-        *(("note", note) for note in cloud.notes),
-        ("device", terminal.device_words(session)),
-        *_left_out_words(left_out, noise is not None),
-        ("hulls", f"{len(batch):,} by {groups.title}, {counted(len(batch.vertices), 'vertex', 'vertices')}"),
-        ("time", work.words(**{"reading the file": reading})),
-        *(("wrote", name) for name in (output, picture) if name),
-    )
-    if options["profile"]:
-        terminal.print_phases(batch.phases)
-
-
-def _hulls_by_file(
-    files: list[str],
-    what: Any,
-    crs: Any,
-    output: str | None,
-    skip_bad: bool,
-    max_bytes: str | None,
-    device: str | None,
-    as_json: bool,
-    options: dict[str, Any],
-) -> None:
-    """Compute, write and print a hull for each file."""
-    from clgeom.commands.hull_files import batch_of, hulls_of_files
-    from clgeom.core.device import as_session
-    from clgeom.io.groups import write_hulls
-    from clgeom.io.vector import is_map
-
-    session = as_session(device)
-    systems: list[Any] = []
-    options = {name: options[name] for name in ("collinear", "nonfinite", "antimeridian")}
-    (hulls, bad, state), work = terminal.worked(
-        hulls_of_files,
-        files,
-        what,
-        crs=crs,
-        output=output,
-        skip_bad=skip_bad,
-        max_bytes=None if max_bytes is None else size_in_bytes(max_bytes, "max_bytes", caller="hull"),
-        session=session,
-        as_json=as_json,
-        options=options,
-        check=lambda cloud: systems.append(_system(files[0], output, cloud, options["antimeridian"])),
-    )
-    batch, system = batch_of(hulls), systems[0]
-    assert batch.labels is not None
-    if output and is_map(output):
-        batch.to_file(output, crs=system)
-    elif output:
-        write_hulls(batch, batch.labels.tolist(), "file", output, crs=system)
-    state.remove()
-    lost = sum(one.get("left_out", 0) for one in hulls)
-    points, notes = int(batch.sizes.sum()), dict.fromkeys(note for one in hulls for note in one["notes"])
-    for file, why in bad:
-        click.echo(f"clgeom: note: '{file}' is left out: {why}", err=True)
-    if as_json:
-        facts = {"files": len(files), "points": points, "hulls": _hulls_as_json(batch, batch.labels.tolist(), "file")}
-        facts["left_out"] = [{"file": file, "error": why} for file, why in bad]
-        facts["points_left_out"] = lost
-        facts |= {"device": session.profile.name, "seconds": {"load": work.loading, "hulls": work.seconds}}
-        terminal.print_json({**facts, "crs": None if system is None else str(system), "notes": list(notes)})
-        return
-    terminal.print_facts(
-        ("files", f"{len(files):,}"),
-        ("points", f"{points:,}"),
-        *_system_words(system),
-        *(("note", note) for note in notes),
-        ("device", terminal.device_words(session)),
-        *((("left out", counted(len(bad), "file", "files")),) if bad else ()),
-        *_left_out_words(lost),
-        ("hulls", f"{len(batch):,} by file, {counted(len(batch.vertices), 'vertex', 'vertices')}"),
-        ("time", work.words()),
-        *((("wrote", output),) if output else ()),
-    )
-
-
-def _left_out_words(count: int, always: bool = False) -> tuple[Any, ...]:
-    """Return a line with the number of points that were left out, for `terminal.print_facts`."""
-    return (("left out", counted(count, "point", "points")),) if count or always else ()
-
-
-def _system_words(crs: Any) -> tuple[Any, ...]:
-    """Return a line with the reference system for `terminal.print_facts`; none if it is not known."""
-    from clgeom.io.cloud import crs_words
-
-    return () if crs is None else (("system", crs_words(crs)),)
-
-
-def _file_facts(cloud: Cloud, crs: Any) -> dict[str, Any]:
-    """Return reference system, scale and notes of the file, for JSON."""
-    return {"crs": None if crs is None else str(crs), "notes": list(cloud.notes)}
-
-
-def _hulls_as_json(batch: Any, names: Any, what: str = "group") -> list[Any]:
-    return [
-        {
-            what: name,
-            "points": int(hull.n),
-            "dimension": hull.dimension,
-            "vertices": hull.vertices.tolist(),
-            "coordinates": hull.points.tolist(),
-            "antimeridian": hull.across is not None,
-            "area": area,
-            "perimeter": perimeter,
-        }
-        for name, hull, area, perimeter in zip(names, batch, batch.areas.tolist(), batch.perimeters.tolist())
-    ]
-
-
-def _save_trace(points: Any, path: str, collinear: str, nonfinite: str, session: Session) -> None:
-    """Draw the stages of the upper and the lower hood."""
-    import numpy as np
-
-    from clgeom import lower_hood, upper_hood
-    from clgeom.intake.arrays import leave_out
-    from clgeom.plotting.hoods import save_trace
-
-    points = np.asarray(leave_out(points, nonfinite=nonfinite, caller="hull")[0])
-    points = points[np.lexsort((points[:, 1], points[:, 0]))]
-    options: dict[str, Any] = {"collinear": collinear, "trace": True, "device": session}
-    upper, lower = upper_hood(points, **options), lower_hood(points, **options)
-    save_trace(points, path, upper.stages or (), lower.stages or ())
+        _hull_of_all(call)
 
 
 def _check_outputs(files: list[str], output: Any, picture: str | None, trace: str | None) -> None:
@@ -533,18 +212,319 @@ def _check_outputs(files: list[str], output: Any, picture: str | None, trace: st
     check_outputs(files, output, (picture, FORMATS), (trace, TRACE_FORMATS))
 
 
-def _hull_as_json(found: Any, session: Session, seconds: Any, profile: bool) -> Any:
-    facts = {
-        "points": int(found.n),
-        "dimension": int(found.dimension),
-        "vertices": found.vertices.tolist(),
-        "coordinates": found.points.tolist(),
-        "antimeridian": found.across is not None,
-        "area": found.area,
-        "perimeter": found.perimeter,
-        "device": session.profile.name,
-        "seconds": seconds,
+# One hull ---------------------------------------------------------------------------------------------------------
+
+
+def _hull_of_all(call: HullCall) -> None:
+    """Compute, write and print one hull of all points."""
+    from clgeom import convex_hull
+    from clgeom.commands.hull_across import placed
+    from clgeom.commands.hull_files import nonfinite_count
+    from clgeom.io.hulls import encode_hull
+    from clgeom.io.points import saying_where
+    from clgeom.io.vector import is_map
+
+    cloud, counts, seconds = _read(call)
+    crs = _system(call, cloud)
+    if call.trace:
+        from clgeom.plotting.hoods import check_traceable
+
+        check_traceable(cloud.points)
+    turn = call.turn(cloud.names, crs)
+    with terminal.progress("hull", hidden=call.as_json) as progress, saying_where(call.files, counts):
+        hull, work = terminal.worked(convex_hull, cloud.points, progress=progress, **call.computing)
+    hull = _in_system(call, hull, cloud, turn, lambda: [cloud.coordinates])
+    content = encode_hull(hull, call.output, crs=crs) if call.output and not is_map(call.output) else None
+    places = placed(hull, cloud.coordinates)
+    if call.picture:  # first, because drawing may be refused
+        from clgeom.plotting.figures import axis_names
+        from clgeom.plotting.hulls import save_hull_plot
+
+        style = {"filled": hull.dimension == 2, "axes": axis_names(cloud.names, crs)}
+        save_hull_plot(placed(hull, hull.points), call.picture, count=hull.n, points=places, **style)
+    if call.trace:
+        _save_trace(call, places)
+    _write_hull(call, hull, crs, content)
+    _print_hull(call, hull, cloud, nonfinite_count(cloud.points, call.options), crs, work, seconds)
+
+
+def _hull_of_large(call: HullCall) -> None:
+    """Compute, write and print one hull of all points of files that are read in parts."""
+    from clgeom.commands.hull_files import coordinates_of, hull_of_large_files
+    from clgeom.io.chunks import cloud_parts
+    from clgeom.io.points import saying_where
+
+    counts: list[int] = []
+    first = next(cloud_parts(call.files[0], rows=1, **call.reading))
+    first = first if call.crs is None else replace(first, crs=call.crs)
+    crs = _system(call, first)
+    turn = call.turn(first.names, crs)
+    with terminal.progress("hull", hidden=call.as_json) as progress, saying_where(call.files, counts):
+        (hull, cloud, left_out), work = terminal.worked(hull_of_large_files, call, first, counts, progress)
+    hull = _in_system(call, hull, cloud, turn, lambda: coordinates_of(call.files, call.reading))
+    _write_hull(call, hull, crs)
+    _print_hull(call, hull, cloud, left_out, crs, work)
+
+
+def _in_system(call: HullCall, hull: Any, cloud: Cloud, turn: float | None, parts: Any) -> Any:
+    """Return a hull in coordinates of the reference system, or the one across the antimeridian."""
+    from clgeom.commands.hull_across import across
+    from clgeom.commands.scaling import scaled_hull
+
+    return across(call, scaled_hull(hull, cloud), parts, turn)
+
+
+def _read(call: HullCall, by: str | None = None) -> tuple[Cloud, list[int], float]:
+    """Return the points of all files, the number of points of each file, and the seconds for reading."""
+    from clgeom.io.cloud import joined, with_note_if_empty
+    from clgeom.io.points import read_cloud, saying_where
+
+    clouds, seconds = [], 0.0
+    for file in call.files:
+        with terminal.progress(f"reading {file}", hidden=call.as_json) as progress, saying_where([file], [0]):
+            cloud, taken = terminal.timed(read_cloud, file, by=by, **call.reading, progress=progress)
+        clouds.append(with_note_if_empty(cloud, file))
+        seconds += taken
+    cloud, taken = terminal.timed(joined, clouds, call.files, call.crs)
+    return cloud, [len(cloud.points) for cloud in clouds], seconds + taken
+
+
+def _system(call: HullCall, cloud: Cloud) -> Any:
+    """Return the reference system of the output: that of the option, or else that of the file.
+
+    With --antimeridian, longitudes of 0 to 360 degrees become those of GeoJSON where the system is named.
+    """
+    from clgeom.geo.lonlat import WGS84, named_lonlat
+    from clgeom.io.files import kind_of
+    from clgeom.io.hulls import check_lonlat
+    from clgeom.io.vector import is_map
+    from clgeom.optional import is_installed
+
+    crs, output = cloud.crs, call.output
+    check_lonlat(output, cloud.names, crs, has_columns=kind_of(call.files[0]) in ("table", "arrow", "numpy"))
+    if output is None:
+        return crs
+    reprojected = call.antimeridian and output.lower().endswith(IN_LONLAT) and is_installed("pyproj")
+    if not (is_map(output) or reprojected):
+        return crs
+    if crs is None and cloud.names is not None and named_lonlat(*cloud.names):
+        return WGS84
+    if crs is None and is_map(output):
+        click.echo(f"clgeom: note: '{output}' names no reference system, for none is known (--crs)", err=True)
+    return crs
+
+
+def _write_hull(call: HullCall, hull: Any, crs: Any, content: Any = None) -> None:
+    """Write a hull to a file, if there is an output."""
+    from clgeom.io.atomic import replacing
+    from clgeom.io.hulls import encode_hull
+    from clgeom.io.vector import is_map
+
+    if call.output and is_map(call.output):
+        hull.to_file(call.output, crs=crs)
+    elif call.output:
+        content = encode_hull(hull, call.output, crs=crs) if content is None else content
+        with replacing(call.output) as out:
+            out.write(content)
+
+
+def _save_trace(call: HullCall, points: Any) -> None:
+    """Draw the stages of the upper and the lower hood."""
+    import numpy as np
+
+    from clgeom import lower_hood, upper_hood
+    from clgeom.intake.arrays import leave_out
+    from clgeom.plotting.hoods import save_trace
+
+    points = np.asarray(leave_out(points, nonfinite=call.options["nonfinite"], caller="hull")[0])
+    points = points[np.lexsort((points[:, 1], points[:, 0]))]
+    options: dict[str, Any] = {"collinear": call.options["collinear"], "trace": True, "device": call.session}
+    upper, lower = upper_hood(points, **options), lower_hood(points, **options)
+    assert call.trace is not None
+    save_trace(points, call.trace, upper.stages or (), lower.stages or ())
+
+
+def _print_hull(
+    call: HullCall, hull: Any, cloud: Cloud, left_out: int, crs: Any, work: Any, reading: float | None = None
+) -> None:
+    """Print a hull; `reading` are the seconds for reading, if the file was read before."""
+    from clgeom.commands.hull_across import turn_of_columns
+    from clgeom.geo.longitudes import DEGREES, said_of_latitudes
+
+    if call.as_json:
+        read = {} if reading is None else {"read": reading}
+        facts = {
+            **_facts_of(hull, hull.area, hull.perimeter),
+            "device": call.session.profile.name,
+            "seconds": {**read, "load": work.loading, "hull": work.seconds},
+            **({"phases": terminal.phases_as_json(hull.phases)} if call.profile else {}),
+            "left_out": left_out,
+        }
+        terminal.print_json({**facts, **_file_facts(cloud, crs)})
+        return
+    in_degrees = turn_of_columns(cloud.names, crs, False) == DEGREES
+    in_degrees = in_degrees and said_of_latitudes(hull.points[:, 1], DEGREES) is None
+    terminal.print_facts(
+        ("points", f"{hull.n:,} ({cloud.points.dtype})"),
+        *_lines_of_input(call, cloud.notes, crs),
+        *_left_out_words(left_out),
+        ("hull", f"{counted(len(hull.vertices), 'vertex', 'vertices')}, {DIMENSIONS[hull.dimension]}"),
+        *((("longitudes", "continuous across the antimeridian"),) if hull.across is not None else ()),
+        ("area", f"{hull.area!r}{' square degrees' if in_degrees else ''}"),
+        ("perimeter", f"{hull.perimeter!r}{' degrees' if in_degrees else ''}"),
+        ("time", work.words(**({} if reading is None else {"reading the file": reading}))),
+        *(("wrote", name) for name in (call.output, call.picture, call.trace) if name),
+    )
+    if call.profile:
+        terminal.print_phases(hull.phases)
+
+
+# Hulls of groups --------------------------------------------------------------------------------------------------
+
+
+def _hulls_by(call: HullCall, by: str, noise: str | None) -> None:
+    """Compute, write and print a hull for each group of points."""
+    import numpy as np
+
+    from clgeom import convex_hulls_by_label
+    from clgeom.commands.hull_across import batch_across, placed_groups
+    from clgeom.commands.hull_files import nonfinite_count
+    from clgeom.commands.scaling import named_batch, scaled_batch
+    from clgeom.io.labels import NO_GROUP
+    from clgeom.io.points import saying_where
+
+    cloud, counts, reading = _read(call, by)
+    crs, groups = _system(call, cloud), cloud.groups
+    assert groups is not None
+    named = [number for number, name in enumerate(groups.names) if str(name) == noise]
+    numbers = np.where(groups.numbers == named[0], NO_GROUP, groups.numbers) if named else groups.numbers
+    turn = call.turn(cloud.names, crs)
+    with saying_where(call.files, counts):
+        batch, work = terminal.worked(convex_hulls_by_label, cloud.points, numbers, noise=NO_GROUP, **call.computing)
+    batch = batch_across(call, scaled_batch(batch, cloud), cloud, numbers, turn)
+    places = placed_groups(batch, cloud, numbers) if call.picture else None
+    batch = named_batch(batch, groups)
+    names = batch.labels.tolist()
+    if call.picture:  # first, because it may be refused
+        from clgeom.plotting.figures import axis_names, plain
+        from clgeom.plotting.hulls import save_hulls_plot
+
+        title = f"{counted(len(batch), 'convex hull', 'convex hulls')} by {plain(groups.title)}"
+        about = {"labels": names, "axes": axis_names(cloud.names, crs), "title": title}
+        save_hulls_plot(batch.corners, batch.offsets, call.picture, points=places, **about)
+    _write_hulls(call, batch, groups.title, crs)
+    left_out = batch.left_out + nonfinite_count(cloud.points[numbers != NO_GROUP], call.options)
+    if call.as_json:
+        facts = {
+            "points": len(cloud.points),
+            "by": groups.title,
+            "left_out": left_out,
+            "hulls": _hulls_as_json(batch, "group"),
+            "device": call.session.profile.name,
+            "seconds": {"read": reading, "load": work.loading, "hulls": work.seconds},
+            **({"phases": terminal.phases_as_json(batch.phases)} if call.profile else {}),
+        }
+        terminal.print_json({**facts, **_file_facts(cloud, crs)})
+        return
+    terminal.print_facts(
+        ("points", f"{len(cloud.points):,} ({cloud.points.dtype})"),
+        *_lines_of_input(call, cloud.notes, crs),
+        *_left_out_words(left_out, noise is not None),
+        ("hulls", f"{len(batch):,} by {groups.title}, {counted(len(batch.vertices), 'vertex', 'vertices')}"),
+        ("time", work.words(**{"reading the file": reading})),
+        *(("wrote", name) for name in (call.output, call.picture) if name),
+    )
+    if call.profile:
+        terminal.print_phases(batch.phases)
+
+
+def _hulls_by_file(call: HullCall, skip_bad: bool, max_bytes: str | None) -> None:
+    """Compute, write and print a hull for each file."""
+    from clgeom.commands.hull_files import batch_of, hulls_of_files
+
+    systems: list[Any] = []
+    (hulls, bad, state), work = terminal.worked(
+        hulls_of_files,
+        call,
+        skip_bad=skip_bad,
+        max_bytes=None if max_bytes is None else size_in_bytes(max_bytes, "max_bytes", caller="hull"),
+        check=lambda cloud: systems.append(_system(call, cloud)),
+    )
+    batch, system = batch_of(hulls), systems[0]
+    _write_hulls(call, batch, "file", system)
+    state.remove()
+    lost = sum(one.get("left_out", 0) for one in hulls)
+    points, notes = int(batch.sizes.sum()), dict.fromkeys(note for one in hulls for note in one["notes"])
+    for file, why in bad:
+        click.echo(f"clgeom: note: '{file}' is left out: {why}", err=True)
+    if call.as_json:
+        facts = {
+            "files": len(call.files),
+            "points": points,
+            "hulls": _hulls_as_json(batch, "file"),
+            "left_out": [{"file": file, "error": why} for file, why in bad],
+            "points_left_out": lost,
+            "device": call.session.profile.name,
+            "seconds": {"load": work.loading, "hulls": work.seconds},
+        }
+        terminal.print_json({**facts, "crs": None if system is None else str(system), "notes": list(notes)})
+        return
+    terminal.print_facts(
+        ("files", f"{len(call.files):,}"),
+        ("points", f"{points:,}"),
+        *_lines_of_input(call, notes, system),
+        *((("left out", counted(len(bad), "file", "files")),) if bad else ()),
+        *_left_out_words(lost),
+        ("hulls", f"{len(batch):,} by file, {counted(len(batch.vertices), 'vertex', 'vertices')}"),
+        ("time", work.words()),
+        *((("wrote", call.output),) if call.output else ()),
+    )
+
+
+def _write_hulls(call: HullCall, batch: Any, title: str, crs: Any) -> None:
+    """Write the hulls of groups to a file, if there is an output."""
+    from clgeom.io.groups import write_hulls
+    from clgeom.io.vector import is_map
+
+    if call.output and is_map(call.output):
+        batch.to_file(call.output, crs=crs)
+    elif call.output:
+        write_hulls(batch, batch.labels.tolist(), title, call.output, crs=crs)
+
+
+# Output -----------------------------------------------------------------------------------------------------------
+
+
+def _lines_of_input(call: HullCall, notes: Iterable[str], crs: Any) -> list[tuple[str, str]]:
+    """Return lines with the reference system if it is known, the notes of the files, and the device."""
+    from clgeom.io.cloud import crs_words
+
+    system = [] if crs is None else [("system", crs_words(crs))]
+    return [*system, *(("note", note) for note in notes), ("device", terminal.device_words(call.session))]
+
+
+def _left_out_words(count: int, always: bool = False) -> tuple[Any, ...]:
+    """Return a line with the number of points that were left out."""
+    return (("left out", counted(count, "point", "points")),) if count or always else ()
+
+
+def _file_facts(cloud: Cloud, crs: Any) -> dict[str, Any]:
+    """Return reference system and notes of the file, for JSON."""
+    return {"crs": None if crs is None else str(crs), "notes": list(cloud.notes)}
+
+
+def _facts_of(hull: Any, area: float, perimeter: float) -> dict[str, Any]:
+    return {
+        "points": int(hull.n),
+        "dimension": int(hull.dimension),
+        "vertices": hull.vertices.tolist(),
+        "coordinates": hull.points.tolist(),
+        "antimeridian": hull.across is not None,
+        "area": area,
+        "perimeter": perimeter,
     }
-    if profile:
-        facts["phases"] = terminal.phases_as_json(found.phases)
-    return facts
+
+
+def _hulls_as_json(batch: Any, what: str) -> list[Any]:
+    measured = zip(batch.labels.tolist(), batch, batch.areas.tolist(), batch.perimeters.tolist())
+    return [{what: name, **_facts_of(hull, area, perimeter)} for name, hull, area, perimeter in measured]

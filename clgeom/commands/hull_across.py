@@ -16,7 +16,7 @@ from clgeom.io.outputs import IN_SYSTEM
 from clgeom.optional import require
 
 if TYPE_CHECKING:
-    from clgeom.core.device import Session
+    from clgeom.commands.hull import HullCall
     from clgeom.io.cloud import Cloud
 
 REMEDY = "--antimeridian finds the hull there"
@@ -46,45 +46,37 @@ def check_latitudes(values: Any, turn: Any, output: str | None, *, of: str = "")
         require_latitudes(values, turn, output, of=of)
 
 
-def across(
-    found: Any,
-    parts: Any,
-    turn: Any,
-    session: Session,
-    wanted: Any,
-    options: dict[str, Any],
-    *,
-    output: str | None = None,
-    caller: str | None = None,
-) -> Any:
+def across(call: HullCall, hull: Any, parts: Any, turn: float | None, *, caller: str = "") -> Any:
     """Return the hull of a command, or the one across the antimeridian; `parts` returns arrays of coordinates.
 
     An output in a geographic reference system is refused if the coordinates are no longitudes and latitudes.
     """
-    check_latitudes(found.points[:, 1], turn, output, of=f" of {caller}" if caller else "")
-    alike = functools.partial(convex_hull, collinear=options["collinear"], device=session)
-    how = {"wanted": wanted, "caller": caller, "keep_collinear": options["collinear"] == "keep", "remedy": REMEDY}
-    return over_antimeridian(found, parts, turn, alike, **how)
+    check_latitudes(hull.points[:, 1], turn, call.output, of=f" of {caller}" if caller else "")
+    keep = call.options["collinear"] == "keep"
+    return over_antimeridian(
+        hull,
+        parts,
+        turn,
+        _solver(call),
+        wanted=call.antimeridian,
+        caller=caller,
+        keep_collinear=keep,
+        remedy=REMEDY,
+    )
 
 
-def batch_across(
-    batch: Any,
-    cloud: Cloud,
-    numbers: Any,
-    turn: Any,
-    session: Session,
-    wanted: Any,
-    options: dict[str, Any],
-    *,
-    output: str | None = None,
-) -> Any:
+def batch_across(call: HullCall, batch: Any, cloud: Cloud, numbers: Any, turn: float | None) -> Any:
     """Return the same for the hulls of groups; `numbers` has the group of each point."""
-    check_latitudes(batch.points[:, 1], turn, output)
-    alike = functools.partial(convex_hull, collinear=options["collinear"], device=session)
+    check_latitudes(batch.points[:, 1], turn, call.output)
     assert cloud.groups is not None
     names = np.array(cloud.groups.names, object)[batch.labels]
-    how = {"wanted": wanted, "caller": None, "remedy": REMEDY, "names": names}
-    return batch_over_antimeridian(batch, cloud.coordinates, members_of(numbers, batch.labels), turn, alike, **how)
+    how = {"wanted": call.antimeridian, "caller": None, "remedy": REMEDY, "names": names}
+    members = members_of(numbers, batch.labels)
+    return batch_over_antimeridian(batch, cloud.coordinates, members, turn, _solver(call), **how)
+
+
+def _solver(call: HullCall) -> Any:
+    return functools.partial(convex_hull, collinear=call.options["collinear"], device=call.session)
 
 
 def placed(found: Any, points: Any) -> Any:

@@ -27,7 +27,7 @@ from clgeom.io.state import State
 from clgeom.scale.chunks import Chunks, rows_of
 
 if TYPE_CHECKING:
-    from clgeom.core.device import Session
+    from clgeom.commands.hull import HullCall
 
 #: Less than a quarter of a turn in any unit: lower latitudes need no check.
 LEAST_QUARTER = 1.5
@@ -37,36 +37,15 @@ ANY_NUMBER = 1 << 62
 LARGE_BYTES = 1 << 30
 
 
-def hulls_of_files(
-    files: list[str],
-    what: Any,
-    *,
-    crs: Any,
-    output: str | None,
-    skip_bad: bool,
-    max_bytes: int | None,
-    session: Session,
-    as_json: bool,
-    options: dict[str, Any],
-    check: Any,
-) -> tuple[Any, ...]:
+def hulls_of_files(call: HullCall, *, skip_bad: bool, max_bytes: int | None, check: Any) -> tuple[Any, ...]:
     """The hull of each file, from the state of an earlier run where that has it.
 
     Parameters
     ----------
-    files : list of str
-    what : dict
-        Which points of each file: columns, array, layer.
-    crs : object or None
-        Replaces that of every file.
-    output : path-like or None
+    call : HullCall
     skip_bad : bool
         Leave out files that cannot be read.
     max_bytes : int or None
-    session : Session
-    as_json : bool
-    options : dict
-        collinear, nonfinite and antimeridian.
     check : callable
         Called with the reference system and the names of the columns of the first file.
 
@@ -79,11 +58,12 @@ def hulls_of_files(
     state : State
         To be removed when the output is written.
     """
-    about = {"clgeom": __version__, **what, **options}
-    if options["antimeridian"]:
+    files, crs, output = call.files, call.crs, call.output
+    about = {"clgeom": __version__, **call.reading, **call.options, "antimeridian": call.antimeridian}
+    if call.antimeridian:
         about["crs"] = None if crs is None else _text(crs)
     hulls, bad, first = [], [], None
-    with State(output, about) as state, terminal.progress("hulls", hidden=as_json) as progress:
+    with State(output, about) as state, terminal.progress("hulls", hidden=call.as_json) as progress:
         known = {entry["file"]: entry for entry in state.done}
         sizes = [_size(file) for file in files]
         done, total = 0, max(sum(sizes), 1)
@@ -96,7 +76,7 @@ def hulls_of_files(
                 try:
                     entry = known.get(file)
                     if entry is None or not entry["state"] or entry["state"] != _state(file):  # "-" has none
-                        entry = _hull_of_file(file, what, crs, output, max_bytes, session, options, progress and watch)
+                        entry = _hull_of_file(file, call, max_bytes, progress and watch)
                         state.add(entry)
                     if crs is not None:
                         entry = entry | {"crs": _text(crs)}
@@ -148,35 +128,25 @@ def _check_latitudes(entry: Any, output: str | None) -> None:
         check_latitudes(y, turn, output, of=f" of '{printable(entry['file'])}'")
 
 
-def _hull_of_file(
-    file: str,
-    what: Any,
-    crs: Any,
-    output: str | None,
-    max_bytes: int | None,
-    session: Session,
-    options: dict[str, Any],
-    progress: Any,
-) -> dict[str, Any]:
-    """The hull of a file as a dict of values of JSON: in its own reference system, which `crs` replaces."""
+def _hull_of_file(file: str, call: HullCall, max_bytes: int | None, progress: Any) -> dict[str, Any]:
+    """The hull of a file as a dict of values of JSON: in its own reference system, which --crs replaces."""
     before, rows = _state(file), rows_of(max_bytes)
     facts: dict[str, Any] = {}
-    wanted, options = options["antimeridian"], {name: options[name] for name in ("collinear", "nonfinite")}
 
     def parts() -> Iterator[Any]:
-        for cloud in cloud_parts(file, rows=rows, **what, progress=progress):
+        for cloud in cloud_parts(file, rows=rows, **call.reading, progress=progress):
             facts.setdefault("cloud", cloud)
-            facts["left_out"] = facts.get("left_out", 0) + nonfinite_count(cloud.points, options)
+            facts["left_out"] = facts.get("left_out", 0) + nonfinite_count(cloud.points, call.options)
             yield cloud.points
 
     with saying_where([file], [ANY_NUMBER]):
-        found = convex_hull(Chunks(parts, max_bytes=max_bytes, copy=False), device=session, **options)
+        hull = convex_hull(Chunks(parts, max_bytes=max_bytes, copy=False), device=call.session, **call.options)
     if _state(file) != before:
         raise wrong_file(file, "was changed while it was read")
     cloud = facts["cloud"]
-    turn = turn_of_columns(cloud.names, cloud.crs if crs is None else crs, wanted)
-    again, name = functools.partial(coordinates_of, [file], what, rows), f"'{printable(file)}'"
-    hull = across(scaled_hull(found, cloud), again, turn, session, wanted, options, output=output, caller=name)
+    turn = call.turn(cloud.names, cloud.crs if call.crs is None else call.crs)
+    again = functools.partial(coordinates_of, [file], call.reading, rows)
+    hull = across(call, scaled_hull(hull, cloud), again, turn, caller=f"'{printable(file)}'")
     return {
         "file": file,
         "state": before,
@@ -200,10 +170,10 @@ def nonfinite_count(points: Any, options: dict[str, Any]) -> int:
     return 0 if options["nonfinite"] == "raise" else int((~np.isfinite(points).all(axis=1)).sum())
 
 
-def coordinates_of(files: list[str], what: Any, rows: Any = None) -> Iterator[Any]:
+def coordinates_of(files: list[str], reading: Any, rows: Any = None) -> Iterator[Any]:
     """Yield the coordinates of the points of files in parts."""
     for file in files:
-        for cloud in cloud_parts(file, rows=rows_of(None) if rows is None else rows, **what):
+        for cloud in cloud_parts(file, rows=rows_of(None) if rows is None else rows, **reading):
             yield cloud.coordinates
 
 
@@ -242,31 +212,13 @@ def are_large(files: list[str]) -> bool:
     return sum(map(_size, files)) >= LARGE_BYTES
 
 
-def hull_of_large_files(
-    files: list[str],
-    what: Any,
-    first: Any,
-    crs: Any,
-    counts: Any,
-    session: Session,
-    options: dict[str, Any],
-    progress: Any,
-) -> tuple[Any, ...]:
+def hull_of_large_files(call: HullCall, first: Any, counts: list[int], progress: Any) -> tuple[Any, ...]:
     """The hull of the points of all files, which are read in parts, with what it belongs to.
 
-    Returns the hull, the cloud without points that it belongs to, and the number of points that were left out.
-
-    Parameters
-    ----------
-    files, what, crs, session
-        As for `hulls_of_files`.
-    first : Cloud
-        A part of the first file.
-    counts : list
-        Gets the number of points of each file.
-    options, progress
-        Of `convex_hull`.
+    Returns the hull, the cloud without points that it belongs to, and the number of points that were left out. `first`
+    is a part of the first file; `counts` gets the number of points of each file.
     """
+    files = call.files
     total, done, left_out = sum(map(_size, files)), [0], [0]
 
     def points(scaled: Any) -> Iterator[Any]:
@@ -279,10 +231,10 @@ def hull_of_large_files(
             def watch(part: Any, whole: Any, size: Any = size, before: Any = done[0]) -> None:
                 progress(before + size * part // max(whole, 1), total)
 
-            for cloud in cloud_parts(file, rows=rows_of(None), **what, progress=progress and watch):
+            for cloud in cloud_parts(file, rows=rows_of(None), **call.reading, progress=progress and watch):
                 counts[-1] += len(cloud.points)
-                left_out[0] += nonfinite_count(cloud.points, options)
-                if crs is None:
+                left_out[0] += nonfinite_count(cloud.points, call.options)
+                if call.crs is None:
                     require_one_crs(files[0], first.crs, file, cloud.crs)
                 if not scaled and (cloud.scale, cloud.offset) != (first.scale, first.offset):
                     raise Differ
@@ -290,10 +242,10 @@ def hull_of_large_files(
             done[0] += size
 
     try:
-        found = convex_hull(Chunks(lambda: points(False), copy=False), device=session, **options)
+        found = convex_hull(Chunks(lambda: points(False), copy=False), **call.computing)
     except Differ:
         first = replace(first, scale=None, offset=None, notes=(*first.notes, DIFFER))
-        found = convex_hull(Chunks(lambda: points(True), copy=False), device=session, **options)
+        found = convex_hull(Chunks(lambda: points(True), copy=False), **call.computing)
     return found, first, left_out[0]
 
 

@@ -20,8 +20,9 @@ import pytest
 from command_line import run
 from effort import LONG, PROFILE
 
-from clgeom.commands import bench, terminal, tune
 from clgeom.commands import main as cli
+from clgeom.commands import terminal, tune
+from clgeom.commands.bench import bench_module
 from clgeom.core.checks import Check
 from clgeom.sorting.shellsort.codes import Codes
 
@@ -371,7 +372,7 @@ def here(folder, monkeypatch):
     monkeypatch.setattr("clgeom.commands.tune_explain.explained", lambda session, *how: print(*how))
     monkeypatch.setattr(tune, "_list", lambda session, cases, *how: print("list", len(cases), *how))
     monkeypatch.setattr(tune, "_forget", lambda session, cases, *how: print("forget", cases and len(cases), *how))
-    monkeypatch.setattr(bench, "Run", Unmeasured)
+    monkeypatch.setattr(bench_module("run"), "Run", Unmeasured)
     for module, functions in DRAWN.items():
         for function in functions:
             monkeypatch.setattr(f"clgeom.plotting.{module}.{function}", write_arguments)
