@@ -28,7 +28,7 @@ import reference.diffraction
 from clgeom.core.device import as_session
 from clgeom.core.launch import finish
 from clgeom.radio import Antenna, Transmitter, best_server, sector_antenna, terrain_loss
-from clgeom.radio.transmitters import SURROUNDINGS
+from clgeom.radio.models import SURROUNDINGS
 
 PIXEL = 5.0
 

@@ -38,7 +38,7 @@ NEAR = 1 << 31
 #: The kernel's parameters for each model, in its order.
 LINK = ("distance", "frequency", "base_height", "mobile_height")
 STREET = ("roof_height", "street_width", "separation", "orientation", "line_of_sight")
-MODELS = {
+PARAMETERS = {
     "free_space": LINK[:2],
     "two_ray": LINK,
     "interference": (*LINK, "reflection"),
@@ -238,9 +238,7 @@ def _on_device(job: _Job) -> Any:
         else:
             flat = np.ascontiguousarray(np.broadcast_to(value, shape), stored).reshape(-1)
             value = to_device(session, flat, caller=caller)
-        if len(value.chunks) > 1:
-            raise InvalidInput(f"The '{name}' parameter of {caller} is larger than one allocation of the device.")
-        buffers[name] = value.chunks[0].buffer if count else None
+        buffers[name] = value.one_buffer(f"The '{name}' parameter of {caller}") if count else None
     out: Any = new_array(session, shape, job.dtype)
     if count:
         buffers["losses"] = out.base_data
@@ -285,7 +283,7 @@ def _refuse_or_warn(call: LossModel, fields: dict[str, Any], poison: int, shape:
         return f"{fields[name].reshape(-1)[index]} at index [{place}]"
 
     if poison & ~NEAR:
-        name = next(name for bit, name in enumerate(MODELS[call.model]) if poison >> bit & 1)
+        name = next(name for bit, name in enumerate(PARAMETERS[call.model]) if poison >> bit & 1)
         values = fields[name].reshape(-1)
         low, high = map(values.dtype.type, (_lowest(call, name), call.ranges[name][1]))
         got = first_of(name, ~((values >= low) & (values <= high)))
@@ -323,7 +321,7 @@ def path_loss_plan(
     step = Step.over(
         profile,
         KERNEL,
-        (*map(argument, MODELS[call.model]), np.uint64(n), "losses", poison),
+        (*map(argument, PARAMETERS[call.model]), np.uint64(n), "losses", poison),
         n,
         dtype=dtype,
         params={

@@ -18,25 +18,10 @@ from clgeom.errors import InputWarning, InvalidInput, short, warn
 from clgeom.intake.interop.objects import values_of
 from clgeom.intake.typing import ArrayLike, DeviceLike, DTypeLike, FloatLike, NDArray, Shape
 from clgeom.radio.antennas import warn_unused
-from clgeom.radio.cells import LEAST_KM, LossModel, computed_losses
-from clgeom.radio.cells import MODELS as LOSSES
-from clgeom.radio.path_loss import CITIES
+from clgeom.radio.cells import LEAST_KM, PARAMETERS, LossModel, computed_losses
+from clgeom.radio.models import CITIES, MODELS, ModelName
 from clgeom.radio.sites import check_crs
-from clgeom.radio.transmitters import KNOWN, RANGES, ModelName, default_link
 
-#: The models of `coverage_map`, and the kernel's names of them.
-MODELS = {
-    "wim": "walfisch_ikegami",
-    "wim-los": "line_of_sight",
-    "free-space": "free_space",
-    "two-ray": "two_ray",
-    "okumura-hata": "okumura_hata",
-    "cost231-hata": "cost231_hata",
-    "uma": "urban_macro",
-    "uma-los": "urban_macro",
-    "umi": "urban_micro",
-    "umi-los": "urban_micro",
-}
 #: Defaults of `coverage_map` for parameters that some models do not know.
 DEFAULTS = {
     "base_height": None,
@@ -401,16 +386,15 @@ def coverage_map(
     sigma = number(sigma, "sigma", caller="coverage_map", least=0, unit="dB")
     if sigma == 0:
         warn_unused({"correlation": (correlation, 50.0), "seed": (seed, 0)}, "coverage_map", "sigma=0")
-    base, usual = default_link(model)
     link: dict[str, Any] = {
-        "frequency": usual if frequency is None else frequency,
-        "base_height": base if base_height is None else base_height,
+        "frequency": MODELS[model].frequency if frequency is None else frequency,
+        "base_height": MODELS[model].base_height if base_height is None else base_height,
         "mobile_height": mobile_height,
         "line_of_sight": model.endswith("-los"),
         **around,
     }
-    call = LossModel("coverage_map", MODELS[model], RANGES[model], "raise", None, city)
-    names = LOSSES[call.model]
+    call = LossModel("coverage_map", MODELS[model].kernel, MODELS[model].ranges, "raise", None, city)
+    names = PARAMETERS[call.model]
     least, most, _ = call.ranges["distance"]
     wanted = math.inf if range_m is None else range_m / 1000
     reach, best = min(most, wanted), np.full(shape, np.nan, np.float32)
@@ -449,7 +433,7 @@ def coverage_map(
 
 def _warn_unused(model: str, **values: Any) -> None:
     """Warn of parameters of `coverage_map` that the model does not know."""
-    known = KNOWN.get(model, ()) + (() if model == "free-space" else ("base_height", "mobile_height"))
+    known = MODELS[model].surroundings + (() if model == "free-space" else ("base_height", "mobile_height"))
     unknown = {name: (values[name], default) for name, default in DEFAULTS.items() if name not in known}
     warn_unused(unknown, "coverage_map", f"the model '{model}'")
 

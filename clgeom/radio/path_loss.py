@@ -15,27 +15,7 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike
 from clgeom.radio.antennas import refuse_unused, warn_unused
 from clgeom.radio.cells import LINK, LossModel, link, losses
-
-CITIES = ("medium", "metropolitan")
-#: Name: (lowest, highest, unit). The report limits the first four; the other limits keep logarithms finite.
-WALFISCH_IKEGAMI = {
-    "distance": (0.02, 5.0, "km"),
-    "frequency": (800.0, 2000.0, "MHz"),
-    "base_height": (4.0, 50.0, "m"),
-    "mobile_height": (1.0, 3.0, "m"),
-    "roof_height": (3.5, 200.0, "m"),
-    "street_width": (1.0, 500.0, "m"),
-    "separation": (1.0, 1000.0, "m"),
-    "orientation": (0.0, 90.0, "degrees"),
-}
-#: Limits of the other models: frequencies of radio waves, and distances and heights on or near the earth.
-PHYSICAL = {
-    "distance": (1e-3, 1e5, "km"),
-    "frequency": (1.0, 3e5, "MHz"),
-    "base_height": (0.1, 1e4, "m"),
-    "mobile_height": (0.1, 1e4, "m"),
-    "reflection": (-1.0, 1.0, ""),
-}
+from clgeom.radio.models import CITIES, PHYSICAL, WALFISCH_IKEGAMI
 
 
 @keeps_subnormals

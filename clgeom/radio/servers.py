@@ -26,7 +26,7 @@ from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.typing import AnyArray, DeviceLike, FloatLike, NDArray, Shape
 from clgeom.radio.antennas import warn_unused
 from clgeom.radio.cells import LEAST_KM
-from clgeom.radio.path_loss import CITIES
+from clgeom.radio.models import AREAS, CITIES, MODELS, SURROUNDINGS, ModelName
 from clgeom.radio.sites import (
     as_field,
     as_transmitters,
@@ -37,18 +37,7 @@ from clgeom.radio.sites import (
     positions_of,
     whole_buffer,
 )
-from clgeom.radio.transmitters import (
-    FIELDS,
-    IN_SPACE,
-    KNOWN,
-    RANGES,
-    SURROUNDINGS,
-    ModelName,
-    Transmitter,
-    check_ranges,
-    rows_of,
-)
-from clgeom.radio.urban import AREAS
+from clgeom.radio.transmitters import FIELDS, Transmitter, check_ranges, rows_of
 
 KERNEL = "radio/best_server"
 CALLER = "best_server"
@@ -256,7 +245,7 @@ def best_server(
     from clgeom.region.coverage.grid import as_grid
 
     shape = rows_and_columns(shape, caller=CALLER)
-    one_of(model, tuple(RANGES), "model", caller=CALLER)
+    one_of(model, tuple(MODELS), "model", caller=CALLER)
     transmitters = as_transmitters(transmitters, CALLER, model)
     around = _surroundings(model, roof_height_m, street_width_m, separation_m, street_deg, city, area)
     mobile = number(mobile_height_m, "mobile_height_m", caller=CALLER, least=0.1, most=1e4, unit="m")
@@ -267,7 +256,7 @@ def best_server(
     check_crs(crs, CALLER, grid.centre)
     at, cells = positions_of(transmitters, grid, CALLER)
     reaches = np.array([math.inf if one.range_m is None else one.range_m for one in transmitters])
-    low, farthest = RANGES[model]["distance"][0], float(farthest_m(at, reaches, grid).max())
+    low, farthest = MODELS[model].ranges["distance"][0], float(farthest_m(at, reaches, grid).max())
     nearest = nearest_m(at, cells, reaches, grid, low * 1000) if low > LEAST_KM else math.inf
     check_ranges(
         model, transmitters, mobile, around, nearest / 1000, farthest / 1000,
@@ -276,17 +265,15 @@ def best_server(
     session = session_of(next((v for v in (ground_m, extra_loss_db) if is_device_array(v)), None), device)
     ground = as_field(session, ground_m, shape, "ground_m", CALLER, grid)
     extra = as_field(session, extra_loss_db, (len(transmitters), *shape), "extra_loss_db", CALLER, grid)
-    grounds = (
-        [0.0] * len(transmitters)
-        if ground is None
-        else heights_under(session, transmitters, grid, ground, caller=CALLER)
-    )
+    grounds = [0.0] * len(transmitters)
+    if ground is not None:
+        grounds = heights_under(session, cells, at, shape, ground, CALLER)
     params = _params(model, transmitters, ground, extra, nearest)
-    if not (params["patterns"] or params["near"] or model in IN_SPACE):
+    if not (params["patterns"] or params["near"] or MODELS[model].in_space):
         warn_unused(
             {"ground_m": (ground_m, None)}, CALLER, f"the model '{model}' and antennas that radiate alike everywhere"
         )
-    rows, tables = rows_of(model, transmitters, mobile, around, grid.transform, grounds)
+    rows, tables = rows_of(model, transmitters, cells, mobile, around, grounds)
     params["tables"] = len(tables) > 0
     job = _ServerJob(session, grid, rows, tables, params, noise, least)
     compute = _on_device if boolean(on_device, "on_device", caller=CALLER) else _on_host
@@ -391,7 +378,7 @@ def _on_host(job: _ServerJob, ground: Any, extra: Any) -> list[Any]:
 def _params(model: str, transmitters: Sequence[Transmitter], ground: Any, extra: Any, nearest: float) -> dict[str, Any]:
     return {
         "fields": FIELDS,
-        "lines": {"two-ray": 2, "uma": 3, "umi": 3, "uma-los": 2, "umi-los": 2}.get(model, 1),
+        "lines": MODELS[model].count,
         "streets": model == "wim",
         "patterns": not all(one.antenna.is_isotropic for one in transmitters),
         "grounds": ground is not None,
@@ -422,7 +409,7 @@ def _surroundings(
     unknown = {
         f"{name}{units.get(name, '_m')}": (value, SURROUNDINGS[name])
         for name, value in around.items()
-        if name not in KNOWN.get(model, ())
+        if name not in MODELS[model].surroundings
     }
     warn_unused(unknown, CALLER, f"the model '{model}'")
     return around

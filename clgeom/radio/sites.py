@@ -12,7 +12,7 @@ import numpy as np
 from clgeom.arguments import has_type, wrong
 from clgeom.core.device import Session
 from clgeom.core.launch import read
-from clgeom.errors import InputWarning, InvalidInput, short, warn
+from clgeom.errors import InputWarning, short, warn
 from clgeom.geo.geodesy import as_crs, same_crs, scales_at, shown, utm_zone
 from clgeom.intake.arrays import as_device_values, host_values, to_device
 from clgeom.intake.device_arrays import is_device_array
@@ -56,7 +56,7 @@ def check_crs(crs: Any, caller: str, centre: Sequence[float] | None = None) -> N
             )
 
 
-def as_transmitters(transmitters: Any, caller: str, model: str | None = None) -> tuple[Transmitter, ...]:
+def as_transmitters(transmitters: Any, caller: str, model: str = "wim") -> tuple[Transmitter, ...]:
     """The `transmitters` parameter of a public function: one or more, with the model's height and frequency."""
     several = tuple(transmitters) if np.iterable(transmitters) else (transmitters,)
     bad = [one for one in several if not isinstance(one, Transmitter)]
@@ -164,25 +164,29 @@ def _check_place(placed: Any, shape: tuple[int, ...], grid: Any, name: str, call
 
 
 def heights_under(
-    session: Session, transmitters: Sequence[Transmitter], grid: Any, ground: Any, *, caller: str
+    session: Session,
+    cells: NDArray[np.float64],
+    at: NDArray[np.float64],
+    shape: Sequence[int],
+    ground: Any,
+    caller: str,
 ) -> list[float]:
     """The heights of the ground in the cells of the transmitters; `ground` is of `as_field`."""
     buffer: Any = whole_buffer(session, ground, "ground_m", caller) if is_device_array(ground) else None
     heights = []
-    for one in transmitters:
-        at, most = grid.to_cells([(one.x, one.y)])[0], np.array(grid.shape[::-1])
-        inside = bool(((at >= -EDGE) & (at <= most + EDGE)).all())
-        column, row = np.clip(np.floor(at), 0, most - 1).astype(int).tolist() if inside else (0, 0)
+    for cell, (x, y) in zip(cells, at.tolist()):
+        most = np.array(shape[::-1])
+        inside = bool(((cell >= -EDGE) & (cell <= most + EDGE)).all())
         height = math.nan
-        if inside and buffer is None:
-            height = float(ground[row, column])
-        elif inside:
-            height = float(read(session, buffer, np.float32, 1, row * grid.shape[1] + column)[0])
+        if inside:
+            column, row = np.clip(np.floor(cell), 0, most - 1).astype(int).tolist()
+            if buffer is None:
+                height = float(ground[row, column])
+            else:
+                height = float(read(session, buffer, np.float32, 1, row * shape[1] + column)[0])
         if not abs(height) < HIGHEST:
-            where = "outside of the map" if not inside else "in a cell without height"
-            raise wrong(
-                "transmitters", caller, "in cells with a height of the ground", f"({one.x:g}, {one.y:g}), {where},"
-            )
+            where = "in a cell without height" if inside else "outside of the map"
+            raise wrong("transmitters", caller, "in cells with a height of the ground", f"({x:g}, {y:g}), {where},")
         heights.append(height)
     return heights
 
@@ -191,10 +195,8 @@ def whole_buffer(session: Session, value: Any, name: str, caller: str) -> Any:
     """The buffer of an array on the host or on the device, all of it; None for None."""
     if value is None:
         return None
-    if not is_device_array(value):
-        values = to_device(session, np.ascontiguousarray(value).reshape(-1), caller=caller)
+    if is_device_array(value):
+        array = as_device_values(session, value.reshape(-1), caller=caller, name=name, types=[np.float32])
     else:
-        values = as_device_values(session, value.reshape(-1), caller=caller, name=name, types=[np.float32])
-    if len(values.chunks) > 1:
-        raise InvalidInput(f"The '{name}' parameter of {caller} is larger than one allocation of the device.")
-    return values.chunks[0].buffer
+        array = to_device(session, np.ascontiguousarray(value).reshape(-1), caller=caller)
+    return array.one_buffer(f"The '{name}' parameter of {caller}")

@@ -1,16 +1,12 @@
-"""Transmitters, and what the kernel of `best_server` reads of each: a row of numbers, computed once on the host.
-
-Most models are the greatest of straight lines in the logarithm of the distance: a loss of ``a + b log10(d)`` dB, d in
-m, for each line. A kernel then needs one logarithm for each cell and transmitter, whatever the model.
-"""
+"""Transmitters, and the row of numbers of each for the kernel of `best_server`, computed once on the host."""
 
 from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -19,8 +15,7 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InputWarning, InvalidInput, short, warn
 from clgeom.intake.typing import NDArray
 from clgeom.radio.antennas import Antenna, warn_unused
-from clgeom.radio.path_loss import PHYSICAL, WALFISCH_IKEGAMI
-from clgeom.radio.urban import COST231_HATA, OKUMURA_HATA, URBAN_MACRO, URBAN_MICRO
+from clgeom.radio.models import MODELS, STREETS, loss_fields
 
 #: The fields of a row, in the order of templates/radio/best_server.cl.mako.
 FIELDS = (
@@ -30,58 +25,6 @@ FIELDS = (
     *("a0", "b0", "a1", "b1", "a2", "b2", "near_slope", "street"),
     *("table", "across", "across_most", "along", "along_most", "both_most", "downtilt"),
 )
-#: Lines (a, b) of a model, and further fields of a row.
-Lines = tuple[list[tuple[float, float]], dict[str, float]]
-#: A line that is nowhere the greatest.
-NO_LINE = (-1e6, 0.0)
-#: Loss in free space over 1 m at 1 MHz in dB.
-FREE_SPACE = 32.44778322188337 - 60
-ModelName = Literal[
-    "wim",
-    "wim-los",
-    "free-space",
-    "two-ray",
-    "okumura-hata",
-    "cost231-hata",
-    "uma",
-    "uma-los",
-    "umi",
-    "umi-los",
-]
-RANGES = {
-    "wim": WALFISCH_IKEGAMI,
-    "wim-los": WALFISCH_IKEGAMI,
-    "free-space": PHYSICAL,
-    "two-ray": PHYSICAL,
-    "okumura-hata": OKUMURA_HATA,
-    "cost231-hata": COST231_HATA,
-    "uma": URBAN_MACRO,
-    "uma-los": URBAN_MACRO,
-    "umi": URBAN_MICRO,
-    "umi-los": URBAN_MICRO,
-}
-#: Default height of the base station in m and frequency in MHz, where a model has others than 25 and 1800.
-BASE_HEIGHTS = {"okumura-hata": 30.0, "cost231-hata": 30.0, "umi": 10.0, "umi-los": 10.0}
-FREQUENCIES = {"okumura-hata": 900.0}
-#: What a model needs beside the link, and its default.
-SURROUNDINGS = {
-    "roof_height": 12.0,
-    "street_width": 25.0,
-    "separation": 50.0,
-    "street": 30.0,
-    "city": "medium",
-    "area": "urban",
-}
-#: Models whose distance is that in space between the antennas.
-IN_SPACE = ("free-space", "two-ray", "uma", "uma-los", "umi", "umi-los")
-STREETS = ("roof_height", "street_width", "separation", "street")
-#: The surroundings that a model knows; the others know none.
-KNOWN = {"wim": (*STREETS, "city"), "okumura-hata": ("city", "area"), "cost231-hata": ("city",)}
-
-
-def default_link(model: str | None) -> tuple[float, float]:
-    """The height of the base station in m and the frequency in MHz that a model has by default."""
-    return BASE_HEIGHTS.get(model or "", 25.0), FREQUENCIES.get(model or "", 1800.0)
 
 
 @keeps_subnormals
@@ -173,12 +116,12 @@ class Transmitter:
         return self.power_dbm - self.loss_db + self.antenna.gain_dbi
 
 
-def with_defaults(one: Transmitter, model: str | None) -> Transmitter:
+def with_defaults(one: Transmitter, model: str) -> Transmitter:
     """The transmitter with a height and a frequency."""
     if one.height_m is not None and one.frequency_mhz is not None:
         return one
     complete = copy.copy(one)  # replace() would warn again
-    for name, default in zip(("height_m", "frequency_mhz"), default_link(model)):
+    for name, default in (("height_m", MODELS[model].base_height), ("frequency_mhz", MODELS[model].frequency)):
         if getattr(one, name) is None:
             object.__setattr__(complete, name, default)
     return complete
@@ -236,15 +179,13 @@ def check_ranges(
 
     `nearest_km` and `farthest_km` are of the nearest and the farthest cell of all transmitters.
     """
-    ranges = RANGES[model]
-    values: dict[str, tuple[str, list[Any]]] = {}
+    ranges = MODELS[model].ranges
+    values: dict[str, tuple[str, list[Any]]] = {"frequency": ("frequency_mhz", [t.frequency_mhz for t in transmitters])}
     if model != "free-space":
-        values["mobile_height"] = ("mobile_height", [mobile_height])
-    values["frequency"] = ("frequency_mhz", [one.frequency_mhz for one in transmitters])
-    if model != "free-space":
+        values = {"mobile_height": ("mobile_height", [mobile_height]), **values}
         values["base_height"] = ("height_m", [one.height_m for one in transmitters])
     if model == "wim":
-        values |= {name: (name, [surroundings[name]]) for name in ("roof_height", "street_width", "separation")}
+        values |= {name: (name, [surroundings[name]]) for name in STREETS[:3]}
     needs = f"The model '{model}' of {caller} needs a"
     messages = []
     for name, (words, numbers) in values.items():
@@ -272,38 +213,42 @@ def check_ranges(
 def rows_of(
     model: str,
     transmitters: Sequence[Transmitter],
+    cells: NDArray[np.float64],
     mobile_height: float,
     surroundings: dict[str, Any],
-    transform: Sequence[float],
     grounds: Sequence[float],
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """The rows of all transmitters, shape (n, len(FIELDS)), and the tables of their measured patterns.
 
-    `grounds` has the heights of the ground under them.
+    `cells` has their columns and rows, `grounds` the heights of the ground under them.
     """
     rows = np.zeros((len(transmitters), len(FIELDS)))
     tables: list[NDArray[np.float32]] = []
     places: dict[int, int] = {}
-    a, b, c, d, e, f = transform
     one: Any
-    for row, one, ground in zip(rows, transmitters, grounds):
-        x, y = one.x - c, one.y - f
-        column, line = (e * x - b * y) / (a * e - b * d), (a * y - d * x) / (a * e - b * d)
+    for out, one, (column, row), ground in zip(rows, transmitters, cells.tolist(), grounds):
         values: dict[str, float] = dict.fromkeys(FIELDS, 0.0)
         values |= {"column": math.floor(column), "column_part": column - math.floor(column)}
-        values |= {"row": math.floor(line), "row_part": line - math.floor(line)}
+        values |= {"row": math.floor(row), "row_part": row - math.floor(row)}
         values |= {"rise": mobile_height - one.height_m - ground, "eirp": one.eirp_dbm}
+        values["farthest"] = _below(1e30 if one.range_m is None else min(one.range_m**2, 1e30))
         values |= _antenna_axes(one)
         try:
-            values |= _loss(model, one, mobile_height, surroundings)
+            values |= loss_fields(model, one.frequency_mhz, one.height_m, mobile_height, surroundings)
         except ValueError as error:  # the logarithm of a number that is not positive
             raise InvalidInput(
                 f"The model '{model}' of best_server has no value for a mobile station at {mobile_height:g} m and "
                 f"{short(one)} at {one.height_m:g} m."
             ) from error
         values |= _pattern(one.antenna, tables, places)
-        row[:] = [values[name] for name in FIELDS]
+        out[:] = [values[name] for name in FIELDS]
     return rows.astype(np.float32), np.array(tables, np.float32).reshape(-1)
+
+
+def _below(value: float) -> float:
+    """The greatest float32 that is not above a value: so distances that are exact are compared exactly."""
+    rounded = np.float32(value)
+    return float(rounded if float(rounded) <= value else np.nextafter(rounded, np.float32(0)))
 
 
 def _antenna_axes(one: Transmitter) -> dict[str, float]:
@@ -334,116 +279,3 @@ def _pattern(antenna: Antenna, tables: list[NDArray[np.float32]], places: dict[i
         "both_most": 1e6 if wide is None else antenna.front_to_back_db,
         "downtilt": math.radians(antenna.downtilt_deg),
     }
-
-
-# Models -----------------------------------------------------------------------------------------------------------
-
-
-def _loss(model: str, one: Any, mobile: float, around: dict[str, Any]) -> dict[str, float]:
-    """The fields of a model for one transmitter: lines by log2 of the square of the distance in m, ranges in m2."""
-    low = RANGES[model]["distance"][0]
-    lines, extra = LINES[model.removesuffix("-los")](
-        math.log10(one.frequency_mhz), one.height_m, mobile, model.endswith("-los"), around
-    )
-    fields = {"free": FREE_SPACE + 20 * math.log10(one.frequency_mhz), "nearest": (low * 1000) ** 2, **extra}
-    fields["rise_counts"] = float(model in IN_SPACE)
-    fields["farthest"] = _below(1e30 if one.range_m is None else min(one.range_m**2, 1e30))
-    for k, (a, b) in enumerate((*lines, NO_LINE, NO_LINE)[:3]):
-        fields |= {f"a{k}": a, f"b{k}": b * math.log10(2) / 2}
-    return fields
-
-
-def _below(value: float) -> float:
-    """The greatest float32 that is not above a value: so distances that are exact are compared exactly."""
-    rounded = np.float32(value)
-    return float(rounded if float(rounded) <= value else np.nextafter(rounded, np.float32(0)))
-
-
-def _free_space(log_f: float, base: float, mobile: float, seen: bool, around: dict[str, Any]) -> Lines:
-    return [(FREE_SPACE + 20 * log_f, 20.0)], {}
-
-
-def _two_ray(log_f: float, base: float, mobile: float, seen: bool, around: dict[str, Any]) -> Lines:
-    plane = -20 * (math.log10(base) + math.log10(mobile))
-    return [(FREE_SPACE + 20 * log_f, 20.0), (plane, 40.0)], {}
-
-
-def _okumura_hata(log_f: float, base: float, mobile: float, seen: bool, around: dict[str, Any]) -> Lines:
-    if around["city"] == "metropolitan":
-        gain = 8.29 * math.log10(1.54 * mobile) ** 2 - 1.1
-        if log_f >= math.log10(300):
-            gain = 3.2 * math.log10(11.75 * mobile) ** 2 - 4.97
-    else:
-        gain = _medium_city(log_f, mobile)
-    loss = 69.55 + 26.16 * log_f - 13.82 * math.log10(base) - gain
-    if around["area"] == "suburban":
-        loss -= 2 * (log_f - math.log10(28)) ** 2 + 5.4
-    elif around["area"] == "open":
-        loss += -4.78 * log_f**2 + 18.33 * log_f - 40.94
-    return _by_km(loss, 44.9 - 6.55 * math.log10(base))
-
-
-def _cost231_hata(log_f: float, base: float, mobile: float, seen: bool, around: dict[str, Any]) -> Lines:
-    loss = 46.3 + 33.9 * log_f - 13.82 * math.log10(base) - _medium_city(log_f, mobile)
-    loss += 3 * (around["city"] == "metropolitan")
-    return _by_km(loss, 44.9 - 6.55 * math.log10(base))
-
-
-def _medium_city(log_f: float, mobile: float) -> float:
-    return (1.1 * log_f - 0.7) * mobile - (1.56 * log_f - 0.8)
-
-
-def _by_km(loss: float, slope: float) -> Lines:
-    """A line whose loss is given at 1 km."""
-    return [(loss - 3 * slope, slope)], {}
-
-
-def _urban_macro(log_f: float, base: float, mobile: float, seen: bool, around: dict[str, Any]) -> Lines:
-    hidden = (13.54 + 20 * (log_f - 3) - 0.6 * (mobile - 1.5), 39.08)
-    return _urban(log_f, base, mobile, 28.0, 22.0, 9.0, None if seen else hidden)
-
-
-def _urban_micro(log_f: float, base: float, mobile: float, seen: bool, around: dict[str, Any]) -> Lines:
-    hidden = (22.4 + 21.3 * (log_f - 3) - 0.3 * (mobile - 1.5), 35.3)
-    return _urban(log_f, base, mobile, 32.4, 21.0, 9.5, None if seen else hidden)
-
-
-def _urban(
-    log_f: float,
-    base: float,
-    mobile: float,
-    first: float,
-    slope: float,
-    share: float,
-    hidden: tuple[float, float] | None,
-) -> Lines:
-    """Lines in space before and behind the breakpoint, and without line of sight."""
-    start = first + 20 * (log_f - 3)
-    turn = 4 * (base - 1) * (mobile - 1) * 10 ** (log_f + 6) / 3e8
-    lines = [(start, slope), (start - share * math.log10(turn**2 + (base - mobile) ** 2), 40.0)]
-    return [*lines, *([] if hidden is None else [hidden])], {}
-
-
-def _walfisch_ikegami(log_f: float, base: float, mobile: float, seen: bool, around: dict[str, Any]) -> Lines:
-    if seen:
-        return _by_km(42.6 + 20 * log_f, 26.0)
-    roof, above = around["roof_height"], base - around["roof_height"]
-    to_street = -16.9 - 10 * math.log10(around["street_width"]) + 10 * log_f + 20 * math.log10(roof - mobile)
-    over = above > 0
-    k_d = 18.0 if over else 18 - 15 * above / roof
-    k_f = -4 + (1.5 if around["city"] == "metropolitan" else 0.7) * (10**log_f / 925 - 1)
-    over_roofs = (-18 * math.log10(1 + above) if over else 0) + 54 + k_f * log_f - 9 * math.log10(around["separation"])
-    free = 32.4 + 20 * log_f
-    lines = [(free - 60, 20.0), (free + to_street + over_roofs - 3 * (20 + k_d), 20 + k_d)]
-    return lines, {"near_slope": 0.0 if over else -0.8 * above, "street": math.radians(around["street"])}
-
-
-LINES: dict[str, Callable[[float, float, float, bool, dict[str, Any]], Lines]] = {
-    "wim": _walfisch_ikegami,
-    "free-space": _free_space,
-    "two-ray": _two_ray,
-    "okumura-hata": _okumura_hata,
-    "cost231-hata": _cost231_hata,
-    "uma": _urban_macro,
-    "umi": _urban_micro,
-}

@@ -11,25 +11,7 @@ from clgeom.arguments import one_of
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike
 from clgeom.radio.cells import LossModel, link, losses
-from clgeom.radio.path_loss import CITIES
-
-AREAS = ("urban", "suburban", "open")
-#: Name: (lowest, highest, unit), as the sources limit them.
-OKUMURA_HATA = {
-    "distance": (1.0, 20.0, "km"),
-    "frequency": (150.0, 1500.0, "MHz"),
-    "base_height": (30.0, 200.0, "m"),
-    "mobile_height": (1.0, 10.0, "m"),
-}
-COST231_HATA = {**OKUMURA_HATA, "frequency": (1500.0, 2000.0, "MHz")}
-#: The report draws a parameter of the breakpoint at random for mobile stations of 13 m or more in macro cells.
-URBAN_MACRO = {
-    "distance": (0.01, 5.0, "km"),
-    "frequency": (500.0, 100_000.0, "MHz"),
-    "base_height": (25.0, 25.0, "m"),
-    "mobile_height": (1.5, 13.0, "m"),
-}
-URBAN_MICRO = {**URBAN_MACRO, "base_height": (10.0, 10.0, "m"), "mobile_height": (1.5, 22.5, "m")}
+from clgeom.radio.models import AREAS, CITIES, COST231_HATA, OKUMURA_HATA, URBAN_MACRO, URBAN_MICRO
 
 
 @keeps_subnormals

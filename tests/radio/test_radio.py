@@ -16,7 +16,7 @@ from clgeom.radio import (
     two_ray,
     walfisch_ikegami,
 )
-from clgeom.radio.maps import MODELS
+from clgeom.radio.models import MODELS
 
 BOUND = {np.dtype(np.float32): 2e-4, np.dtype(np.float64): 1e-12}
 MICRO = {

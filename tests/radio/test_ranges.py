@@ -12,7 +12,7 @@ from reference.antennas import powers
 from clgeom import radio
 from clgeom.errors import InputWarning, InvalidInput
 from clgeom.radio import Antenna, Transmitter, best_server, coverage_map, sector_antenna
-from clgeom.radio.transmitters import RANGES, SURROUNDINGS
+from clgeom.radio.models import MODELS, SURROUNDINGS
 
 IN_EVERY_SHAPE = (..., "flushed", "as_amd") if LONG else ("as_is", "as_gpu")
 MEMBERS = 1000 if LONG else 8
@@ -101,7 +101,7 @@ def test_ends_of_ranges(session, name):
         assert np.isnan(marked).all()
         for key, ends in zip(keys, limits):
             for end, to in zip(ends, (-math.inf, math.inf)):
-                with pytest.raises(InvalidInput, match=f"'{key}' parameter of {name} must be (within|10 m)"):
+                with pytest.raises(InvalidInput, match=f"'{key}' parameter of {name} must be (within|10 m|25 m)"):
                     call(low, dtype, **{key: math.nextafter(end, to)})
     if session.profile.fp64:
         with pytest.warns(InputWarning, match=f"'distance' parameter of {name} .* Got 0.001: nearer"):
@@ -133,12 +133,12 @@ def call_quietly(function, *args, **options):
 
 
 @pytest.mark.settings("as_is", "as_gpu")
-@pytest.mark.parametrize("model", RANGES)
+@pytest.mark.parametrize("model", MODELS)
 def test_of_two_masts_the_nearer_serves(any_session, model):
     """Two masts 800 m apart: a carrier to interference of its own in each cell, 0 dB between them only."""
     pair = [Transmitter(412.5, 512.5), Transmitter(1212.5, 512.5)]
     place = {"shape": (40, 64), "transform": (25, 0, 0, 0, -25, 1000), "model": model, "device": any_session}
-    expects = RANGES[model]["distance"][0] > 1e-3
+    expects = MODELS[model].ranges["distance"][0] > 1e-3
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         made = best_server(pair, **place)
@@ -178,7 +178,7 @@ def test_of_equal_powers_the_nearer_serves_then_the_first(any_session):
 
 def random_map(rng, model):
     """Sites on a map of a size that the model knows, some of them with a range; shape and transform."""
-    low, high, _ = RANGES[model]["distance"]
+    low, high, _ = MODELS[model].ranges["distance"]
     shape = tuple(rng.integers(1, 10, 2).tolist())
     side = 10 ** rng.uniform(math.log10(low * 300), math.log10(min(high, 30) * 700)) / max(shape)
     turn, skew = rng.uniform(-3, 3), rng.uniform(-0.4, 0.4)
@@ -223,11 +223,11 @@ def check_servers(made, exact, far, ranges, noise):
 
 
 @pytest.mark.settings(*IN_EVERY_SHAPE)
-@pytest.mark.parametrize("model", RANGES)
+@pytest.mark.parametrize("model", MODELS)
 def test_random_maps_of_every_model(any_session, model):
     """Transmitters by default, some with a range, near, and far up to the model's range."""
-    rng, high = np.random.default_rng(34), RANGES[model]["distance"][1]
-    for member in range(MEMBERS // len(RANGES) + 1):
+    rng, high = np.random.default_rng(34), MODELS[model].ranges["distance"][1]
+    for member in range(MEMBERS // len(MODELS) + 1):
         sites, shape, place = random_map(rng, model)
         a, b, c, d, e, f = place
         columns, rows = np.meshgrid(np.arange(shape[1]) + 0.5, np.arange(shape[0]) + 0.5)
@@ -293,7 +293,7 @@ def test_far_cells_are_those_of_centres(session):
         best_server([Transmitter(-0.01, 0)], **link)
 
 
-@pytest.mark.parametrize("model", RANGES)
+@pytest.mark.parametrize("model", MODELS)
 def test_defaults_are_those_of_the_model(session, model):
     """Whatever the model, a transmitter by default is within its range."""
     link = {"shape": (3, 3), "transform": (700, 0, 0, 0, -700, 2100), "model": model, "device": session}
@@ -349,7 +349,7 @@ PLACED = {"shape": (6, 6), "transform": (300, 0, 0, 0, -300, 1800)}
 HILLS = 40 * np.sin(np.arange(36.0).reshape(6, 6))
 LOUD = np.stack([-70 + radio.shadowing((24, 24), sigma=6, correlation=6, seed=seed) for seed in range(3)])
 HEARD = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1]], bool)
-EVERY = list(RANGES)
+EVERY = list(MODELS)
 
 
 def seen(antenna):

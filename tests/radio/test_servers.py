@@ -12,8 +12,8 @@ import clgeom
 from clgeom import radio
 from clgeom.errors import InputWarning, InvalidInput
 from clgeom.radio import Antenna, Transmitter, best_server, read_antenna, receiver_sensitivity, sector_antenna
+from clgeom.radio.models import MODELS, SURROUNDINGS
 from clgeom.radio.sites import nearest_m
-from clgeom.radio.transmitters import RANGES, SURROUNDINGS
 from clgeom.region.coverage.grid import as_grid
 
 BOUND = 1e-3
@@ -36,7 +36,7 @@ def turned(antenna, azimuth, downtilt):
 
 def network(model, count=4, seed=1, antennas=None, place=PLACE, shape=(37, 45)):
     rng = np.random.default_rng(seed)
-    low, high, _ = RANGES[model]["frequency"]
+    low, high, _ = MODELS[model].ranges["frequency"]
     height = {"uma": 25, "umi": 10, "wim": 30}.get(model.removesuffix("-los"), 45)
     a, b, c, d, e, f = place
     antennas = antennas or [Antenna(), sector_antenna(), sector_antenna(standard="38.901", vertical_beamwidth_deg=12)]
@@ -226,7 +226,7 @@ def test_pattern_files_cut_anywhere_give_one_error(tmp_path):
 
 
 @pytest.mark.settings("as_is", "as_gpu")
-@pytest.mark.parametrize("model", RANGES)
+@pytest.mark.parametrize("model", MODELS)
 def test_best_server_of_every_model(any_session, model):
     shape, noise, least = (23, 29), -100.0, -95.0 if "hata" in model else -80.0
     around = {**SURROUNDINGS, "roof_height": 33.0 if model == "wim" else 15.0, "street": 71.0}
