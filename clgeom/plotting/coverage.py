@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from clgeom.core.messages import counted
+from clgeom.geo.geodesy import axes_of_crs
 from clgeom.intake.typing import NDArray
 from clgeom.markup import INK
 from clgeom.plotting.figures import (
@@ -72,6 +73,12 @@ def plot_coverage(
     if outlines or len(sites):
         legend_below(ax)
     return ax
+
+
+def plot_power(raster: Any, values: Any, ax: Any, title: str) -> Any:
+    """Draw the values and the transmitters of a RadioMap or ServerMap, and return the axes."""
+    options = {"transform": raster.transform, "unit": raster.unit, "sites": raster.sites}
+    return plot_coverage({}, ax, values=values, title=title, axes=axes_of_crs(raster.crs), **options)
 
 
 def save_coverage_plot(outlines: Mapping[str, Sequence[Any]], path: Any, **options: Any) -> None:

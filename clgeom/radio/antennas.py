@@ -84,29 +84,22 @@ class Antenna:
 
     def _refuse_unused(self) -> None:
         """Refuse parameters that this kind of pattern does not read."""
-        values = {one.name: (getattr(self, one.name), one.default) for one in fields(self)}
-
-        def refuse(needs: str, *names: str) -> None:
-            refuse_unused({name: values[name] for name in names}, "Antenna", needs)
-
+        unread: dict[str, tuple[str, ...]] = {}
         if self.horizontal is not None:
-            refuse(
-                "a parabolic pattern: there are cuts",
-                *("horizontal_beamwidth_deg", "vertical_beamwidth_deg", "front_to_back_db", "side_lobe_db"),
-            )
-            return
-        if self.horizontal_beamwidth_deg is None:
-            refuse("a horizontal_beamwidth_deg", "front_to_back_db")
-        if self.vertical_beamwidth_deg is None:
-            refuse("a vertical_beamwidth_deg", "side_lobe_db", "downtilt_deg")
+            beamwidths = ("horizontal_beamwidth_deg", "vertical_beamwidth_deg")
+            unread["a parabolic pattern: there are cuts"] = (*beamwidths, "front_to_back_db", "side_lobe_db")
+        elif self.horizontal_beamwidth_deg is None:
+            unread["a horizontal_beamwidth_deg"] = ("front_to_back_db",)
+        if self.horizontal is None and self.vertical_beamwidth_deg is None:
+            unread["a vertical_beamwidth_deg"] = ("side_lobe_db", "downtilt_deg")
+        for needs, names in unread.items():
+            values = {one.name: (getattr(self, one.name), one.default) for one in fields(self) if one.name in names}
+            refuse_unused(values, "Antenna", needs)
 
     def __repr__(self) -> str:
-        what = "measured" if self.horizontal is not None else "isotropic" if self.is_isotropic else "parabolic"
-        return (
-            f"Antenna({self.name!r}, {self.gain_dbi:g} dBi, {what})"
-            if self.name
-            else (f"Antenna({self.gain_dbi:g} dBi, {what})")
-        )
+        kind = "measured" if self.horizontal is not None else "isotropic" if self.is_isotropic else "parabolic"
+        name = f"{self.name!r}, " if self.name else ""
+        return f"Antenna({name}{self.gain_dbi:g} dBi, {kind})"
 
     @property
     def is_isotropic(self) -> bool:

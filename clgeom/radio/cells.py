@@ -70,6 +70,26 @@ class LossModel:
         """Whether the loss of a cell nearer than the model's range continues into free space."""
         return self.outside == "raise" and self.ranges["distance"][0] > LEAST_KM
 
+    def lowest(self, name: str) -> float:
+        """The lowest value of a parameter that is not refused."""
+        return 0.0 if name == "distance" and self.continues else self.ranges[name][0]
+
+    def refuse(self, name: str, got: str) -> None:
+        """Refuse a value out of the model's range, or warn of it with strict=False."""
+        message = f"{self._expected(name)} Got {got}."
+        if self.strict:
+            raise InvalidInput(message)
+        self.warnings.setdefault("range", message)
+
+    def warn_near(self, got: str) -> None:
+        message = f"{self._expected('distance')} Got {got}: nearer than that the loss continues into free space."
+        self.warnings.setdefault("near", message)
+
+    def _expected(self, name: str) -> str:
+        low, high, unit = self.ranges[name]
+        within = f"{low:g}" if low == high else f"within {low:g} to {high:g}"
+        return f"The '{name}' parameter of {self.caller} must be {within}{f' {unit}' if unit else ''}."
+
 
 @dataclass(frozen=True)
 class _Job:
@@ -98,12 +118,11 @@ def losses(call: LossModel, values: dict[str, Any], device: DeviceLike) -> Any:
 
 def computed_losses(call: LossModel, values: dict[str, Any], device: DeviceLike) -> Any:
     """The same, with the warnings left in the call."""
-    if not boolean(call.strict, "strict", caller=call.caller):
-        if call.outside != "raise":
-            raise InvalidInput(
-                f"The parameters 'outside' and 'strict' of {call.caller} do not go together: strict=False computes "
-                "what is out of range by the formula."
-            )
+    if not boolean(call.strict, "strict", caller=call.caller) and call.outside != "raise":
+        raise InvalidInput(
+            f"The parameters 'outside' and 'strict' of {call.caller} do not go together: strict=False computes what is "
+            "out of range by the formula."
+        )
     one_of(call.outside, OUTSIDE, "outside", caller=call.caller)
     on_device = next((value for value in values.values() if is_device_array(value)), None)
     session = session_of(on_device, device)
@@ -167,33 +186,10 @@ def _common_shape(call: LossModel, fields: dict[str, Any]) -> tuple[int, ...]:
 
 def _check_numbers(call: LossModel, single: dict[str, Any]) -> None:
     for name, value in single.items():
-        if name in call.ranges and not _lowest(call, name) <= value <= call.ranges[name][1]:
-            _out_of_range(call, f"{_expected(call, name)} Got {value!r} instead.")
+        if name in call.ranges and not call.lowest(name) <= value <= call.ranges[name][1]:
+            call.refuse(name, f"{value!r} instead")
     if call.continues and single.get("distance", math.inf) < call.ranges["distance"][0]:
-        _warn_near(call, repr(single["distance"]))
-
-
-def _lowest(call: LossModel, name: str) -> float:
-    """The lowest value of a parameter that is not refused."""
-    return 0.0 if name == "distance" and call.continues else call.ranges[name][0]
-
-
-def _out_of_range(call: LossModel, message: str) -> None:
-    """Refuse what is out of a model's range, or warn with strict=False."""
-    if call.strict:
-        raise InvalidInput(message)
-    call.warnings.setdefault("range", message)
-
-
-def _warn_near(call: LossModel, got: str) -> None:
-    message = f"{_expected(call, 'distance')} Got {got}: nearer than that the loss continues into free space."
-    call.warnings.setdefault("near", message)
-
-
-def _expected(call: LossModel, name: str) -> str:
-    low, high, unit = call.ranges[name]
-    within = f"{low:g}" if low == high else f"within {low:g} to {high:g}"
-    return f"The '{name}' parameter of {call.caller} must be {within}{f' {unit}' if unit else ''}."
+        call.warn_near(repr(single["distance"]))
 
 
 def _on_host(job: _Job) -> NDArray[Any]:
@@ -285,13 +281,13 @@ def _refuse_or_warn(call: LossModel, fields: dict[str, Any], poison: int, shape:
     if poison & ~NEAR:
         name = next(name for bit, name in enumerate(PARAMETERS[call.model]) if poison >> bit & 1)
         values = fields[name].reshape(-1)
-        low, high = map(values.dtype.type, (_lowest(call, name), call.ranges[name][1]))
+        low, high = map(values.dtype.type, (call.lowest(name), call.ranges[name][1]))
         got = first_of(name, ~((values >= low) & (values <= high)))
         remedy = " (outside='clip' takes the nearest value allowed, outside='nan' marks such cells)"
-        _out_of_range(call, f"{_expected(call, name)} Got {got} instead{remedy if call.strict else ''}.")
+        call.refuse(name, f"{got} instead{remedy if call.strict else ''}")
     if poison & NEAR and "distance" in fields:
         values = fields["distance"].reshape(-1)
-        _warn_near(call, first_of("distance", values < values.dtype.type(call.ranges["distance"][0])))
+        call.warn_near(first_of("distance", values < values.dtype.type(call.ranges["distance"][0])))
 
 
 def path_loss_plan(
@@ -311,7 +307,7 @@ def path_loss_plan(
         return name if name in fields else _stored(name, dtype).type(single[name])
 
     ranges = tuple(
-        (name, _literal(_lowest(call, name), dtype), _literal(limits[1], dtype))
+        (name, _literal(call.lowest(name), dtype), _literal(limits[1], dtype))
         for name, limits in call.ranges.items()
         if name in fields
     )

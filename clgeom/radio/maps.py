@@ -96,20 +96,9 @@ class RadioMap:
         InvalidInput
             Matplotlib is not installed.
         """
-        from clgeom.geo.geodesy import axes_of_crs
-        from clgeom.plotting.coverage import plot_coverage
+        from clgeom.plotting.coverage import plot_power
 
-        axes = axes_of_crs(self.crs)
-        return plot_coverage(
-            {},
-            ax,
-            values=self.values,
-            transform=self.transform,
-            unit=self.unit,
-            title=title,
-            axes=axes,
-            sites=self.sites,
-        )
+        return plot_power(self, self.values, ax, title)
 
 
 @keeps_subnormals

@@ -18,17 +18,8 @@ from clgeom.radio.antennas import Antenna
 CUTS = ("HORIZONTAL", "VERTICAL")
 #: Keys with which files without a line of the NAME begin; other first lines are the name.
 KEYS = (
-    *CUTS,
-    "NAME",
-    "MAKE",
-    "FREQUENCY",
-    "H_WIDTH",
-    "V_WIDTH",
-    "FRONT_TO_BACK",
-    "GAIN",
-    "TILT",
-    "POLARIZATION",
-    "COMMENT",
+    *(*CUTS, "NAME", "MAKE", "FREQUENCY", "H_WIDTH", "V_WIDTH"),
+    *("FRONT_TO_BACK", "GAIN", "TILT", "POLARIZATION", "COMMENT"),
 )
 #: Gain of a half-wave dipole in dBi, by which gains in dBd differ.
 DIPOLE_DBI = 2.15

@@ -26,7 +26,7 @@ from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.typing import AnyArray, DeviceLike, FloatLike, NDArray, Shape
 from clgeom.radio.antennas import warn_unused
 from clgeom.radio.cells import LEAST_KM
-from clgeom.radio.models import AREAS, CITIES, MODELS, SURROUNDINGS, ModelName
+from clgeom.radio.models import AREAS, CITIES, MODELS, STREETS, SURROUNDINGS, ModelName
 from clgeom.radio.sites import (
     as_field,
     as_transmitters,
@@ -120,21 +120,10 @@ class ServerMap:
         InvalidInput
             Matplotlib is not installed.
         """
-        from clgeom.geo.geodesy import axes_of_crs
-        from clgeom.plotting.coverage import plot_coverage
+        from clgeom.plotting.coverage import plot_power
 
         values = fetched(self.power_dbm) if is_device_array(self.power_dbm) else self.power_dbm
-        axes = axes_of_crs(self.crs)
-        return plot_coverage(
-            {},
-            ax,
-            values=values,
-            transform=self.transform,
-            unit=self.unit,
-            title=title,
-            axes=axes,
-            sites=self.sites,
-        )
+        return plot_power(self, values, ax, title)
 
 
 @keeps_subnormals
@@ -247,7 +236,8 @@ def best_server(
     shape = rows_and_columns(shape, caller=CALLER)
     one_of(model, tuple(MODELS), "model", caller=CALLER)
     transmitters = as_transmitters(transmitters, CALLER, model)
-    around = _surroundings(model, roof_height_m, street_width_m, separation_m, street_deg, city, area)
+    around = {"roof_height": roof_height_m, "street_width": street_width_m, "separation": separation_m}
+    around = _surroundings(model, {**around, "street": street_deg, "city": city, "area": area})
     mobile = number(mobile_height_m, "mobile_height_m", caller=CALLER, least=0.1, most=1e4, unit="m")
     noise, least = _dbm(noise_dbm, "noise_dbm"), _dbm(sensitivity_dbm, "sensitivity_dbm")
     if transform is None:
@@ -268,11 +258,19 @@ def best_server(
     grounds = [0.0] * len(transmitters)
     if ground is not None:
         grounds = heights_under(session, cells, at, shape, ground, CALLER)
-    params = _params(model, transmitters, ground, extra, nearest)
+    params = {
+        "fields": FIELDS,
+        "lines": MODELS[model].count,
+        "streets": model == "wim",
+        "patterns": not all(one.antenna.is_isotropic for one in transmitters),
+        "grounds": ground is not None,
+        "extras": extra is not None,
+        "near": math.isfinite(nearest),
+        "ranges": any(one.range_m is not None for one in transmitters),
+    }
     if not (params["patterns"] or params["near"] or MODELS[model].in_space):
-        warn_unused(
-            {"ground_m": (ground_m, None)}, CALLER, f"the model '{model}' and antennas that radiate alike everywhere"
-        )
+        beside = f"the model '{model}' and antennas that radiate alike everywhere"
+        warn_unused({"ground_m": (ground_m, None)}, CALLER, beside)
     rows, tables = rows_of(model, transmitters, cells, mobile, around, grounds)
     params["tables"] = len(tables) > 0
     job = _ServerJob(session, grid, rows, tables, params, noise, least)
@@ -312,25 +310,21 @@ def server_plan(profile: DeviceProfile, job: _ServerJob, rows: int, first_row: i
     a, b, _, d, e, _ = job.grid.transform
     columns, count = job.grid.shape[1], len(job.rows)
     mw = 0.0 if math.isinf(job.noise) else 10 ** (job.noise / 10)
-    numbers: tuple[Any, ...] = (
-        np.uint32(first_row),
-        np.uint32(rows),
-        np.uint32(columns),
-        *map(np.float32, (a, b, d, e, mw)),
+    window = map(np.uint32, (first_row, rows, columns))
+    floats = map(np.float32, (a, b, d, e, mw, job.sensitivity))
+    args: tuple[Any, ...] = (
+        "transmitters",
+        np.uint32(count),
+        "tables",
+        "grounds",
+        "extras",
+        *window,
+        *floats,
+        *OUTPUTS,
     )
-    args = ("transmitters", np.uint32(count), "tables", "grounds", "extras", *numbers, np.float32(job.sensitivity))
-    n = rows * columns
-    read_bytes = 4 * (job.params["grounds"] + count * job.params["extras"])
-    step = Step.over(
-        profile,
-        KERNEL,
-        (*args, *OUTPUTS),
-        n,
-        dtype=np.dtype(np.float32),
-        params=job.params,
-        bytes_moved=n * (10 + read_bytes),
-    )
-    return Plan(step)
+    n, moved = rows * columns, 10 + 4 * (job.params["grounds"] + count * job.params["extras"])
+    real = np.dtype(np.float32)
+    return Plan(Step.over(profile, KERNEL, args, n, dtype=real, params=job.params, bytes_moved=n * moved))
 
 
 def _launch(job: _ServerJob, rows: int, first_row: int, fields: dict[str, Any], outputs: dict[str, Any]) -> None:
@@ -375,36 +369,13 @@ def _on_host(job: _ServerJob, ground: Any, extra: Any) -> list[Any]:
     return maps
 
 
-def _params(model: str, transmitters: Sequence[Transmitter], ground: Any, extra: Any, nearest: float) -> dict[str, Any]:
-    return {
-        "fields": FIELDS,
-        "lines": MODELS[model].count,
-        "streets": model == "wim",
-        "patterns": not all(one.antenna.is_isotropic for one in transmitters),
-        "grounds": ground is not None,
-        "extras": extra is not None,
-        "near": math.isfinite(nearest),
-        "ranges": any(one.range_m is not None for one in transmitters),
-    }
-
-
-def _surroundings(
-    model: str,
-    roof: FloatLike,
-    width: FloatLike,
-    separation: FloatLike,
-    street: FloatLike,
-    city: str,
-    area: str,
-) -> dict[str, Any]:
-    one_of(city, CITIES, "city", caller=CALLER)
-    one_of(area, AREAS, "area", caller=CALLER)
-    metres = {"roof_height": roof, "street_width": width, "separation": separation}
-    around: dict[str, Any] = {
-        name: number(value, f"{name}_m", caller=CALLER, least=0.1, most=1e4, unit="m") for name, value in metres.items()
-    }
-    around["street"] = number(street, "street_deg", caller=CALLER, least=-360, most=360, unit="degrees")
-    around |= {"city": city, "area": area}
+def _surroundings(model: str, around: dict[str, Any]) -> dict[str, Any]:
+    """Check the surroundings, and warn of those that the model does not know."""
+    one_of(around["city"], CITIES, "city", caller=CALLER)
+    one_of(around["area"], AREAS, "area", caller=CALLER)
+    for name in STREETS[:3]:
+        around[name] = number(around[name], f"{name}_m", caller=CALLER, least=0.1, most=1e4, unit="m")
+    around["street"] = number(around["street"], "street_deg", caller=CALLER, least=-360, most=360, unit="degrees")
     units = {"street": "_deg", "city": "", "area": ""}
     unknown = {
         f"{name}{units.get(name, '_m')}": (value, SURROUNDINGS[name])

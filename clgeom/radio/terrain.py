@@ -19,7 +19,7 @@ from clgeom.intake.arrays import host_values, session_of
 from clgeom.intake.cl_arrays import new_array
 from clgeom.intake.device_arrays import is_device_array
 from clgeom.intake.interop.rasters import placed_raster
-from clgeom.intake.typing import AnyArray, ArrayLike, DeviceLike, FloatLike
+from clgeom.intake.typing import AnyArray, ArrayLike, DeviceLike, FloatLike, NDArray
 from clgeom.radio.antennas import warn_unused
 from clgeom.radio.sites import (
     as_field,
@@ -149,24 +149,28 @@ def terrain_loss(
     at, places = positions_of(transmitters, grid, caller)
     grounds = heights_under(session, places, at, shape, ground, caller)
     buffer = whole_buffer(session, ground, "ground_m", caller)
-    link = (grid, mobile, float(k_factor), method, polarization)
-    cells = math.prod(shape)
-    if boolean(on_device, "on_device", caller=caller):
-        out: Any = new_array(session, (len(transmitters), *shape), np.float32)
-        for k, (one, height) in enumerate(zip(transmitters, grounds)):
-            plan = terrain_plan(session.profile, one, height, k * cells, *link)
-            run(session, plan, ground=buffer, losses=out.base_data)
+    cells, on_device = math.prod(shape), boolean(on_device, "on_device", caller=caller)
+    out: Any
+    if on_device:
+        out = new_array(session, (len(transmitters), *shape), np.float32)
     else:
-        out, losses = np.empty((len(transmitters), *shape), np.float32), allocate(session, 4 * cells)
-        for row, one, height in zip(out, transmitters, grounds):
-            run(session, terrain_plan(session.profile, one, height, 0, *link), ground=buffer, losses=losses)
-            row[:] = read(session, losses, np.float32, cells).reshape(shape)
+        out = np.empty((len(transmitters), *shape), np.float32)
+    losses = out.base_data if on_device else allocate(session, 4 * cells)
+    for k, (one, cell, height) in enumerate(zip(transmitters, places, grounds)):
+        first = k * cells if on_device else 0
+        plan = terrain_plan(
+            session.profile, one, cell, height, first, grid, mobile, float(k_factor), method, polarization
+        )
+        run(session, plan, ground=buffer, losses=losses)
+        if not on_device:
+            out[k] = read(session, losses, np.float32, cells).reshape(shape)
     return out[0] if single else out
 
 
 def terrain_plan(
     profile: DeviceProfile,
     one: Any,
+    cell: NDArray[np.float64],
     height: float,
     first: int,
     grid: Any,
@@ -175,25 +179,18 @@ def terrain_plan(
     method: str,
     polarization: str,
 ) -> Plan:
-    """One launch for one transmitter on a ground of this height; its losses from element `first` on."""
-    a, b, c, d, e, f = grid.transform
-    (rows, columns), (column, row) = grid.shape, grid.to_cells([(one.x, one.y)])[0]
+    """One launch for one transmitter in a cell with a ground of this height; its losses from element `first` on."""
+    a, b, _, d, e, _ = grid.transform
+    (rows, columns), (column, row) = grid.shape, cell.tolist()
     numbers = (
         *(column - 0.5, row - 0.5, height + one.height_m, mobile, a, b, d, e),
         *(0.5 / (k_factor * EARTH_RADIUS_M), one.frequency_mhz / SPEED_OF_LIGHT),
         *(one.height_m, _admittance(one.frequency_mhz / 1000, polarization)),
     )
-    n = rows * columns
-    step = Step.over(
-        profile,
-        KERNEL,
-        ("ground", np.uint32(rows), np.uint32(columns), *map(np.float32, numbers), np.uint64(first), "losses"),
-        n,
-        dtype=np.dtype(np.float32),
-        params={"method": method},
-        bytes_moved=8 * n,
-    )
-    return Plan(step)
+    size = np.uint32(rows), np.uint32(columns)
+    args: tuple[Any, ...] = ("ground", *size, *map(np.float32, numbers), np.uint64(first), "losses")
+    n, real = rows * columns, np.dtype(np.float32)
+    return Plan(Step.over(profile, KERNEL, args, n, dtype=real, params={"method": method}, bytes_moved=8 * n))
 
 
 def _admittance(frequency_ghz: float, polarization: str) -> float:
