@@ -96,7 +96,7 @@ def _opened(path: FilePath) -> Iterator[Any]:
         _check_start(path)
         damaged = pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError, pyarrow.ArrowException
         try:
-            with warnings.catch_warnings(), _plain_streams(pyogrio):
+            with warnings.catch_warnings(), _careful(pyogrio):
                 warnings.simplefilter("ignore")
                 yield standard_input() if is_stdin(path) else str(path)
         except InvalidInput:
@@ -118,7 +118,7 @@ def _check_start(path: FilePath) -> None:
     suffix = suffix_of(path)
     if suffix in JSON:
         is_one = start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"")
-        is_one = is_one and b"gdal_streamed_alg" not in start[:1000]
+        is_one = is_one and b"gdal_streamed_alg" not in start  # a pipeline of GDAL, which reads what it names
     else:
         is_one = start.startswith(STARTS.get(suffix, b""))
     if not is_one or VIRTUAL.search(start):
@@ -127,16 +127,20 @@ def _check_start(path: FilePath) -> None:
         raise wrong_file(path, f"is cut short: it has {total:,} bytes, and its header says more")
 
 
+#: For GDAL while it reads a file: its general code for FlatGeobuf, since its own for this format fails at a feature
+#: without a geometry, and no network, whatever a file names.
+SETTINGS = {"OGR_FLATGEOBUF_STREAM_BASE_IMPL": True, "CPL_VSIL_CURL_ALLOWED_FILENAME": "-"}
+
+
 @contextlib.contextmanager
-def _plain_streams(pyogrio: Any) -> Iterator[Any]:
-    """Let GDAL read FlatGeobuf by its general code: its own for this format fails at a feature without a geometry."""
-    name = "OGR_FLATGEOBUF_STREAM_BASE_IMPL"
-    before = pyogrio.get_gdal_config_option(name)
-    pyogrio.set_gdal_config_options({name: True})
+def _careful(pyogrio: Any) -> Iterator[None]:
+    """Let GDAL read with `SETTINGS`."""
+    before = {name: pyogrio.get_gdal_config_option(name) for name in SETTINGS}
+    pyogrio.set_gdal_config_options(SETTINGS)
     try:
         yield
     finally:
-        pyogrio.set_gdal_config_options({name: before})
+        pyogrio.set_gdal_config_options(before)
 
 
 def _layer(path: FilePath, source: Any, wanted: Any) -> str:

@@ -311,7 +311,10 @@ def test_maps_that_name_other_files_are_refused(tmp_path, name):
     )
     pipeline = '{{"type": "gdal_streamed_alg", "command_line": "gdal vector pipeline ! read {} ! write dummy"}}'
     begin = {".gpkg": "SQLite format 3\0", ".fgb": "fgb\x03fgb"}.get(name[1:], "{{" if "json" in name else "")
-    for text in (virtual, pipeline, begin + virtual, begin + " " * 2000 + virtual):
+    texts = [virtual, pipeline, begin + virtual, begin + " " * 2000 + virtual]
+    if "json" in name:  # wherever GDAL looks for the name of a pipeline
+        texts += ["{{" + " " * blanks + pipeline[2:] for blanks in (960, 975, 990, 1000, 1024, 2000, 6000)]
+    for text in texts:
         (tmp_path / name).write_text(text.format(tmp_path / "other.csv"))
         with pytest.raises(InvalidInput, match="it does not begin as one"):
             read_cloud(tmp_path / name)
