@@ -49,7 +49,8 @@ class State:
             return self
         try:
             kept = self._found()
-            self._file = open(self.path, "ab")  # noqa: SIM115 (closed at the exit)
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+            self._file = open(os.open(self.path, flags, 0o666), "ab")  # noqa: SIM115 (closed at the exit)
             self._file.truncate(kept)
             if not kept:
                 self._write(self.about)
@@ -73,10 +74,16 @@ class State:
         """Read the entries that are whole; return their bytes."""
         try:
             assert self.path is not None
+            if os.path.islink(self.path):
+                raise self._not_ours("is a symbolic link")
             with open(self.path, "rb") as file:
-                lines = file.read().split(b"\n")[:-1]  # the last one has no end
+                content = file.read()
         except FileNotFoundError:
             return 0
+        begin = json.dumps(self.about).partition(":")[0].encode()
+        if not (content.startswith(begin) or begin.startswith(content)):
+            raise self._not_ours("is no state of this command")
+        lines = content.split(b"\n")[:-1]  # the last one has no end
         if len(lines) < 2:  # of a process that was killed before it had an entry
             return 0
         kept = 0
@@ -96,6 +103,9 @@ class State:
                 self._has_entries = True
             kept += len(line) + 1
         return kept
+
+    def _not_ours(self, what: str) -> InvalidInput:
+        return wrong_file(self.shown, f"{what}. Finished hulls are kept there: move it, or choose another output")
 
     def add(self, entry: Any) -> None:
         """Keep an entry.

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -277,3 +278,20 @@ def test_large_files_are_read_in_parts(tiles, monkeypatch):
             patches.setattr(hull_files, "LARGE_BYTES", 1)
             found = json.loads(done("hull", *files, "--json", "-o", "out.csv"))
         assert {**found, "seconds": 0} == {**expected, "seconds": 0} and open("out.csv").read() == written
+
+
+@pytest.mark.parametrize("content", (b"", b"token", b"one line\n", b"two\nlines\n", b'{"other": 1}\n{}\n'))
+@pytest.mark.parametrize("linked", (True, False))
+def test_other_files_are_not_taken_for_a_state(tiles, content, linked):
+    """A file or a link that lies where the state would be is refused, and stays as it is."""
+    if not content and not linked:
+        pytest.skip("an empty file has nothing to lose")
+    Path("victim").write_bytes(content)
+    if linked:
+        os.symlink("victim", STATE)
+    else:
+        os.replace("victim", STATE)
+    result = run("hull", "tile*.npy", "--by-file", "--crs", "EPSG:4326", "-o", "out.geojson")
+    assert result.exit_code == 2 and "Finished hulls are kept there" in result.stderr, result.stderr
+    assert len(result.stderr.splitlines()) == 1 and not os.path.exists("out.geojson")
+    assert Path("victim" if linked else STATE).read_bytes() == content and os.path.islink(STATE) == linked

@@ -161,6 +161,21 @@ def test_a_note_of_a_copy_removes_no_other_file(tmp_path):
     kept.touch()
     for note in (os.fsencode(kept), b"", b"\0/.clgeom-1-00000000.part", b"none/.clgeom-1-00000000.part"):
         state_folder(out).mkdir(exist_ok=True)
+        (state_folder(out) / "lock").touch()
         (state_folder(out) / "copy").write_bytes(note)
         clgeom.scale.sort_file(np.arange(9)[::-1], out)
         assert sorted(os.listdir(tmp_path)) == ["kept.npy", "s.npy"]
+
+
+@pytest.mark.parametrize("linked", (True, False))
+def test_a_folder_of_others_is_not_taken_for_the_state(tmp_path, linked):
+    out, folder = tmp_path / "s.npy", tmp_path / "others"
+    folder.mkdir()
+    (folder / "precious").write_text("data")
+    if linked:
+        state_folder(out).symlink_to(folder)
+    else:
+        folder = folder.rename(state_folder(out))
+    with pytest.raises(InvalidInput, match="is no folder of a sort"):
+        clgeom.scale.sort_file(np.arange(9)[::-1], out)
+    assert [path.name for path in folder.iterdir()] == ["precious"] and not out.exists()

@@ -125,7 +125,18 @@ class State:
 
 
 def _locked(folder: Path, out: Path) -> IO[str]:
-    """The open file of the lock of a folder, which is made; `InvalidInput` where another process has it."""
+    """The open file of the lock of a folder, which is made.
+
+    `InvalidInput` where another process has it, or the folder is not one of clgeom's.
+    """
+    names: list[str] = []
+    with contextlib.suppress(FileNotFoundError):
+        names = os.listdir(folder)
+    if folder.is_symlink() or (names and "lock" not in names):
+        raise wrong_file(
+            printable(str(folder)),
+            "is no folder of a sort, whose pieces are kept there: move it, or name another output",
+        )
     while True:
         with contextlib.suppress(FileExistsError):  # another process may remove it at this moment
             folder.mkdir(exist_ok=True)
