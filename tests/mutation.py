@@ -45,8 +45,10 @@ except ModuleNotFoundError:
     import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parents[1]
+#: What pytest says of a test behind its name.
+OUTCOME = r"(?:PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS|SUBPASSED|SUBFAILED|SUBSKIPPED)\b.*|Fatal Python error: .*"
 #: Tests in the output of pytest, as they begin.
-TEST = re.compile(r"^(tests/[^:\s]+::.+?)(?: (?:[A-Z]{4,}.*|Fatal Python error: .*)?)?$", re.MULTILINE)
+TEST = re.compile(rf"^(tests/[^:\s]+::.+?)(?: (?:{OUTCOME})?)?$", re.MULTILINE)
 #: Where the summaries begin, which name tests again: those with warnings, also passed ones.
 SUMMARIES = re.compile(r"^=+ (?:FAILURES|ERRORS|warnings summary|short test summary info) =+$", re.MULTILINE)
 #: How often the tests of a mutant are begun, when such fail as fail without it.
@@ -302,6 +304,9 @@ class Trials:
                 file.write_bytes(source)
                 if self._run(copy, begun[-1:])[1] == 0:
                     return "killed", begun[-1], output
+            file.write_bytes(source)
+            if self._run(copy, begun)[1] == 0:  # it fails after others only, whose work the mutant has changed
+                return "killed", begun[-1], output
             if self.is_over():
                 break
             print(f"left out, for it fails without a mutant or not always: {begun[-1]}", flush=True)

@@ -126,12 +126,15 @@ def test_names_of_tests_in_output():
     lines = "tests/a/test_b.py::test_c[x y-1] PASSED [  3%]", "tests/test_d.py::test_e SUBPASSED(n=3) [ 5%]"
     lines += (
         "tests/test_d.py::test_f[a b] ",
+        "tests/test_d.py::test_h[of BLOSUM45] PASSED [ 6%]",
+        "tests/test_d.py::test_h[the NUMBER n] FAILED [ 6%]",
         "tests/test_d.py:12: Error",
         "tests/test_d.py::test_g[a] Fatal Python error: x",
         *("=== FAILURES ===", "=== warnings summary ===", "tests/a/test_b.py::test_c[x y-1]", "  a warning"),
     )
     assert mutation.tests_in("\n".join(lines)) == [
         *("tests/a/test_b.py::test_c[x y-1]", "tests/test_d.py::test_e", "tests/test_d.py::test_f[a b]"),
+        *("tests/test_d.py::test_h[of BLOSUM45]", "tests/test_d.py::test_h[the NUMBER n]"),
         "tests/test_d.py::test_g[a]",
     ]
 
@@ -175,6 +178,14 @@ def test_table_of_the_page_adds_up():
 
 
 TOY = """
+SEEN = []
+
+def see(n):
+    SEEN.append(n)
+
+def most():
+    return min(len(SEEN), 1)
+
 def steps(n):
     count = 0
     while count < n:
@@ -184,15 +195,19 @@ def steps(n):
 TESTS = """
 import pathlib
 
-from toy import steps
+from toy import most, see, steps
+
+def test_see():
+    see(1), see(2)
 
 def test_step():
     assert "copy" not in str(pathlib.Path.cwd())  # where mutants are tried
 
 def test_steps():
-    assert steps(3)[0] == 3
+    assert steps(3)[0] == 3 and most() <= 1  # the latter fails after test_see only
 """
 VERDICTS = {
+    "return max(len(SEEN), 1)": "killed",
     "count = 1": "survived",
     "count += 2": "killed",
     "return count, n > 2 << 40": "equivalent",

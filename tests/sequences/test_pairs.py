@@ -205,6 +205,13 @@ def test_cutoff(some, cutoff):
     assert common.tolist() == [x if x >= cutoff else 0 for x in lcs(a, b).tolist()]
 
 
+@pytest.mark.parametrize("cutoff", (2**31 - 3, 2**31 - 2, 2**31 - 1))
+def test_cutoff_that_nothing_reaches(cutoff):
+    a, b = ["ACGT" * 40, "AAAA", ""], ["ACGTT" * 40, "AAAT", "A"]
+    assert edit_distance(a, b, score_cutoff=cutoff).tolist() == edit_distance(a, b).tolist() == [40, 1, 1]
+    assert lcs(a, b, score_cutoff=cutoff).tolist() == [0, 0, 0]
+
+
 @pytest.mark.parametrize(
     "a, b, message",
     [
