@@ -177,7 +177,7 @@ def test_demo_offers_it_on_unknown_gpus(store, monkeypatch):
     )
     stored_policies.reload_store()
     assert not is_unmeasured(unknown)
-    monkeypatch.setattr("clgeom.tuner.explain.is_unmeasured", lambda profile: True)
-    assert OFFER in done("demo", "-o", "demo.png")
-    monkeypatch.undo()
+    with monkeypatch.context() as patched:
+        patched.setattr("clgeom.tuner.explain.is_unmeasured", lambda profile: True)
+        assert OFFER in done("demo", "-o", "demo.png")
     assert OFFER not in run("demo", "-o", "demo.png").output
