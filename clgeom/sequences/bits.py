@@ -84,12 +84,7 @@ class Columns(NamedTuple):
 class BitTable:
     """The table of two sequences on a device, each of at least one symbol, with the masks of the first one.
 
-    Parameters
-    ----------
-    session : Session
-    problem : {"lcs", "edit"}
-    a, b : ndarray, one-dimensional
-        Rows and columns of the table.
+    `problem` is "lcs" or "edit"; `a` are the rows and `b` the columns.
     """
 
     def __init__(self, session: Session, problem: str, a: np.ndarray, b: np.ndarray) -> None:
@@ -167,11 +162,7 @@ class BitTable:
 
     def _tiled(self, first: int, stop: int, start: np.ndarray, rows: int, keep: bool) -> Columns:
         buffers = self._buffers(first, stop, start, keep)
-        strips = ceil_div(rows, self.word_bits * self.policy.tile)
-        plan = tiles_plan(
-            self.policy, self.problem, strips, stop - first, self.words, self.symbols, c_name(self.a.dtype), keep=keep
-        )
-        run(self.session, plan, **buffers)
+        run(self.session, self._tiles_plan(stop - first, rows, keep), **buffers)
         return Columns(buffers["state"], buffers["columns"], buffers["kept"], ())
 
     def _swept(self, first: int, stop: int, start: np.ndarray, rows: int, keep: bool, every: int) -> Columns | None:
@@ -188,11 +179,7 @@ class BitTable:
             pieces = ceil_div(end - at, every) if every else 0
             buffers["starts"] = allocate(session, max(pieces * words, 1) * self.word.itemsize)
             buffers["progress"] = tickets.new_counters(session, 1 + strips + 1)
-            plan = sweep_plan(
-                self.sweep, self.problem, strips, end - at, self.words, self.symbols, c_name(self.a.dtype),
-                int(PATIENCE * tickets.patience(session)), keep=keep, every=every,
-            )  # fmt: skip
-            run(session, plan, **buffers)
+            run(session, self._sweep_plan(end - at, strips, keep, every), **buffers)
             if read(session, buffers["progress"], np.int32, 1, 1 + strips)[0]:
                 return None
             if every:
@@ -203,7 +190,7 @@ class BitTable:
 
     def kept_bytes(self, m: int) -> int:
         """Bytes of memory for keeping so many columns."""
-        return len(PROBLEMS[self.problem][0]) * self.words * pitch_of(m) * self.word.itemsize
+        return len(PROBLEMS[self.problem][0]) * self.words * int(pitch_of(m)) * self.word.itemsize
 
     def read_state(self, buffer: cl.Buffer) -> np.ndarray:
         """The words of a column."""
@@ -228,14 +215,9 @@ class BitTable:
     def steps(self, most_bytes: int | None = None) -> tuple[int, np.ndarray]:
         """The value, and the path through the table from its first cell to its last.
 
-        The table is kept in pieces of `most_bytes` at most: the first pass leaves the column before each piece, and the
-        pieces are computed again, from the last to the first, with every column kept.
-
-        Returns
-        -------
-        int
-        ndarray of uint8
-            0 match, 1 change, 2 down (delete), 3 right (insert). Ties go to the first of these.
+        A step is 0 for a match, 1 for a change, 2 for down (delete), 3 for right (insert). Ties go to the first of
+        these. The table is kept in pieces of `most_bytes` at most: the first pass leaves the column before each piece,
+        and the pieces are computed again, from the last to the first, with every column kept.
         """
         session = self.session
         kept = MOST_KEPT if self.policy.variant == "serial" else session.profile.global_mem_bytes // KEPT_SHARE
@@ -256,21 +238,13 @@ class BitTable:
             if value is None:
                 value = self.value(self.read_state(found.state))
             cursor = self._upload(np.array([row, stop - first, at], np.uint32))
-            plan = traceback_plan(self, stop - first, row)
-            run(
-                session,
-                plan,
-                masks=self.masks,
-                columns=found.columns,
-                kept=found.kept,
-                cursor=cursor,
-                steps=steps,
-            )
+            buffers = {"masks": self.masks, "columns": found.columns, "kept": found.kept}
+            run(session, self._traceback_plan(stop - first, row), cursor=cursor, steps=steps, **buffers)
             row, left, at = (int(number) for number in read(session, cursor, np.uint32, 3))
             column = first + left
         assert value is not None, "there is a column"
-        way = read(session, steps, np.uint8, self.n + self.m - at, at)
-        return value, np.concatenate([np.repeat(np.array([2, 3], np.uint8), [row, column]), way])
+        path = read(session, steps, np.uint8, self.n + self.m - at, at)
+        return value, np.concatenate([np.repeat(np.array([2, 3], np.uint8), [row, column]), path])
 
     def _upload(self, values: np.ndarray) -> cl.Buffer:
         values = np.ascontiguousarray(values)
@@ -278,60 +252,44 @@ class BitTable:
         write(self.session, buffer, values)
         return buffer
 
+    # Plans
 
-def pitch_of(m: int) -> int:
+    def _shared(self, policy: Policy, m: int, keep: bool) -> tuple[dict[str, Any], tuple[Any, ...]]:
+        """Template parameters and arguments of the kernels that fill `m` columns of the table."""
+        local = next((s for s in (8, 32, 128) if self.symbols <= s), 0) if policy.variant == "group" else 0
+        if local * policy.tile * 4 > LOCAL_BYTES:
+            local = 0
+        params = {"problem": self.problem, "symbol": c_name(self.a.dtype), "local_symbols": local, "keep": keep}
+        sizes = np.uint32(self.words), np.uint32(self.symbols)
+        return params, ("masks", *sizes, "columns", np.uint32(m), pitch_of(m), "carries", "state", "kept")
+
+    def _tiles_plan(self, m: int, rows: int, keep: bool) -> Plan:
+        """The diagonals of tiles."""
+        policy, blocks = self.policy, BLOCKS[self.policy.variant]
+        strips, tiles = ceil_div(rows, self.word_bits * policy.tile), ceil_div(m, 32 * blocks)
+        params, inputs = self._shared(policy, m, keep)
+        args = (*inputs, np.uint32(0), np.uint32(0))
+        diagonals = np.arange(strips + tiles - 1)
+        first = np.maximum(diagonals - tiles + 1, 0)
+        step = Step("sequences/bits_tiles", policy, args, 1, {**params, "blocks": blocks})
+        groups = np.minimum(diagonals + 1, strips) - first
+        return Plan(Series(step, (len(args) - 2, len(args) - 1), np.stack([diagonals, first], axis=1), groups))
+
+    def _sweep_plan(self, m: int, strips: int, keep: bool, every: int) -> Plan:
+        """All strips in one launch."""
+        params, inputs = self._shared(self.sweep, m, keep)
+        patience = np.int32(int(PATIENCE * tickets.patience(self.session)))
+        args = (*inputs, "starts", np.uint32(every // 32), "progress", patience)
+        return Plan(Step("sequences/bits_sweep", self.sweep, args, strips, {**params, "chunk": CHUNK}))
+
+    def _traceback_plan(self, m: int, row: int) -> Plan:
+        """The traceback through `m` kept columns from a row, in as many launches as it can take."""
+        policy = select(self.session.profile, "sequences/bits_traceback")
+        args = ("masks", np.uint32(self.words), "columns", pitch_of(m), "kept", "cursor", "steps", np.uint32(STEPS))
+        params = {"problem": self.problem, "symbol": c_name(self.a.dtype), "word": c_name(self.word)}
+        return Plan(*[Step("sequences/bits_traceback", policy, args, 1, params)] * ceil_div(row + m, STEPS))
+
+
+def pitch_of(m: int) -> np.uint64:
     """Kept words of a row of words: whole blocks of columns."""
-    return ceil_div(m, 32) * 32
-
-
-def local_symbols(policy: Policy, symbols: int) -> int:
-    """Of how many symbols a group holds the masks in local memory."""
-    local = next((s for s in (8, 32, 128) if symbols <= s), 0) if policy.variant == "group" else 0
-    return local if local * policy.tile * 4 <= LOCAL_BYTES else 0
-
-
-def tiles_plan(
-    policy: Policy, problem: str, strips: int, m: int, words: int, symbols: int, symbol: str, *, keep: bool = False
-) -> Plan:
-    """The diagonals of tiles. Pure: needs no device."""
-    blocks = BLOCKS[policy.variant]
-    tiles = ceil_div(m, 32 * blocks)
-    params = {"problem": problem, "symbol": symbol, "local_symbols": local_symbols(policy, symbols), "keep": keep}
-    numbers = np.uint32(m), np.uint64(pitch_of(m))
-    inputs = ("masks", np.uint32(words), np.uint32(symbols), "columns", *numbers, "carries", "state", "kept")
-    args = (*inputs, np.uint32(0), np.uint32(0))
-    diagonals = np.arange(strips + tiles - 1)
-    first = np.maximum(diagonals - tiles + 1, 0)
-    step = Step("sequences/bits_tiles", policy, args, 1, {**params, "blocks": blocks})
-    groups = np.minimum(diagonals + 1, strips) - first
-    return Plan(Series(step, (len(args) - 2, len(args) - 1), np.stack([diagonals, first], axis=1), groups))
-
-
-def sweep_plan(
-    policy: Policy,
-    problem: str,
-    strips: int,
-    m: int,
-    words: int,
-    symbols: int,
-    symbol: str,
-    patience: int,
-    *,
-    keep: bool = False,
-    every: int = 0,
-) -> Plan:
-    """All strips in one launch. Pure: needs no device."""
-    params = {"problem": problem, "symbol": symbol, "local_symbols": local_symbols(policy, symbols), "keep": keep}
-    numbers = np.uint32(m), np.uint64(pitch_of(m))
-    inputs = ("masks", np.uint32(words), np.uint32(symbols), "columns", *numbers, "carries", "state", "kept", "starts")
-    args = (*inputs, np.uint32(every // 32), "progress", np.int32(patience))
-    return Plan(Step("sequences/bits_sweep", policy, args, strips, {**params, "chunk": CHUNK}))
-
-
-def traceback_plan(pair: BitTable, m: int, row: int) -> Plan:
-    """The traceback through `m` kept columns from a row, in as many launches as it can take."""
-    policy = select(pair.session.profile, "sequences/bits_traceback")
-    numbers = np.uint64(pitch_of(m)), "kept", "cursor", "steps", np.uint32(STEPS)
-    args = ("masks", np.uint32(pair.words), "columns", *numbers)
-    params = {"problem": pair.problem, "symbol": c_name(pair.a.dtype), "word": c_name(pair.word)}
-    return Plan(*[Step("sequences/bits_traceback", policy, args, 1, params)] * ceil_div(row + m, STEPS))
+    return np.uint64(ceil_div(m, 32) * 32)
