@@ -406,7 +406,7 @@ class AlignWork(Work):
         tiles = PairTiles(session, a_letters, b_letters, rules)
         side = tiles.tile_side(n, m, rules.path)
         if not rules.path and not side and are_short(session, rules, max(int(n.max()), int(m.max()))):
-            return self._short(session, tiles, n, m, (a_offsets, b_offsets))
+            return self._short(tiles, n, m, (a_offsets, b_offsets))
         a_begin, b_begin = (
             np.broadcast_to(one[0], len(n)) if len(one) == 2 else one[:-1] for one in (a_offsets, b_offsets)
         )
@@ -434,12 +434,10 @@ class AlignWork(Work):
             self._refuse()
         return self._fields(ends.T, walks, pairs.b_step.astype(np.int8), m) | {"operations": operations}
 
-    def _short(
-        self, session: Session, tiles: PairTiles, n: np.ndarray, m: np.ndarray, offsets: tuple[np.ndarray, np.ndarray]
-    ) -> Fields:
+    def _short(self, tiles: PairTiles, n: np.ndarray, m: np.ndarray, offsets: tuple[np.ndarray, np.ndarray]) -> Fields:
         """The results of a range of short pairs, of which nothing but scores and ends is asked."""
         strand, ends_known = self.rules.strand, self.rules.ends
-        pairs = ShortPairs(session, self.rules, tiles.letters, [one.astype(np.uint32) for one in offsets], len(n))
+        pairs = ShortPairs(tiles, offsets, len(n))
         unknown, found = np.full(len(n), -1), list[Any]()
         for step in STEPS[strand]:
             values = pairs.found(reverse=step < 0, ends=ends_known)
@@ -447,7 +445,7 @@ class AlignWork(Work):
                 found.append(tiles.with_borders(PairSpans(unknown, n, unknown, unknown, m), values).astype(np.int64).T)
             else:
                 found.append((values.astype(np.int64), unknown, unknown))
-        if pairs.met_unknown_letters():
+        if tiles.met_unknown_letters():
             self._refuse()
         ends, strands = found[0], np.full(len(n), STEPS[strand][0], np.int8)
         if len(found) == 2:

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clgeom.core.build import compiles
-from clgeom.core.launch import allocate, constant, fill, read, run
+from clgeom.core.launch import allocate, constant, read, run
 from clgeom.core.plan import Plan, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
-from clgeom.intake.arrays import as_device_values
+from clgeom.sequences.align_tiles import SATURATED
 
 if TYPE_CHECKING:
     import pyopencl as cl
 
     from clgeom.core.device import Session
     from clgeom.core.policies import Policy
-    from clgeom.sequences.align_tiles import Rules
+    from clgeom.sequences.align_tiles import PairTiles, Rules
     from clgeom.sequences.policies import PairsPolicy
     from clgeom.sequences.scoring import Scoring
 
@@ -34,8 +34,6 @@ MOST_LETTERS = 4_096
 LEAST_CLASS = 64
 #: Greatest size of a score: a word has four of them.
 MOST_SCORE = 127
-#: Scores and borders of 16 bits stay within: half of the least number is below all borders.
-MOST_SHORT, LEAST_SHORT = 32_767, -16_384
 #: Most memory for scratch.
 BUDGET = 1 << 30
 PTX_PROBE = """
@@ -69,45 +67,17 @@ def are_short(session: Session, rules: Rules, longest: int) -> bool:
 
 
 class ShortPairs:
-    """Pairs whose letters are on the device.
+    """Pairs of a part whose letters `tiles` has on the device; `offsets` of one sequence for all pairs are two."""
 
-    Parameters
-    ----------
-    letters : two arrays of uint8, or arrays of pyopencl
-    offsets : two ndarrays of uint32
-        Of one sequence, for all pairs, it has two elements.
-    count : int
-        Number of pairs.
-    """
-
-    def __init__(
-        self, session: Session, rules: Rules, letters: Sequence[Any], offsets: Sequence[np.ndarray], count: int
-    ) -> None:
-        self.session, self.rules, self.count, self.held = session, rules, count, list[Any]()
-        self.policy = policy_of(session)
+    def __init__(self, tiles: PairTiles, offsets: Sequence[np.ndarray], count: int) -> None:
+        self.tiles, self.session, self.rules, self.count = tiles, tiles.session, tiles.rules, count
+        self.policy = policy_of(self.session)
         self.many = [np.uint32(len(one) > 2 or count == 1) for one in offsets]
         self.lengths = [np.diff(one) for one in offsets]  # one, or one of each pair
-        self.codes, table = packed_table(rules.scoring)
-        self.buffers = {
-            "a": self._on_device(letters[0]),
-            "b": self._on_device(letters[1]),
-            "a_offsets": self._on_device(offsets[0]),
-            "b_offsets": self._on_device(offsets[1]),
-            "codes": constant(session, rules.scoring.codes),
-            "scores": constant(session, table),
-            "status": allocate(session, 4),
-        }
-        fill(session, self.buffers["status"], np.uint32(0), 1)
-
-    def _on_device(self, values: Any) -> cl.Buffer:
-        """A buffer with an array's elements; the array is held until the launches have ended."""
-        array = as_device_values(self.session, values, caller="align", types=(values.dtype,))
-        self.held.append(array)
-        return array.one_buffer("A part of the sequences of align")
-
-    def met_unknown_letters(self) -> bool:
-        """Whether a letter was outside the alphabet, so that all results are void."""
-        return bool(read(self.session, self.buffers["status"], np.uint32, 1)[0])
+        self.codes, table = packed_table(self.rules.scoring)
+        a_offsets, b_offsets = (tiles.on_device(one.astype(np.uint32), "The offsets of sequences") for one in offsets)
+        scores = constant(self.session, table)
+        self.buffers = tiles.buffers | {"a_offsets": a_offsets, "b_offsets": b_offsets, "scores": scores}
 
     def found(self, *, reverse: bool = False, ends: bool = True) -> np.ndarray:
         """Score, row and column of the end of each pair, int32 of shape (count, 3); scores only without `ends`.
@@ -118,7 +88,7 @@ class ShortPairs:
         results = allocate(self.session, 4 * width * self.count)
         again = []
         for order, n, m in self._classes():
-            narrow = self._fits(n, m)
+            narrow = bool(self.rules.fits_short(np.array(n), np.array(m)))
             self._launch(order, n, m, narrow, reverse, ends, results)
             if narrow and local and min(n, m) * self.rules.scoring.greatest > self._greatest_sure:
                 again.append((order, n, m))
@@ -134,20 +104,7 @@ class ShortPairs:
     @property
     def _greatest_sure(self) -> int:
         """The greatest local score in 16 bits that no sum of the pair has gone beyond."""
-        return MOST_SHORT - max(self.rules.scoring.greatest, 0)
-
-    def _fits(self, n: int, m: int) -> bool:
-        """Whether 16 bits are enough for pairs of so many letters at most, or too great a local score is noticed."""
-        scoring = self.rules.scoring
-        opened = scoring.gap_open + scoring.gap_extend
-        most = max(scoring.greatest, -scoring.least, 0)
-        if 2 * opened + most > -LEAST_SHORT // 2:
-            return False
-        if self.rules.local:
-            return True
-        greatest = (min(n, m) + 1) * max(scoring.greatest, 0)
-        lowest = (n + m) * scoring.gap_extend + 2 * scoring.gap_open + 2 * opened + 2 * most
-        return greatest < MOST_SHORT and -lowest > LEAST_SHORT
+        return SATURATED - max(self.rules.scoring.greatest, 0)
 
     def _classes(self) -> list[tuple[np.ndarray | None, int, int]]:
         """(order, most letters of a, of b) of pairs that are launched together; order None is that of the pairs."""
@@ -201,7 +158,9 @@ class ShortPairs:
         groups = max(min(policy.groups(tiles, self.session.profile.compute_units), most), 1)
         groups = ceil_div(tiles, ceil_div(tiles, groups))  # each with as many tiles
         buffers: dict[str, Any] = dict(self.buffers, results=results)
-        buffers["order"] = self.buffers["status"] if order is None else self._on_device(order)
+        buffers["order"] = (
+            self.buffers["status"] if order is None else self.tiles.on_device(order, "The order of pairs")
+        )
         buffers["columns"] = allocate(self.session, groups * width * 4 * lanes * policy.wg_size)
         buffers["top"] = allocate(self.session, groups * width * 32 * policy.wg_size)
         numbers = (scoring.gap_open, scoring.gap_extend, rules.free)

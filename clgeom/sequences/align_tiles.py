@@ -88,6 +88,20 @@ class Rules:
             reached |= n - m <= band
         return reached
 
+    def fits_short(self, n: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """Whether 16 bits are enough for tables of these sizes, or a local score that they cannot hold is noticed."""
+        scoring = self.scoring
+        opened, greatest = scoring.gap_open + scoring.gap_extend, max(scoring.greatest, 0)
+        largest = max(scoring.greatest, -scoring.least)
+        if 2 * opened + largest > NEVER // 2:
+            return np.zeros(n.shape, bool)
+        if self.local:
+            return np.ones(n.shape, bool)
+        lowest = (n + m) * scoring.gap_extend + 2 * scoring.gap_open + 2 * (opened + largest)
+        if self.band is not None:
+            lowest = lowest - np.minimum(n, m) * min(scoring.least, 0)
+        return np.asarray(((np.minimum(n, m) + 1) * greatest < SATURATED) & (lowest < NEVER))
+
     def border(self, length: np.ndarray, is_free: int) -> np.ndarray:
         """Score of a gap from the corner along an edge of the table, for an array of lengths."""
         return np.zeros_like(length) if is_free or self.local else -self.gap(length)
@@ -135,11 +149,11 @@ class PairTiles:
         """The inputs of all launches, and the word that they set for letters outside the alphabet."""
         scoring, status = self.rules.scoring, allocate(self.session, 4)
         fill(self.session, status, np.uint32(0), 1)
-        a, b = (self._on_device(one, "A part of the sequences of align") for one in self.letters)
+        a, b = (self.on_device(one, "A part of the sequences of align") for one in self.letters)
         tables = {"codes": constant(self.session, scoring.codes), "scores": constant(self.session, scoring.table)}
         return {"a": a, "b": b, **tables, "status": status}
 
-    def _on_device(self, values: Any, what: str) -> cl.Buffer:
+    def on_device(self, values: Any, what: str) -> cl.Buffer:
         """A buffer with an array's elements; the array is held until the launches have ended."""
         on_host = type(values) is np.ndarray
         array = (to_device if on_host else as_device_values)(self.session, values, caller="align")
@@ -182,18 +196,8 @@ class PairTiles:
         return side
 
     def fits_short(self, n: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Whether 16 bits are enough for tables of these sizes, or a local score that they cannot hold is noticed."""
-        scoring, rules = self.rules.scoring, self.rules
-        opened = scoring.gap_open + scoring.gap_extend
-        if not self.serial or 2 * opened + max(scoring.greatest, -scoring.least) > NEVER // 2:
-            return np.zeros(len(n), bool)
-        if rules.local:
-            return np.ones(len(n), bool)
-        greatest = np.minimum(n, m) * max(scoring.greatest, 0) + max(scoring.greatest, 0)
-        lowest = (n + m) * scoring.gap_extend + 2 * scoring.gap_open + 2 * opened - min(scoring.least, 0)
-        if rules.band is not None:
-            lowest = lowest - np.minimum(n, m) * min(scoring.least, 0)
-        return np.asarray((greatest < SATURATED) & (lowest + max(scoring.greatest, 0) < NEVER))
+        """Whether tables of these sizes are filled in 16 bits."""
+        return self.rules.fits_short(n, m) if self.serial else np.zeros(len(n), bool)
 
     def _shape(self, value: str, jobs: int, width: int, fours: int = 0, choice_width: int = 0) -> Shape:
         """The shape of a launch of at most so many jobs, whose scratch memory fits."""
@@ -264,7 +268,7 @@ class PairTiles:
         key = "tiles", shape, numbers, *sizes, tuple(params.values()), moved, launches.tobytes()
         make = functools.partial(tiles_plan, shape, params, numbers, *sizes, moved, launches)
         plan, results = make() if tiled else self.session.cached(key, make, policies=True)
-        buffers = dict(self.buffers, jobs=self._on_device(jobs.ravel(), "The list of tiles of align"))
+        buffers = dict(self.buffers, jobs=self.on_device(jobs.ravel(), "The list of tiles of align"))
         if tiled:
             buffers["edges"] = tiled[0]
         if path:
@@ -362,19 +366,11 @@ class PairTiles:
     def paths(
         self, pairs: PairSpans, ends: np.ndarray, regions: np.ndarray, operations: Any
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Write the operations of pairs that end in `ends`, in regions of a buffer; returns (scores, walks).
+        """Write the operations of pairs that end in `ends`; returns (scores, walks).
 
-        Parameters
-        ----------
-        ends : ndarray of int64, shape (count, 3)
-            Score, row and column of the end; the score matters for local alignments alone.
-        regions : ndarray of int64, shape (count,)
-            Where the operations of each pair end in `operations`.
-
-        Returns
-        -------
-        walks : ndarray of int64, shape (count, 4)
-            Row and column of the beginning, a state, and the number of operations.
+        `ends` has score, row and column of each; the score matters for local alignments alone. `regions` are where the
+        operations of each pair end in `operations`. A walk is row and column of the beginning, a state, and the number
+        of operations.
         """
         within = replace(pairs, n=ends[:, 1], m=ends[:, 2])
         scores, walks = np.empty(len(pairs), np.int64), np.empty((len(pairs), 4), np.int64)
@@ -493,14 +489,9 @@ def tiles_plan(
 ) -> tuple[Plan, Scratch]:
     """The launches of tiles, and the memory of their results. Pure: needs no device.
 
-    Parameters
-    ----------
-    numbers : sequence of int
-        Match, mismatch, gap_open, gap_extend, free ends, band, side, width, slots of results.
-    tiled, path : tuple of 2 int, or None
-        Slots of rows and of columns; fours of rows and columns of choices.
-    launches : ndarray of int, shape (launches, 2)
-        First job, and number of jobs.
+    `numbers` are match, mismatch, gap_open, gap_extend, free ends, band, side, width and slots of results; `tiled` the
+    slots of rows and of columns; `path` the fours of rows and the columns of choices. A launch is its first job, and
+    the number of jobs.
     """
     *costs, side, width, slots = numbers
     items = shape.groups * shape.policy.wg_size * shape.lanes
