@@ -14,7 +14,6 @@ from clgeom.core.device import as_session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import run
 from clgeom.core.plan import Scratch
-from clgeom.core.tuning import select
 from clgeom.errors import InvalidInput
 from clgeom.intake.letters import Batch, Sequences, as_batch, with_common_codes
 from clgeom.intake.typing import DeviceLike, NDArray
@@ -250,14 +249,10 @@ def _blocks(
 
     Of a symmetric matrix each block off the diagonal comes once; `columns` is `rows` on the diagonal.
     """
-    policy = select(session.profile, pairs_bits.KERNEL)
-    letters, total = pairs_bits.upload(session, policy, a.letters, *(() if symmetric else (b.letters,)))
-    planes, shifts = pairs_bits.planes_in(session, letters, a.letters, *(() if symmetric else (b.letters,)))
-    held: dict[str, Any] = {"letters": letters, "shifts": pairs_bits.flat(session, shifts)}
-    word_bits = 64 if policy.variant == "serial" else 32
+    pairs = pairs_bits.PairLetters(session, problem, a.letters, *(() if symmetric else (b.letters,)))
     most = min(MOST_PAIRS, session.profile.max_alloc_bytes // 8)
     n, m = a.lengths, b.lengths
-    classes, order = pairs_bits.classes_by_work(policy, planes, n, n, word_bits)
+    classes, order = pairs.classes(n, n)
     by_row = np.arange(len(a)) if order is None else order
     by_column = by_row if symmetric else np.argsort(m, kind="stable")
     side = min(SIDE, int(np.sqrt(most)))
@@ -273,22 +268,20 @@ def _blocks(
             if _is_beyond(n[rows], m[columns], problem, cutoff):
                 continue
             if min(n[rows].min(), m[columns].min()) > pairs_bits.MOST_LETTERS:
-                pairs = [[BitTable(session, problem, a[i], b[j]).solve() for j in columns] for i in rows]
-                yield rows, columns, np.array(pairs, np.int32)
+                one_by_one = [[BitTable(session, problem, a[i], b[j]).solve() for j in columns] for i in rows]
+                yield rows, columns, np.array(one_by_one, np.int32)
                 continue
             out = Scratch("out", np.int32, len(rows) * len(columns))
-            per_row = m[columns].sum(dtype=np.float64) * np.maximum(n[rows] / word_bits, kind[2])
-            plan = pairs_bits.class_plan(
-                session.profile, problem, letters=a.letters.dtype, planes=planes, words=kind[2], strips=kind[3],
-                bounds=[cut * len(columns) for cut in pairs_bits.launch_bounds(per_row)], longest=int(m[columns].max()),
-                total=total, out=out, where=("rows", "columns", np.uint32(len(columns))),
-            )  # fmt: skip
+            per_row = m[columns].sum(dtype=np.float64) * np.maximum(n[rows] / pairs.word_bits, kind[2])
+            bounds = [cut * len(columns) for cut in pairs_bits.launch_bounds(per_row)]
+            where = "rows", "columns", np.uint32(len(columns))
+            plan = pairs.plan(*kind[2:], bounds=bounds, longest=int(m[columns].max()), out=out, where=where)
             sides = (
                 np.stack([start[at], length[at]], axis=1).astype(np.uint32)
                 for start, length, at in ((starts[0], n, rows), (starts[1], m, columns))
             )
             buffers: dict[str, Any] = dict(zip(("rows", "columns"), (pairs_bits.flat(session, one) for one in sides)))
-            values = run(session, plan, paced=len(plan) > 1, **held, **buffers).read(out)
+            values = run(session, plan, paced=len(plan) > 1, **pairs.buffers, **buffers).read(out)
             yield rows, columns, values.reshape(len(rows), len(columns))
 
 

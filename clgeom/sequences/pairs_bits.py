@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from clgeom.core.device import Session
     from clgeom.core.policies import Policy
-    from clgeom.core.profile import DeviceProfile
     from clgeom.intake.letters import Sequences
 
 CALLER = "a batch of pairs"
@@ -56,21 +55,10 @@ JOB_BYTES = 24
 
 
 def values(session: Session, problem: str, a: Sequences, b: Sequences, cutoff: int | None = None) -> np.ndarray:
-    """The edit distance, or the length of the longest common subsequence, of each pair.
+    """The edit distance, or the length of the longest common subsequence, of each pair, as int32.
 
-    Parameters
-    ----------
-    session : Session
-    problem : {"lcs", "edit"}
-    a, b : Sequences
-        As many of each, with letters of one type (`letters.with_common_codes`).
-    cutoff : int, optional
-        The largest distance, or the least length, that matters.
-
-    Returns
-    -------
-    ndarray of int32, shape (pairs,)
-        As rapidfuzz has them with a cutoff: distances beyond it are cutoff + 1, lengths below it 0.
+    `problem` is "lcs" or "edit"; `a` and `b` have letters of one type (`letters.with_common_codes`). As rapidfuzz has
+    it, distances beyond the cutoff are cutoff + 1, and lengths below it 0.
     """
     if cutoff is None and min(a.longest, b.longest) <= MOST_LETTERS:
         return _in_parts(session, problem, a, b)
@@ -119,21 +107,19 @@ def _in_parts(session: Session, problem: str, a: Sequences, b: Sequences) -> np.
 
 
 def _solved(session: Session, problem: str, a: Sequences, b: Sequences) -> np.ndarray:
-    policy = select(session.profile, KERNEL)
-    letters, total = upload(session, policy, a.letters, b.letters)
-    planes, shifts = planes_in(session, letters, a.letters, b.letters)
-    word_bits = 64 if policy.variant == "serial" else 32
+    pairs = PairLetters(session, problem, a.letters, b.letters)
+    policy, planes, word_bits = pairs.policy, pairs.planes, pairs.word_bits
     rows, columns = a.lengths, b.lengths
     count, is_even = len(a), _is_one(rows) and _is_one(columns)
     out = Scratch("out", np.int32, count)
-    buffers: dict[str, Any] = {"letters": letters, "shifts": flat(session, shifts)}
+    buffers = dict(pairs.buffers)
     where: tuple[Any, ...]
     # the pattern is the sequence whose words, times the other's letters, are fewer
     n, m = (int(rows[0]), int(columns[0])) if is_even else (rows, columns)
     alike = None if is_even else _alike(policy, planes, n, m, word_bits)
     if alike:
         where, patterns, texts = ("row_bounds", "column_bounds", np.uint32(len(a.letters))), *alike
-        ((_, _, words, strips),), _ = classes_by_work(policy, planes, patterns, texts, word_bits)
+        ((_, _, words, strips),), _ = pairs.classes(patterns, texts)
         classes, is_even = [(0, count, words, strips)], True
         for name, one in zip(where[:2], (a, b)):
             buffers[name] = flat(session, one.offsets.astype(np.uint32))
@@ -142,7 +128,7 @@ def _solved(session: Session, problem: str, a: Sequences, b: Sequences) -> np.nd
         spans = (len(a.letters), m, 0, n) if swapped else (0, n, len(a.letters), m)
         where, order = tuple(map(np.uint32, spans)), None
         patterns, texts = np.array([[spans[1]], [spans[3]]])
-        ((_, _, words, strips),), _ = classes_by_work(policy, planes, patterns, texts, word_bits)
+        ((_, _, words, strips),), _ = pairs.classes(patterns, texts)
         classes = [(0, count, words, strips)]
     else:
         swapped = -(-m // word_bits) * n < -(-n // word_bits) * m
@@ -150,7 +136,7 @@ def _solved(session: Session, problem: str, a: Sequences, b: Sequences) -> np.nd
         jobs = np.empty((count, 4), np.uint32)
         for k, (of_a, of_b) in enumerate((begins, (rows, columns))):
             jobs[:, k], jobs[:, 2 + k] = np.where(swapped, of_b, of_a), np.where(swapped, of_a, of_b)
-        classes, order = classes_by_work(policy, planes, jobs[:, 1], jobs[:, 3], word_bits)
+        classes, order = pairs.classes(jobs[:, 1], jobs[:, 3])
         if order is None:
             order = np.arange(count, dtype=np.uint32)
         else:
@@ -162,11 +148,54 @@ def _solved(session: Session, problem: str, a: Sequences, b: Sequences) -> np.nd
         chosen = slice(None) if is_even else slice(first, stop)
         work = texts[chosen] * np.maximum(patterns[chosen] / word_bits, words)
         bounds = even_launch_bounds(float(work[0]), count) if is_even else [first + cut for cut in launch_bounds(work)]
-        plan += class_plan(
-            session.profile, problem, letters=a.letters.dtype, planes=planes, words=words, strips=strips, bounds=bounds,
-            longest=int(texts[chosen].max()), total=total, out=out, where=where,
-        )  # fmt: skip
+        plan += pairs.plan(words, strips, bounds=bounds, longest=int(texts[chosen].max()), out=out, where=where)
     return run(session, plan, paced=len(plan) > len(classes), **buffers).read(out)
+
+
+class PairLetters:
+    """The letters of one or two batches on a device, and the launches that compute values of pairs of them."""
+
+    def __init__(self, session: Session, problem: str, *parts: Any) -> None:
+        self.profile, self.problem, self.policy = session.profile, problem, select(session.profile, KERNEL)
+        self.word_bits, self.letter = 64 if self.policy.variant == "serial" else 32, parts[0].dtype
+        letters, self.total = upload(session, self.policy, *parts)
+        self.planes, shifts = planes_in(session, letters, *parts)
+        self.buffers: dict[str, Any] = {"letters": letters, "shifts": flat(session, shifts)}
+
+    def classes(
+        self, patterns: np.ndarray, texts: np.ndarray
+    ) -> tuple[list[tuple[int, int, int, bool]], np.ndarray | None]:
+        """As `classes_by_work`, for these letters."""
+        return classes_by_work(self.policy, self.planes, patterns, texts, self.word_bits)
+
+    def plan(
+        self, words: int, strips: bool, *, bounds: list[int], longest: int, out: Scratch, where: tuple[Any, ...]
+    ) -> Plan:
+        """Launches for pairs of one number of words: for each two bounds one.
+
+        `where` the pairs are: the names ("jobs", "order"); or ("rows", "columns", width), of which pair p is that of
+        row p / width and column p % width; or ("row_bounds", "column_bounds", first letter of columns); or first
+        letters and lengths of rows and of columns that all have one length.
+        """
+        policy, profile = self.policy, self.profile
+        params = {
+            "problem": self.problem, "letter": c_name(self.letter), "planes": self.planes, "words": words,
+            "strips": strips,
+            "where": "bounds" if where[0] == "row_bounds" else {2: "jobs", 3: "grid", 4: "even"}[len(where)],
+        }  # fmt: skip
+        most_groups, carries = 1 << 30, Scratch("carries", np.uint32, 1)
+        if strips:
+            group_bytes = 2 * ceil_div(max(longest, 1), self.word_bits) * self.word_bits // 8 * policy.tile
+            tiles = max(ceil_div(stop - first, policy.tile) for first, stop in zip(bounds, bounds[1:]))
+            most = min(MOST_CARRIES, profile.max_alloc_bytes) // group_bytes
+            most_groups = max(min(tiles, most, 8 * profile.compute_units), 1)
+            carries = Scratch(f"carries_{bounds[0]}", np.uint8, group_bytes * most_groups)
+        steps = []
+        for first, stop in zip(bounds, bounds[1:]):
+            groups = min(policy.groups(ceil_div(stop - first, policy.tile), profile.compute_units), most_groups)
+            args = ("letters", self.total, *where, np.uint32(first), np.uint32(stop), "shifts", out, carries)
+            steps.append(Step(KERNEL, policy, args, groups, params))
+        return Plan(*steps)
 
 
 def _alike(policy: Policy, planes: int, n: Any, m: Any, word_bits: int) -> tuple[np.ndarray, np.ndarray] | None:
@@ -254,11 +283,7 @@ def classes_by_work(
 ) -> tuple[list[tuple[int, int, int, bool]], np.ndarray | None]:
     """Classes of pairs by the words of their patterns, and the order of the pairs: None if it is theirs already.
 
-    Returns
-    -------
-    list of tuple
-        (first, stop, words, strips): strips if some pattern has more words.
-    order : ndarray of int, or None
+    A class is (first, stop, words, strips): strips if some pattern has more words.
     """
     steps = np.array(ladder(policy, planes))
     if _is_one(patterns) and _is_one(texts):
@@ -298,44 +323,3 @@ def launch_bounds(work: np.ndarray) -> list[int]:
 def even_launch_bounds(work: float, count: int) -> list[int]:
     """The same for so many elements of the same work."""
     return [*range(0, count, max(int(MOST_WORK // max(work, 1)), 1)), count]
-
-
-def class_plan(
-    profile: DeviceProfile,
-    problem: str,
-    *,
-    letters: np.dtype[Any],
-    planes: int,
-    words: int,
-    strips: bool,
-    bounds: list[int],
-    longest: int,
-    total: np.uint32,
-    out: Scratch,
-    where: tuple[Any, ...],
-) -> Plan:
-    """Launches for pairs of one number of words: for each two bounds one. Pure: needs no device.
-
-    `where` the pairs are: the names ("jobs", "order"); or ("rows", "columns", width), of which pair p is that of row
-    p / width and column p % width; or ("row_bounds", "column_bounds", first letter of columns); or first letters and
-    lengths of rows and of columns that all have one length.
-    """
-    policy = select(profile, KERNEL)
-    params = {
-        "problem": problem, "letter": c_name(letters), "planes": planes, "words": words, "strips": strips,
-        "where": "bounds" if where[0] == "row_bounds" else {2: "jobs", 3: "grid", 4: "even"}[len(where)],
-    }  # fmt: skip
-    most_groups, carries = 1 << 30, Scratch("carries", np.uint32, 1)
-    if strips:
-        serial = policy.variant == "serial"
-        group_bytes = 2 * ceil_div(max(longest, 1), 64 if serial else 32) * (8 if serial else 4) * policy.tile
-        tiles = max(ceil_div(stop - first, policy.tile) for first, stop in zip(bounds, bounds[1:]))
-        most = min(MOST_CARRIES, profile.max_alloc_bytes) // group_bytes
-        most_groups = max(min(tiles, most, 8 * profile.compute_units), 1)
-        carries = Scratch(f"carries_{bounds[0]}", np.uint8, group_bytes * most_groups)
-    steps = []
-    for first, stop in zip(bounds, bounds[1:]):
-        groups = min(policy.groups(ceil_div(stop - first, policy.tile), profile.compute_units), most_groups)
-        args = ("letters", total, *where, np.uint32(first), np.uint32(stop), "shifts", out, carries)
-        steps.append(Step(KERNEL, policy, args, groups, params))
-    return Plan(*steps)

@@ -359,11 +359,9 @@ def test_carries_of_strips_are_bounded(session):
     for policy in (Policy("serial", 1, 8), Policy("group", 128)):
         with override({pairs_bits.KERNEL: policy}):
             for longest in (10_000, 1 << 20, 1 << 24):
-                plan = pairs_bits.class_plan(
-                    session.profile, "lcs", letters=np.dtype(np.uint8), planes=2, words=8, strips=True,
-                    bounds=[0, 100_000], longest=longest, total=np.uint32(9), out=Scratch("out", np.int32, 100_000),
-                    where=("jobs", "order"),
-                )  # fmt: skip
+                pairs = pairs_bits.PairLetters(session, "lcs", np.zeros(9, np.uint8))
+                out = Scratch("out", np.int32, 100_000)
+                plan = pairs.plan(8, True, bounds=[0, 100_000], longest=longest, out=out, where=("jobs", "order"))
                 (step,) = plan
                 each = step.args[-1].nbytes // step.groups
                 assert each >= longest // 4 and step.groups >= 1
