@@ -38,21 +38,12 @@ def key_type(dtype: DType) -> np.dtype:
 
 
 def extremes(points: DeviceArray, axes: tuple[tuple[int, int], ...] = OCTAGON_AXES) -> tuple[np.ndarray, bool]:
-    """The points of a DeviceArray with the largest and smallest projection on each axis.
+    """The points of a DeviceArray, one or more, with the largest and smallest projection on each axis.
 
-    Parameters
-    ----------
-    points : DeviceArray, n >= 1 points
-    axes : tuple of (int, int)
-        Weights of x and y, each -1, 0 or 1. Projections are sums rounded once in the points' type (int32: exact).
-
-    Returns
-    -------
-    found : numpy record array, shape (2 * len(axes),)
-        Fields `index`, `x`, `y`; entry 2k has the largest, 2k + 1 the smallest projection on axis k. Ties go to
-        the lowest index.
-    finite : bool
-        False if a coordinate is NaN or infinite; `found` is then not valid.
+    An axis has weights of x and y, each -1, 0 or 1. Projections are sums rounded once in the points' type (int32:
+    exact). Returns (found, finite). Entry 2k of the records `index`, `x`, `y` has the largest, 2k + 1 the smallest
+    projection on axis k; ties go to the lowest index. If a coordinate is NaN or infinite, `finite` is False and `found`
+    not valid.
     """
     best: Any = None
     finite = True

@@ -18,18 +18,7 @@ KERNEL = "primitives/gather_rows"
 
 
 def gather_plan(profile: DeviceProfile, table: DeviceArray, name: str, indices: Scratch, n: int, out: Scratch) -> Plan:
-    """A launch for each chunk of a DeviceArray: ``out[i] = table[indices[i]]`` for i < n.
-
-    Parameters
-    ----------
-    profile : DeviceProfile
-    table : DeviceArray
-    name : str
-        Name that the table is bound to.
-    indices, out : Scratch
-        The indices, uint32 or uint64, and the rows, of the table's type.
-    n : int
-    """
+    """A launch for each chunk of a DeviceArray bound to `name`: ``out[i] = table[indices[i]]`` for i < n."""
     parts = [(f"{name}[{i}]", chunk.start, chunk.count) for i, chunk in enumerate(table.chunks)]
     return Plan(*(_step(profile, *part, table.dtype, table.width, indices, n, out) for part in parts))
 

@@ -54,10 +54,7 @@ def bound_outside(rules: Rules, n: np.ndarray, m: np.ndarray, band: Any) -> np.n
 def align_in_growing_bands(solve: Callable[..., dict[str, Any]], rules: Rules, pairs: SequencePairs) -> dict[str, Any]:
     """The fields of alignments without a band, computed within bands that grow until the scores prove them.
 
-    Parameters
-    ----------
-    solve : function of (SequencePairs, band or None, path)
-        Returns the fields of the results.
+    `solve` is a function of (pairs, band or None, path) that returns the fields of the results.
     """
     n, m = (np.asarray(one, np.int64) for one in (pairs.n, pairs.m))
     count, widest = len(n), np.maximum(n, m)

@@ -31,19 +31,8 @@ NO_QUALITY = 255
 def sam_header(references: Sequence[Record], path: Any, version: str) -> Iterator[str]:
     """Yield the lines before the alignments.
 
-    Parameters
-    ----------
-    references : list of clgeom.io.fasta.Record
-        Records with the same name and the same letters are written once.
-    path : path-like
-        The file of the references, for messages.
-    version : str
-        Version of the program.
-
-    Raises
-    ------
-    InvalidInput
-        A name is not allowed, or two references with different letters have the same name.
+    References with the same name and the same letters are written once. `path` is their file, for messages, and
+    `version` that of the program. Refuse names that are not allowed, and one name for different letters.
     """
     yield "@HD\tVN:1.6\tSO:unknown"
     first: dict[str, int] = {}

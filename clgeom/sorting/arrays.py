@@ -52,28 +52,19 @@ def _order(dtype: np.dtype, descending: bool) -> KeyOrder:
 class SortInput:
     """The checked input of a sort, and what kernels move.
 
-    Parameters
-    ----------
-    call : Call
-        Of "sort", "argsort" or "sort_by_key", or of a function that sorts keys alone. Its sessions are chosen here,
-        unless they are known.
-    keys, values, descending, out, offsets, key_bits, index_type, device : object
-        As the caller gave them.
+    The function is `call.caller`: "sort", "argsort" or "sort_by_key", or one that sorts keys alone. The sessions of the
+    call are chosen here, unless they are known. The other parameters are those of the function.
 
     Attributes
     ----------
     session : Session
         Where the keys are sorted, unless devices share them.
-    keys : ndarray or pyopencl.array.Array, shape (n,)
-    n : int
     on_device : bool
         Whether the keys, and so the values and the results, are on the device.
-    order : KeyOrder
     significant : numpy scalar
         A mask of the bits to sort by.
     offsets : ndarray of int64, shape (m + 1,), or None
         Offsets of the segments that are not empty.
-    values : ndarray or pyopencl.array.Array, shape (n, ...), or None
     payload_type : numpy.dtype or None
         Type of the payload that kernels move with the keys: nothing, the keys' indices, or the values.
     carried : ndarray or pyopencl.array.Array, shape (n,), or None
@@ -280,19 +271,9 @@ class SortInput:
 class Output:
     """Memory for `n` results of kernels, and the finished results.
 
-    Parameters
-    ----------
-    session : Session
-    dtype : numpy.dtype
-    n : int
-    sources : sequence of ndarray or pyopencl.array.Array
-        The arrays that the kernels read, all on the device or all on the host.
-    out : ndarray or pyopencl.array.Array, optional
-        Array for the results: on the device if the sources are, else on the host, there in any byte order. Kernels
-        write to it directly if it shares no memory with the sources, on CPU devices also to NumPy arrays.
-    wait : bool
-        Whether results on the device must be complete before they are given to the caller, since kernels read memory of
-        the host. Else queues wait for each other.
+    They are on the device if the arrays are that the kernels read, `sources`; else on the host. Kernels write directly
+    to `out` if it shares no memory with the sources, on CPU devices also to NumPy arrays. Without `wait`, queues wait
+    for each other; it is needed where kernels read memory of the host.
     """
 
     def __init__(

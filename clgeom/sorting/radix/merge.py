@@ -27,12 +27,8 @@ SAMPLES = 16
 def merged(inputs: SortInput, pieces: list[tuple[Any, Any]]) -> tuple[Any, Any]:
     """The sorted keys (None for argsort) and the payload (None for keys alone).
 
-    Parameters
-    ----------
-    inputs : SortInput
-        Of all keys, on the host.
-    pieces : list of (keys, indices)
-        Sorted parts of the keys, one after another; their indices among all keys, None for keys alone.
+    The inputs have all keys, on the host. A piece has sorted keys, which follow those of the piece before it, and their
+    indices among all keys, None for keys alone.
     """
     keys = np.empty(inputs.n, inputs.order.dtype)
     indices = None if inputs.alone else np.empty(inputs.n, np.int64)

@@ -129,39 +129,17 @@ def radix_plan(
 ) -> tuple[Plan, Any, Any]:
     """Plan of a stable sort of `n` keys on the device, and of a payload, without a read by the host.
 
-    Parameters
-    ----------
-    profile : DeviceProfile
-    keys : str or Scratch
-        The keys, a buffer that the caller binds, or memory of an earlier step; never written.
-    n : int, 1 to MOST_KEYS
-    dtype : numpy.dtype
-        Of the keys; one of ``KEY_TYPES``.
-    payload : None, "index", or Scratch of uint8, uint16, uint32 or uint64
-        "index": the indices of the keys, uint32, as for argsort.
-    keep_keys : bool
-        False when the sorted keys are not needed; this moves less data.
-    keys_out, payload_out : Scratch, optional
-        Memory for the results, by default new. Must not be `keys` or `payload`. A `payload_out` of wider integers than
-        the payload widens them.
-    descending : bool
-    windows : tuple of (int, int), optional
-        (shift, bits) of the digits to sort by, lowest first, from `digit_windows`; all by default.
-    special : bool
-        False when it is known that no float key is -0.0 or NaN, so that digits can be turned back into keys.
-    features : RadixFeatures, optional
-        See `clgeom.sorting.radix.work.features_of`; by default those that every device has. Never changes the result.
-    prefix : str
-        Prefix of the names of scratch memory; plans that run together need different ones.
+    Returns the plan, and the memory of the sorted keys (None without `keep_keys`) and of the payload (None without one).
 
-    Returns
-    -------
-    plan : Plan
-    keys_out, payload_out : Scratch or None
-        Memory of the sorted keys (None without `keep_keys`) and of the payload (None without one).
+    - `keys` is never written. `keep_keys=False`, for callers that need no sorted keys, moves less data.
+    - `payload` is None, "index" for the indices of the keys as uint32, or unsigned integers.
+    - `keys_out` and `payload_out` are memory for the results, other than `keys` and `payload`, by default new. A
+      `payload_out` of wider integers than the payload widens them.
+    - `windows` are the digits to sort by, lowest first, from `digit_windows`; all by default.
+    - `special` is False if no float key is -0.0 or NaN, so that digits can be turned back into keys.
+    - `features` are those of `clgeom.sorting.radix.work.features_of`, by default those that every device has.
+    - `prefix` begins the names of scratch memory; plans that run together need different ones.
 
-    Examples
-    --------
     Indices of points sorted by x, then y: sort by y first, then stably by x::
 
         x = Scratch("x", np.uint32, n)      # bound below: no new memory

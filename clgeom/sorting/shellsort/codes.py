@@ -18,15 +18,7 @@ if TYPE_CHECKING:
 
 
 class Codes:
-    """The codes of one sort, in ``buffers["codes"]``.
-
-    Parameters
-    ----------
-    call : Call
-    keys : ndarray or pyopencl.array.Array
-        As `as_key_array` returned them.
-    descending : bool
-    """
+    """The codes of one sort, in ``buffers["codes"]``; `keys` are from `as_key_array`."""
 
     def __init__(self, call: Call, keys: Any, descending: bool) -> None:
         self.call, self.session, self.keys, self.n = call, call.session, keys, len(keys)
