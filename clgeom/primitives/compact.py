@@ -13,8 +13,7 @@ from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.intake.arrays import as_device_values, host_values, session_of
 from clgeom.intake.device_arrays import is_device_array
-from clgeom.primitives.operators import OPERATORS
-from clgeom.primitives.scan import Piece, scan_plan
+from clgeom.primitives.scan import sums_plan
 
 if TYPE_CHECKING:
     from clgeom.core.device import Session
@@ -117,10 +116,8 @@ def count_plan(profile: DeviceProfile, array: DeviceArray, classes: int, *, any_
 
 def offsets_plan(profile: DeviceProfile, counts: Scratch, n: int) -> tuple[Scratch, Plan]:
     """Launches for the start of each class and tile in the output: the exclusive scan of the counts."""
-    dtype = index_type(n)
-    offsets = Scratch("offsets", dtype, counts.count)
-    pieces = [Piece(counts, 0, counts.count)]
-    return offsets, scan_plan(profile, pieces, counts.dtype, [offsets], OPERATORS["sum"], exclusive=True)
+    offsets = Scratch("offsets", index_type(n), counts.count)
+    return offsets, sums_plan(profile, counts, offsets)
 
 
 def class_totals(counted: Result, counts: Scratch, offsets: Scratch, classes: int) -> np.ndarray:

@@ -103,6 +103,22 @@ class Piece:
     count: int
 
 
+def sums_plan(
+    profile: DeviceProfile,
+    values: str | Scratch,
+    out: Scratch,
+    *,
+    start: int = 0,
+    count: int | None = None,
+    exclusive: bool = True,
+    prefix: str = "scan",
+) -> Plan:
+    """Launches of the sums of `count` values from value `start` on, by default as many as `out` has."""
+    piece = Piece(values, start, out.count if count is None else count)
+    source_type = values.dtype if isinstance(values, Scratch) else out.dtype
+    return scan_plan(profile, [piece], source_type, [out], OPERATORS["sum"], exclusive=exclusive, prefix=prefix)
+
+
 def scan_plan(
     profile: DeviceProfile,
     pieces: Sequence[Piece],

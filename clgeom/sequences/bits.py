@@ -238,7 +238,7 @@ class BitTable:
             if value is None:
                 value = self.value(self.read_state(found.state))
             cursor = self._upload(np.array([row, stop - first, at], np.uint32))
-            buffers = {"masks": self.masks, "columns": found.columns, "kept": found.kept}
+            buffers: dict[str, Any] = {"masks": self.masks, "columns": found.columns, "kept": found.kept}
             run(session, self._traceback_plan(stop - first, row), cursor=cursor, steps=steps, **buffers)
             row, left, at = (int(number) for number in read(session, cursor, np.uint32, 3))
             column = first + left

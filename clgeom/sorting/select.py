@@ -25,8 +25,7 @@ from clgeom.intake.arrays import session_of
 from clgeom.intake.cl_arrays import as_array, converted
 from clgeom.intake.device_arrays import buffer_of, is_device_array, let_change
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike, IntLike
-from clgeom.primitives.operators import OPERATORS
-from clgeom.primitives.scan import Piece, scan_plan
+from clgeom.primitives.scan import sums_plan
 from clgeom.sorting.distinct import first_on_host
 from clgeom.sorting.keys import KeyOrder, as_device_bits, as_key_array, as_keys, checked_axis, index_dtype
 from clgeom.sorting.radix.sort import argsort, sort, sort_by_key
@@ -219,8 +218,7 @@ def _emitted(
         return Plan(Step.over(profile, kernel, args, n, dtype=order.dtype, tile=TILE, params=params, bytes_moved=moved))
 
     plan = step("select_count", counts)
-    pieces = [Piece(counts, 0, counts.count)]
-    plan += scan_plan(profile, pieces, counts.dtype, [offsets], OPERATORS["sum"], exclusive=True)
+    plan += sums_plan(profile, counts, offsets)
     plan += step("select_emit", counts, offsets, np.uint32(room), found, indices)
     return run(session, plan, keys=buffer), found, indices
 

@@ -8,7 +8,7 @@ import numpy as np
 
 
 def splitters(samples: np.ndarray, most: int) -> np.ndarray:
-    """Prefixes at which blocks begin, such that a block has at most `most` of the ascending samples, or a single prefix."""
+    """Prefixes at which blocks begin: a block has at most `most` of the ascending samples, or a single prefix."""
     begins: list[int] = []
     size = 0
     values, counts = np.unique(samples, return_counts=True)
@@ -35,8 +35,8 @@ def first_not_before(prefix_of: Callable[[np.ndarray], np.ndarray], keys: np.nda
 def bisected(low: np.ndarray, high: np.ndarray, is_before: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     """For each range of integers, from low to high exclusive, the first that is not before a bound, or its end.
 
-    `is_before` says whether integers, one of each range, are before the bounds of the ranges. It holds up to some integer
-    of each. All bisections are done at once.
+    `is_before` says whether integers, one of each range, are before the bounds of the ranges. It holds up to some
+    integer of each. All bisections are done at once.
     """
     one = low.dtype.type(1)
     while (low < high).any():

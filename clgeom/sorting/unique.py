@@ -23,8 +23,7 @@ from clgeom.intake.arrays import as_device_values, c_name
 from clgeom.intake.cl_arrays import to_array
 from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike, IntLike
-from clgeom.primitives.operators import OPERATORS
-from clgeom.primitives.scan import Piece, scan_plan
+from clgeom.primitives.scan import sums_plan
 from clgeom.sorting.arrays import Output, SortInput
 from clgeom.sorting.bins import counts_of, most_counts
 from clgeom.sorting.distinct import Wanted, distinct_on_host, run_results
@@ -200,8 +199,7 @@ def _by_kernels(session: Session, keys: Any, ordered: Any, order: Any, wanted: W
     args: tuple[Any, ...] = ("keys", np.uint32(n), kind.storage.type(wanted.apart))
     counts, offsets = (Scratch(name, np.uint32, ceil_div(n, TILE) + 1) for name in ("counts", "offsets"))
     plan = _tiles_plan(profile, "unique_count", (*args, counts), n, kind)
-    pieces = [Piece(counts, 0, counts.count)]
-    plan += scan_plan(profile, pieces, counts.dtype, [offsets], OPERATORS["sum"], exclusive=True)
+    plan += sums_plan(profile, counts, offsets)
     counted = run(session, plan, **buffers)
     runs = int(counted.read(offsets, 1, offsets.count - 1)[0])
 

@@ -23,8 +23,7 @@ from clgeom.intake.arrays import as_device_values, c_name, to_device
 from clgeom.intake.cl_arrays import as_array
 from clgeom.intake.device_arrays import on_host
 from clgeom.primitives.gather import gather_plan
-from clgeom.primitives.operators import OPERATORS
-from clgeom.primitives.scan import Piece, scan_plan
+from clgeom.primitives.scan import sums_plan
 from clgeom.sorting.radix.passes import digit_windows, radix_plan
 from clgeom.sorting.radix.work import features_of
 
@@ -439,8 +438,7 @@ class GroupHulls:
 
     def _scan(self, numbers: str | Scratch, start: int, n: int, out: Scratch, prefix: str) -> Plan:
         """The plan of an exclusive scan of `n` numbers in a buffer, from entry `start` on."""
-        pieces, add = [Piece(numbers, start, n)], OPERATORS["sum"]
-        return scan_plan(self.profile, pieces, out.dtype, [out], add, exclusive=True, prefix=prefix)
+        return sums_plan(self.profile, numbers, out, start=start, count=n, prefix=prefix)
 
     def _step(self, kernel: str, items: int, *args: str | Scratch | np.generic, **params: Any) -> Plan:
         """A plan of one launch with `items` work-items."""

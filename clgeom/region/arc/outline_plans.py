@@ -19,8 +19,7 @@ from clgeom.core.profile import DeviceProfile
 from clgeom.core.tuning import select, select_fitting
 from clgeom.errors import DeviceLimit
 from clgeom.hull.predicates import predicate_parameters
-from clgeom.primitives.operators import OPERATORS
-from clgeom.primitives.scan import Piece, scan_plan
+from clgeom.primitives.scan import sums_plan
 
 #: Mean number of candidates up to which one work-item handles a segment, in local memory.
 SHORT = 16
@@ -196,15 +195,7 @@ def outline_plan(session: Session, options: OutlineOptions) -> tuple[Plan, Outpu
             step(
                 "arc_counts", 3 * all_segments + 1, (cut, number, links, reflex_vertices, counts), {}, all_segments * 60
             )
-        ) + scan_plan(
-            device,
-            [Piece(counts, 0, counts.count)],
-            np.dtype(np.uint32),
-            [offsets],
-            OPERATORS["sum"],
-            exclusive=True,
-            prefix="outline",
-        )
+        ) + sums_plan(device, counts, offsets, prefix="outline")
     args = (lower, upper, np.uint32(m), cut, number, each, corners, links, offsets, sums, np.uint32(chunk), flag)
     published = {**params, "published": options.join == "published"}
     emission = Emission("region/arc/arc_emit", args, published, dtype, all_segments, 2 * all_segments, head)

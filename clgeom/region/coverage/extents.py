@@ -17,9 +17,7 @@ from clgeom.core.launch import run
 from clgeom.core.plan import Argument, Plan, Scratch, Step
 from clgeom.core.policies import Policy, ceil_div
 from clgeom.core.tuning import select
-from clgeom.primitives.operators import OPERATORS
-from clgeom.primitives.scan import Piece as Scanned
-from clgeom.primitives.scan import scan_plan
+from clgeom.primitives.scan import sums_plan
 from clgeom.region.arc.chains import Chains, chains_of
 from clgeom.region.arc.outline_plans import OutlineOptions, Output, outline_plan
 from clgeom.region.coverage.masks import REAL, Masks, Segmentation
@@ -88,16 +86,7 @@ def _lines_plan(
         groups=regions,
         bytes_moved=4 * extents.count + 12 * regions * lines,
     )
-    scan = scan_plan(
-        profile,
-        [Scanned(counts, 0, regions + 1)],
-        np.dtype(np.uint32),
-        [starts],
-        OPERATORS["sum"],
-        exclusive=True,
-        prefix="coverage",
-    )
-    plan = read + Plan(columns) + scan
+    plan = read + Plan(columns) + sums_plan(profile, counts, starts, prefix="coverage")
     return plan.kept(memory=True) if kept else plan, (spans, ranks, starts)
 
 

@@ -24,8 +24,7 @@ from clgeom.core.policies import ceil_div
 from clgeom.core.profile import DeviceProfile
 from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit
-from clgeom.primitives.operators import OPERATORS
-from clgeom.primitives.scan import Piece, scan_plan
+from clgeom.primitives.scan import sums_plan
 from clgeom.region.coverage.masks import Masks, written
 from clgeom.region.coverage.rasters import Piece as RasterPiece
 
@@ -92,8 +91,7 @@ def runs_of(masks: Masks) -> CountedRuns:
 
 def exclusive_sums(profile: DeviceProfile, values: Scratch, prefix: str) -> Plan:
     """The plan that replaces values by the sums of those before, in the same memory."""
-    pieces = [Piece(values, 0, values.count)]
-    return scan_plan(profile, pieces, values.dtype, [values], OPERATORS["sum"], exclusive=True, prefix=prefix)
+    return sums_plan(profile, values, values, prefix=prefix)
 
 
 def _runs(masks: Masks) -> CountedRuns:
@@ -226,8 +224,7 @@ def _by_rows(
         memory = _memory(count)
         return steps(True, "coverage_starts", *memory), memory
 
-    pieces, sums = [Piece(counts, 0, lines + 1)], OPERATORS["sum"]
-    scan = scan_plan(profile, pieces, UINT, [starts], sums, exclusive=False, prefix="rings")
+    scan = sums_plan(profile, counts, starts, exclusive=False, prefix="rings")
     return steps(False, counts) + scan, {"rings_starts": starts}, plan
 
 

@@ -129,7 +129,7 @@ def radix_plan(
 ) -> tuple[Plan, Any, Any]:
     """Plan of a stable sort of `n` keys on the device, and of a payload, without a read by the host.
 
-    Returns the plan, and the memory of the sorted keys (None without `keep_keys`) and of the payload (None without one).
+    Returns the plan, the memory of the sorted keys (None without `keep_keys`) and that of the payload (None without).
 
     - `keys` is never written. `keep_keys=False`, for callers that need no sorted keys, moves less data.
     - `payload` is None, "index" for the indices of the keys as uint32, or unsigned integers.
