@@ -17,27 +17,16 @@ from clgeom.core.device import Session, all_devices, as_session
 from clgeom.core.profile import DeviceProfile, describe
 from clgeom.core.trust import is_refused
 from clgeom.errors import ClgeomError, DeviceError
-from clgeom.intake.typing import DeviceLike
 from clgeom.selftest.answers import QUESTIONS, Question, answers_of, known
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a check ended.
+    """How a check ended."""
 
-    Parameters
-    ----------
-    name : str
-        A kernel, as "family/kernel", a kind of cells, as "dp/fields", or a question of `clgeom.selftest.answers`.
-    ok : bool
-    detail : str
-        On what it ran, or what went wrong.
-    seconds : float
-    """
-
-    name: str
+    name: str  #: a kernel, as "family/kernel", a kind of cells, as "dp/fields", or a question
     ok: bool
-    detail: str
+    detail: str  #: on what it ran, or what went wrong
     seconds: float
 
 
@@ -52,35 +41,26 @@ def checks() -> list[Check]:
 
 def number_of_checks(profile: DeviceProfile) -> int:
     """How many outcomes `run` yields on a device."""
-    questions = [question for question in QUESTIONS if profile.fp64 or not question.fp64]
-    return sum(len(one.kernels) for one in checks()) + len(questions)
+    return sum(len(one.kernels) for one in checks()) + len(_questions(profile))
 
 
-def run(device: DeviceLike = None) -> Iterator[Outcome]:
-    """Check every kernel and ask every question on a device; yields an `Outcome` for each as it is known.
+def _questions(profile: DeviceProfile) -> list[Question]:
+    return [question for question in QUESTIONS if profile.fp64 or not question.fp64]
 
-    Parameters
-    ----------
-    device : str, pyopencl.Device or Session, optional
 
-    Raises
-    ------
-    DeviceError
-        For a device that is refused because it computes wrongly.
+def run(session: Session) -> Iterator[Outcome]:
+    """Check every kernel and ask every question on a device, and yield an `Outcome` for each as it is known.
+
+    Raise DeviceError for a device that is refused because it computes wrongly.
     """
-    session = as_session(device)
-    for check in checks():
+    tasks = [(check.kernels, partial(check.run_all, session)) for check in checks()]
+    tasks += [((one.name,), partial(_compared, session, one)) for one in _questions(session.profile)]
+    for names, task in tasks:
         begin = time.perf_counter()
-        ok, detail = _attempt(session, partial(check.run_all, session))
+        ok, detail = _attempt(session, task)
         seconds = time.perf_counter() - begin
-        for kernel in check.kernels:
-            yield Outcome(kernel, ok, detail, seconds)
-    for question in QUESTIONS:
-        if question.fp64 and not session.profile.fp64:
-            continue
-        begin = time.perf_counter()
-        ok, detail = _attempt(session, partial(_compared, session, question))
-        yield Outcome(question.name, ok, detail, time.perf_counter() - begin)
+        for name in names:
+            yield Outcome(name, ok, detail, seconds)
 
 
 def _attempt(session: Session, check: Callable[[], str]) -> tuple[bool, str]:
@@ -128,14 +108,7 @@ class DeviceOutcome:
 
 
 def check_device(session: Session, watch: Watch | None = None) -> DeviceOutcome:
-    """All checks on the device of a session.
-
-    Parameters
-    ----------
-    session : Session
-    watch : callable, optional
-        Called as ``watch(outcome)`` with each `Outcome` as it is known.
-    """
+    """Run all checks on the device of a session; ``watch(outcome)`` is called with each as it is known."""
     outcomes, refused, begin = [], None, time.perf_counter()
     try:
         for outcome in run(session):
@@ -148,12 +121,9 @@ def check_device(session: Session, watch: Watch | None = None) -> DeviceOutcome:
 
 
 def check_all(watch: Callable[[DeviceProfile], Watch | None] | None = None) -> Iterator[DeviceOutcome]:
-    """Check every device of this machine; yields a `DeviceOutcome` for each.
+    """Check every device of this machine, and yield a `DeviceOutcome` for each.
 
-    Parameters
-    ----------
-    watch : callable, optional
-        ``watch(profile)`` is called before each device and returns its `check_device`'s `watch`, or None.
+    ``watch(profile)`` is called before each device, and returns the `watch` of `check_device`, or None.
     """
     for device in all_devices():
         profile = describe(device)

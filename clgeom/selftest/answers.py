@@ -31,23 +31,12 @@ QUESTIONS: list[Question] = []
 
 @dataclass(frozen=True)
 class Question:
-    """A call whose answer is compared between devices.
-
-    Parameters
-    ----------
-    name : str
-    ask : callable
-        ``ask(session)`` returns arrays (exact) or float64 numbers (approximate).
-    fp64 : bool
-        Whether the device must compute in float64.
-    bound : float or None
-        Greatest relative difference of two devices' numbers; None for exact answers.
-    """
+    """A call whose answer is compared between devices."""
 
     name: str
-    ask: Callable[[Session], Any]
-    fp64: bool = False
-    bound: float | None = None
+    ask: Callable[[Session], Any]  #: ``ask(session)`` returns arrays (exact) or float64 numbers (approximate)
+    fp64: bool = False  #: whether the device must compute in float64
+    bound: float | None = None  #: greatest relative difference of two devices' numbers; None for exact answers
 
 
 @dataclass(frozen=True)
@@ -109,6 +98,12 @@ def question(name: str, ask: Callable[[Session], Any], *, fp64: bool = False, bo
     QUESTIONS.append(Question(name, ask, fp64, bound))
 
 
+def question_by_type(name: str, ask: Callable[[str, Session], Any], dtypes: Iterable[str]) -> None:
+    """Enter a question for each type."""
+    for dtype in dtypes:
+        question(f"{name} {dtype}", functools.partial(ask, dtype), fp64=dtype == "float64")
+
+
 # Inputs ---------------------------------------------------------------------------------------------------------
 
 
@@ -164,22 +159,15 @@ KINDS = ("square", "bell", "circle", "lattice", "crowded", "line")
 POINT_TYPES = ("float32", "float64", "int32")
 
 
-def _hull_questions() -> None:
-    for dtype in POINT_TYPES:
-        for kind in KINDS:
-            for filter in ("auto", "octagon", "none"):
-                name = f"convex_hull {filter} of {kind} {dtype}"
-                question(name, functools.partial(_hulls, kind, dtype, filter), fp64=dtype == "float64")
-        question(f"convex_hulls {dtype}", functools.partial(_batches, dtype), fp64=dtype == "float64")
-        question(f"heaphull_filter {dtype}", functools.partial(_labels, dtype), fp64=dtype == "float64")
-        question(f"upper_hood, lower_hood {dtype}", functools.partial(_hoods, dtype), fp64=dtype == "float64")
-        question(f"orient2d {dtype}", functools.partial(_signs, dtype), fp64=dtype == "float64")
-
-
-def _hulls(kind: str, dtype: str, filter: Any, session: Session) -> Any:
+def _hulls(kind: str, filter: Any, dtype: str, session: Session) -> Any:
     found = []
-    sizes: tuple[tuple[int, Collinear], ...]
-    sizes = ((1, "drop"), (1000, "keep"), (5003, "drop"), (40_009, "drop"), (40_009, "keep"))
+    sizes: tuple[tuple[int, Collinear], ...] = (
+        (1, "drop"),
+        (1000, "keep"),
+        (5003, "drop"),
+        (40_009, "drop"),
+        (40_009, "keep"),
+    )
     for n, collinear in sizes:
         hull = clgeom.convex_hull(points(kind, n, dtype), collinear=collinear, filter=filter, device=session)
         found += [hull.vertices, hull.points, np.array([hull.area, hull.perimeter])]
@@ -218,17 +206,16 @@ def _signs(dtype: str, session: Session) -> Any:
     return [clgeom.orient2d(cloud[:10_000], cloud[10_000:20_000], cloud[20_000:], device=session) for cloud in clouds]
 
 
-_hull_questions()
+for _kind in KINDS:
+    for _filter in ("auto", "octagon", "none"):
+        question_by_type(f"convex_hull {_filter} of {_kind}", functools.partial(_hulls, _kind, _filter), POINT_TYPES)
+question_by_type("convex_hulls", _batches, POINT_TYPES)
+question_by_type("heaphull_filter", _labels, POINT_TYPES)
+question_by_type("upper_hood, lower_hood", _hoods, POINT_TYPES)
+question_by_type("orient2d", _signs, POINT_TYPES)
 
 
 # Sorting --------------------------------------------------------------------------------------------------------
-
-
-def _sort_questions() -> None:
-    for dtype in ("uint8", "int16", "uint32", "int64", "uint64", "float16", "float32", "float64"):
-        question(f"sort, argsort, sort_by_key {dtype}", functools.partial(_sorts, dtype), fp64=dtype == "float64")
-    for variant in ("0", "A", "D", "E", "F", "auto"):
-        question(f"shellsort {variant}", functools.partial(_shellsort, variant))
 
 
 def _sorts(dtype: str, session: Session) -> Any:
@@ -247,17 +234,13 @@ def _shellsort(variant: Any, session: Session) -> Any:
     return [clgeom.shellsort(keys(dtype, n), variant=variant, device=session).keys for dtype in ("int32", "uint32")]
 
 
-_sort_questions()
+KEY_TYPES = ("uint8", "int16", "uint32", "int64", "uint64", "float16", "float32", "float64")
+question_by_type("sort, argsort, sort_by_key", _sorts, KEY_TYPES)
+for _variant in ("0", "A", "D", "E", "F", "auto"):
+    question(f"shellsort {_variant}", functools.partial(_shellsort, _variant))
 
 
 # Regions and coverage -------------------------------------------------------------------------------------------
-
-
-def _region_questions() -> None:
-    for dtype in POINT_TYPES:
-        question(f"adaptive_region {dtype}", functools.partial(_regions, dtype), fp64=dtype == "float64")
-    question("coverage_regions", _coverage)
-    question("coverage_regions cells", _polygons)
 
 
 def _regions(dtype: str, session: Session) -> Any:
@@ -293,7 +276,9 @@ def _polygons(session: Session) -> Any:
     return found
 
 
-_region_questions()
+question_by_type("adaptive_region", _regions, POINT_TYPES)
+question("coverage_regions", _coverage)
+question("coverage_regions cells", _polygons)
 
 
 # Dynamic programming --------------------------------------------------------------------------------------------
@@ -337,16 +322,9 @@ def _tables(session: Session) -> Any:
 def _problems(session: Session) -> Any:
     letters = ["".join("ACGT"[k] for k in (bits(n, 5 + n) % np.uint64(4)).tolist()) for n in (900, 1100)]
     lcs, edit = problems.lcs(*letters, device=session), problems.edit_distance(*letters, device=session)
-    sack = problems.knapsack(
-        (bits(40, 8) % np.uint64(90)).astype(np.int64) + 1,
-        (bits(40, 9) % np.uint64(50)).astype(np.int64) + 1,
-        500,
-        device=session,
-    )
-    return [
-        np.array([lcs.length, edit.distance, sack.value]),
-        np.frombuffer(lcs.subsequence.encode(), np.uint8),
-    ]
+    values, weights = ((bits(40, s) % np.uint64(most)).astype(np.int64) + 1 for s, most in ((8, 90), (9, 50)))
+    sack = problems.knapsack(values, weights, 500, device=session)
+    return [np.array([lcs.length, edit.distance, sack.value]), np.frombuffer(lcs.subsequence.encode(), np.uint8)]
 
 
 question("dp.fill", _tables)
@@ -358,12 +336,9 @@ question("dp.problems", _problems)
 
 def _loss(dtype: str, session: Session) -> Any:
     distances = (0.02 + np.arange(40) * 0.1).astype(dtype)
-    return np.concatenate(
-        [
-            radio.free_space(distances, frequency=900, device=session),
-            radio.walfisch_ikegami(distances, frequency=1900, base_height=12.5, orientation=30, device=session),
-        ]
-    )
+    free = radio.free_space(distances, frequency=900, device=session)
+    town = radio.walfisch_ikegami(distances, frequency=1900, base_height=12.5, orientation=30, device=session)
+    return np.concatenate([free, town])
 
 
 question("radio float32", functools.partial(_loss, "float32"), bound=4e-6)
