@@ -14,7 +14,7 @@ from multiprocessing.connection import wait
 from typing import Any
 
 from clgeom.errors import DeviceError
-from clgeom.tuner.measure import Request, Sample, Target, serve
+from clgeom.tuner.measure import Failed, Request, Sample, Target, serve
 
 #: Seconds between looks at the children.
 LOOK = 0.2
@@ -33,14 +33,7 @@ class Limits:
     again: float = 20.0
 
 
-@dataclass(frozen=True)
-class Died:
-    """What ended a child before it answered."""
-
-    reason: str
-
-
-#: A request, its last reply or Died, and the samples before that.
+#: A request, its last reply, and the samples before that.
 Answer = tuple[Any, Any, list[Sample]]
 
 
@@ -73,7 +66,7 @@ class Child:
             self.connection.send(request)
 
     def look(self) -> Any:
-        """A reply that has come, `Died`, or None."""
+        """A reply that has come, `Failed` if the process has ended or takes too long, or None."""
         try:
             if self.connection.poll():
                 reply = self.connection.recv()
@@ -82,9 +75,10 @@ class Child:
         except (EOFError, OSError):
             self.process.join(timeout=5)
             code = self.process.exitcode
-            return Died(f"crashed (signal {-code})" if code is not None and code < 0 else f"ended (code {code})")
+            end = f"crashed (signal {-code})" if code is not None and code < 0 else f"ended (code {code})"
+            return Failed(end, has_ended=True)
         if not self.is_idle and time.monotonic() > self.deadline:
-            return Died("took too long")
+            return Failed("took too long", has_ended=True)
         return None
 
     def end(self) -> None:
@@ -137,7 +131,7 @@ class Crew:
         last_begin: float | None = None,
         wanted: Callable[[Any], bool] = lambda request: True,
     ) -> Iterator[Answer]:
-        """Yield (request, last reply or Died, samples before it) as requests are answered, in any order.
+        """Yield (request, last reply, samples before it) as requests are answered, in any order.
 
         A request that is not `wanted` when its turn comes is left out. No request begins after `last_begin`; those that
         run at the `end` are given up.
@@ -171,9 +165,9 @@ class Crew:
         return next(itertools.chain(same, free), 0)
 
     def _ended(self, child: Child) -> Iterator[Answer]:
-        """The request that a child has ended, if it has: (request, last reply or Died, samples)."""
+        """The request that a child has ended, if it has: (request, last reply, samples)."""
         while (reply := child.look()) is not None:
-            if isinstance(reply, Died):
+            if isinstance(reply, Failed) and reply.has_ended:
                 self._drop([child])
                 if child.request is not None:
                     yield child.request, reply, child.samples

@@ -139,10 +139,11 @@ class Done:
 
 @dataclass(frozen=True)
 class Failed:
-    """An error; and whether the process is of no use since, as on GPUs after an access beyond memory."""
+    """An error, or how the process ended."""
 
-    error: str
-    is_broken: bool = False
+    reason: str
+    is_broken: bool = False  #: the process gives wrong results since, as on GPUs after an access beyond memory
+    has_ended: bool = False
 
 
 def digest_of(result: Any) -> str:

@@ -30,7 +30,7 @@ from clgeom.core.stored_policies import forget_stale, store_policy
 from clgeom.core.tuning import select
 from clgeom.errors import InvalidInput
 from clgeom.tuner.cases import Case, all_cases
-from clgeom.tuner.children import Crew, Died, Limits
+from clgeom.tuner.children import Crew, Limits
 from clgeom.tuner.measure import Done, Failed, Race, Request, Sample, Shared, Shares, Target, Trial, Tried
 from clgeom.tuner.race import Ratio, better_half, holds, ratio, score, winner
 
@@ -200,7 +200,7 @@ class Tuner:
             if isinstance(reply, Shared):
                 self.shared[request.case.name] = reply
             else:
-                self.failed[request.case.name] = reply.error if isinstance(reply, Failed) else reply.reason
+                self.failed[request.case.name] = reply.reason
             self._show(f"finding which kernels take long ({done} of {len(requests)} cases)")
 
     def _tasks(self) -> list[Finding]:
@@ -315,7 +315,7 @@ class Tuner:
                 shapes = (None, *(policies[at] for at in alive))
                 request = Race(case, self.n(case), finding.kernel, shapes, rounds, whole, self._base(case))
                 reply, samples = self._answer(request)
-                if not isinstance(reply, (Died, Failed)):
+                if not isinstance(reply, Failed):
                     break
                 # a race does not tell which shape was running: each alone does
                 alive = [at for at in alive if self._survives(finding, finding.candidates[at], case)]
@@ -328,7 +328,7 @@ class Tuner:
     def _survives(self, finding: Finding, candidate: Candidate, case: Case) -> bool:
         request = Race(case, self.n(case), finding.kernel, (candidate.policy,), 1, False, self._base(case))
         reply, _ = self._answer(request)
-        if isinstance(reply, (Died, Failed)):
+        if isinstance(reply, Failed):
             self._note(candidate, reply, case)
         return isinstance(reply, Done)
 
@@ -364,10 +364,8 @@ class Tuner:
             candidate.reason = f"the time was over before '{case.name}' was verified"
         elif isinstance(reply, Tried):
             candidate.state, candidate.reason = "wrong", f"another result of '{case.name}' of {reply.n:,} elements"
-        elif isinstance(reply, Failed):
-            candidate.state, candidate.reason = "refused", reply.error
         else:
-            candidate.state, candidate.reason = "crashed", reply.reason
+            candidate.state, candidate.reason = "crashed" if reply.has_ended else "refused", reply.reason
 
     def _holds(self, finding: Finding, candidate: Candidate) -> bool:
         """Whether a winner is not slower where there are few elements, nor gives other results anywhere."""

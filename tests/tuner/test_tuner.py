@@ -22,8 +22,8 @@ from clgeom.core.policies import Policy
 from clgeom.core.spaces import Space, group
 from clgeom.core.tuning import select
 from clgeom.sorting.policies import POLICIES, SPACES
-from clgeom.tuner.children import Died, Limits, _no_interrupts
-from clgeom.tuner.measure import Measurer, Shared, Trial, Tried, serve
+from clgeom.tuner.children import Limits, _no_interrupts
+from clgeom.tuner.measure import Failed, Measurer, Shared, Trial, Tried, serve
 from clgeom.tuner.search import Candidate, Finding, Tuner
 
 
@@ -221,7 +221,7 @@ def test_decided_kernels(session):
     ("reply", "state", "reason"),
     [
         (None, "right", "the time was over"),
-        (Died("took too long"), "crashed", "took too long"),
+        (Failed("took too long", has_ended=True), "crashed", "took too long"),
         (Tried(False, n=1_666), "wrong", "another result of 'rows by index' of 1,666 elements"),
     ],
 )
