@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -31,8 +31,9 @@ LEVEL_LINES = (DARK_RED, AMBER, PURPLE, INK, BLUE, QUIET)
 #: Colours of the lines of a diagram, for Matplotlib's cycle "C0" to "C9".
 SERIES = (RED, BLUE, AMBER, PURPLE, "#3a7d44", INK, "#b08968", QUIET, DARK_RED, DARK_BLUE)
 
-
 Points = NDArray[np.float64]
+#: A function that draws into axes.
+Drawing = Callable[[Any], object]
 
 
 def new_axes(ax: Any = None, height: float = 6) -> Any:
@@ -71,18 +72,44 @@ def save(figure: Any, path: Any, dpi: int = 150) -> None:
         figure.savefig(file, format=Path(path).suffix[1:].lower(), dpi=dpi)
 
 
-def save_animation(frames: Iterator[Any], path: Any, *, seconds: float, last_seconds: float, dpi: int) -> None:
-    """Write a .gif file, whole or not at all, with a frame for each figure.
+def save_panels(drawings: Sequence[Drawing], path: Any, *, size: tuple[float, float], columns: int) -> None:
+    """Write a picture with a panel of this size for each drawing, in rows of at most so many columns."""
+    columns = min(len(drawings), columns)
+    rows = -(-len(drawings) // columns)
+    figure = new_figure((size[0] * columns, size[1] * rows))
+    for number, draw in enumerate(drawings, 1):
+        draw(figure.add_subplot(rows, columns, number))
+    save(figure, path, dpi=110)
+
+
+def save_animation(
+    drawings: Sequence[Drawing],
+    path: Any,
+    *,
+    size: tuple[float, float],
+    place: tuple[float, float, float, float] | None = None,
+    seconds: float,
+    last_seconds: float,
+    dpi: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Write a .gif file, whole or not at all, with a frame for each drawing; `place` is that of the axes in a frame.
 
     Matplotlib's writers need the name of a file, and show all frames equally long.
     """
     from PIL import Image
 
-    images = []
-    for figure in frames:
+    figure, images = new_figure(size), []
+    if place is not None:
+        figure.set_layout_engine("none")  # an engine would move the axes from frame to frame
+    for number, draw in enumerate(drawings, 1):
+        figure.clear()
+        draw(figure.add_subplot() if place is None else figure.add_axes(place))
         image = io.BytesIO()
         figure.savefig(image, format="png", dpi=dpi)
         images.append(Image.open(image).convert("RGB"))
+        if progress:
+            progress(number, len(drawings))
     times = [round(1000 * seconds)] * (len(images) - 1) + [round(1000 * last_seconds)]
     with replacing(path) as file:
         images[0].save(file, "GIF", save_all=True, append_images=images[1:], duration=times, loop=0)

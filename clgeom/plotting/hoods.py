@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +13,14 @@ from clgeom.core.messages import counted
 from clgeom.io.atomic import check_output
 from clgeom.optional import require_matplotlib
 from clgeom.plotting.figures import (
-    Points,
     drawable,
     dress,
     figure_size,
     frame_with_points,
     new_axes,
-    new_figure,
     require_few,
-    save,
     save_animation,
+    save_panels,
 )
 
 TRACE_FORMATS = (".gif", ".png")
@@ -64,12 +63,17 @@ def save_trace(points: Any, path: Any, upper: Sequence[Any], lower: Sequence[Any
     check_output(path, TRACE_FORMATS)
     check_traceable(points)
     points = drawable(points)
-    stages = list(zip(upper, lower)) if lower else [(hoods, ()) for hoods in upper]
+    stages: list[Stage] = list(zip(upper, lower)) if lower else [(hoods, ()) for hoods in upper]
     stages = stages or [((), ())]
+
+    def draw(number: int, ax: Any) -> None:
+        plot_hoods(points, *stages[number], ax, title=_stage_title(number, stages[number]))
+
+    drawings, (width, height) = [partial(draw, number) for number in range(len(stages))], figure_size(points)
     if Path(path).suffix.lower() == ".gif":
-        save_animation(_frames(points, stages), path, seconds=1, last_seconds=4, dpi=80)
-    else:
-        save(_panels(points, stages), path, dpi=110)
+        save_animation(drawings, path, size=(width, height), seconds=1, last_seconds=4, dpi=80)
+    else:  # earlier stages show little but vertical lines
+        save_panels(drawings[-6:], path, size=(5.2, height * 5.2 / width), columns=3)
 
 
 def check_traceable(points: Any) -> None:
@@ -87,25 +91,3 @@ def _stage_title(stage: int, hoods: Stage) -> str:
     if stage and max(map(len, hoods)) == 1:
         block = "one block"
     return f"Stage {stage}: {block}, {_counts(hoods)}"
-
-
-def _frames(points: Points, stages: Sequence[Stage]) -> Iterator[Any]:
-    """A figure with one stage after the other."""
-    figure = new_figure(figure_size(points))
-    for number, hoods in enumerate(stages):
-        figure.clear()
-        plot_hoods(points, *hoods, figure.add_subplot(), title=_stage_title(number, hoods))
-        yield figure
-
-
-def _panels(points: Points, stages: Sequence[Stage]) -> Any:
-    """The last six stages; earlier ones show little but vertical lines."""
-    shown = range(max(len(stages) - 6, 0), len(stages))
-    columns = min(len(shown), 3)
-    rows = -(-len(shown) // columns)
-    width, height = figure_size(points)
-    figure = new_figure((5.2 * columns, height * 5.2 / width * rows))
-    for k, number in enumerate(shown, 1):
-        ax = figure.add_subplot(rows, columns, k)
-        plot_hoods(points, *stages[number], ax, title=_stage_title(number, stages[number]))
-    return figure

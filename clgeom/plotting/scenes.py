@@ -11,8 +11,9 @@ Every look has a label, which the legend shows. Looks differ in marker, dash or 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +22,12 @@ import numpy as np
 from clgeom.io.atomic import check_output
 from clgeom.markup import INK, QUIET, path_points, text
 from clgeom.optional import require_matplotlib
-from clgeom.plotting.figures import FORMATS, Points, dress, legend_below, new_figure, save, save_animation
+from clgeom.plotting.figures import FORMATS, Points, dress, legend_below, save_animation, save_panels
 from clgeom.plotting.html import Step, save_page
 
 SCENE_FORMATS = (".gif", ".html", *FORMATS)
 #: Size of a scene on a page, and of the margins for the axes: left, right, top, bottom.
 WIDTH, HEIGHT, MARGINS = 960, 470, (52, 14, 14, 40)
-#: Seconds that an animation shows a step, and the last one.
-SECONDS, LAST_SECONDS = 1.4, 5.0
 
 #: Outlines of markers of size 1, clockwise from the left. A circle has no such outline.
 MARKERS: dict[str, list[tuple[float, float]]] = {
@@ -292,37 +291,17 @@ def save_scenes(
         return
     require_matplotlib()
     if suffix == ".gif":
-        save_animation(_frames(scenes, progress), path, seconds=SECONDS, last_seconds=LAST_SECONDS, dpi=100)
+        drawings = [partial(draw_scene, scene) for scene in scenes]
+        style: dict[str, Any] = {"size": (9.6, 5.8), "place": (0.07, 0.23, 0.91, 0.71), "dpi": 100}
+        save_animation(drawings, path, **style, seconds=1.4, last_seconds=5, progress=progress)
     else:
-        save(_panels(scenes), path, dpi=110)
+        stills = [scene for scene in scenes if scene.still] or scenes
+        save_panels([partial(draw_scene, scene) for scene in stills], path, size=(7.6, 4.3), columns=2)
 
 
 def _step(scene: Scene) -> Step:
     legend = [(swatch_of(look), look.label) for look in scene.looks]
     return Step(scene.section, scene.title, scene.words, svg_of(scene), legend, scene.table)
-
-
-def _frames(scenes: Sequence[Scene], progress: Callable[[int, int], None] | None) -> Iterator[Any]:
-    """A figure with one scene after the other."""
-    figure = new_figure((9.6, 5.8))
-    figure.set_layout_engine("none")  # an engine would move the axes from frame to frame
-    for number, scene in enumerate(scenes, 1):
-        figure.clear()
-        draw_scene(scene, figure.add_axes((0.07, 0.23, 0.91, 0.71)))
-        yield figure
-        if progress:
-            progress(number, len(scenes))
-
-
-def _panels(scenes: Sequence[Scene]) -> Any:
-    """The scenes that are `still`, or all if none is, two side by side."""
-    shown = [scene for scene in scenes if scene.still] or list(scenes)
-    columns = min(len(shown), 2)
-    rows = -(-len(shown) // columns)
-    figure = new_figure((7.6 * columns, 4.3 * rows))
-    for number, scene in enumerate(shown, 1):
-        draw_scene(scene, figure.add_subplot(rows, columns, number))
-    return figure
 
 
 #: Looks for scenes of several algorithms.
