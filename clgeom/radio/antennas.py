@@ -241,17 +241,15 @@ def _between_cuts(
     Source: F. Gil et al., "A 3D interpolation method for base-station-antenna radiation patterns", IEEE Antennas and
     Propagation Magazine 43 (2001), horizontal projection.
     """
+
+    def between(cut: NDArray[np.float32], degrees: Any) -> Any:
+        return np.interp(degrees, np.arange(360), cut, period=360)
+
     behind = off / 180
-    front = (1 - behind) * (_looked_up(vertical, down) - horizontal[0])
-    back = behind * (_looked_up(vertical, 180 - down) - horizontal[180])
-    attenuation: NDArray[np.float64] = np.maximum(_looked_up(horizontal, azimuth) + front + back, 0)
+    front = (1 - behind) * (between(vertical, down) - horizontal[0])
+    back = behind * (between(vertical, 180 - down) - horizontal[180])
+    attenuation: NDArray[np.float64] = np.maximum(between(horizontal, azimuth) + front + back, 0)
     return attenuation
-
-
-def _looked_up(cut: NDArray[np.float32], degrees: Any) -> Any:
-    """Values of a cut at angles between whole degrees."""
-    at = np.asarray(degrees, np.float64) % 360
-    return np.interp(at, np.arange(361), np.append(cut, cut[0]).astype(np.float64))
 
 
 def _cut(values: Any, name: str) -> NDArray[np.float32]:
@@ -267,21 +265,21 @@ def _cut(values: Any, name: str) -> NDArray[np.float32]:
     return cut
 
 
-def unused(given: dict[str, tuple[Any, Any]]) -> list[str]:
-    """The names of the parameters, of (value, default), that have another value than their default."""
-    several = {name for name, (value, _) in given.items() if isinstance(value, (list, tuple)) or np.ndim(value)}
-    return [name for name, (value, default) in given.items() if name in several or value != default]
+def _changed(values: dict[str, tuple[Any, Any]]) -> list[str]:
+    """The names of the parameters, each with (value, default), whose value is not the default."""
+    several = {name for name, (value, _) in values.items() if isinstance(value, (list, tuple)) or np.ndim(value)}
+    return [name for name, (value, default) in values.items() if name in several or value != default]
 
 
-def refuse_unused(given: dict[str, tuple[Any, Any]], caller: str, needs: str) -> None:
-    """Refuse the parameters, of (value, default), that are given although they have no effect."""
-    for name in unused(given)[:1]:
+def refuse_unused(values: dict[str, tuple[Any, Any]], caller: str, needs: str) -> None:
+    """Refuse the first parameter, with (value, default), that is set although it has no effect."""
+    for name in _changed(values)[:1]:
         raise InvalidInput(f"The '{name}' parameter of {caller} has no effect without {needs}.")
 
 
-def warn_unused(given: dict[str, tuple[Any, Any]], caller: str, beside: str) -> None:
-    """Warn once of the parameters, of (value, default), that are given although they have no effect."""
-    names = unused(given)
+def warn_unused(values: dict[str, tuple[Any, Any]], caller: str, beside: str) -> None:
+    """Warn once of the parameters, with (value, default), that are set although they have no effect."""
+    names = _changed(values)
     if names:
-        said = f"The '{names[0]}' parameter" if len(names) == 1 else f"The parameters {', '.join(map(repr, names))}"
-        warn(f"{said} of {caller} {'has' if len(names) == 1 else 'have'} no effect with {beside}.", InputWarning)
+        start = f"The '{names[0]}' parameter" if len(names) == 1 else f"The parameters {', '.join(map(repr, names))}"
+        warn(f"{start} of {caller} {'has' if len(names) == 1 else 'have'} no effect with {beside}.", InputWarning)

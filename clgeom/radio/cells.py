@@ -53,7 +53,7 @@ PARAMETERS = {
 
 @dataclass(frozen=True)
 class LossModel:
-    """A model of path loss for a public function: the kernel's model, the ranges, and what to do beyond them."""
+    """The options of a public function: the kernel's model, the ranges of its parameters, the rule beyond them."""
 
     caller: str
     model: str
@@ -93,7 +93,7 @@ class LossModel:
 
 @dataclass(frozen=True)
 class _Job:
-    """A map to compute: the parameters that are one number, those that are arrays, and their common shape."""
+    """A map to compute, with the parameters that are single numbers and those that are arrays of a common shape."""
 
     session: Session
     call: LossModel
@@ -104,12 +104,12 @@ class _Job:
 
 
 def link(distance: Any, frequency: Any, base_height: Any, mobile_height: Any) -> dict[str, Any]:
-    """The parameters that nearly all models have."""
+    """Name the parameters that nearly all models have."""
     return dict(zip(LINK, (distance, frequency, base_height, mobile_height)))
 
 
 def losses(call: LossModel, values: dict[str, Any], device: DeviceLike) -> Any:
-    """The loss for the parameters of a public function, of the type that its docstring says; at most one warning."""
+    """Return the loss for the parameters of a public function, with at most one warning."""
     loss = computed_losses(call, values, device)
     if call.warnings:
         warn(" ".join(call.warnings.values()), InputWarning)
@@ -117,7 +117,7 @@ def losses(call: LossModel, values: dict[str, Any], device: DeviceLike) -> Any:
 
 
 def computed_losses(call: LossModel, values: dict[str, Any], device: DeviceLike) -> Any:
-    """The same, with the warnings left in the call."""
+    """Return the loss as `losses` does, and leave the warnings in `call`."""
     if not boolean(call.strict, "strict", caller=call.caller) and call.outside != "raise":
         raise InvalidInput(
             f"The parameters 'outside' and 'strict' of {call.caller} do not go together: strict=False computes what is "
@@ -139,7 +139,7 @@ def computed_losses(call: LossModel, values: dict[str, Any], device: DeviceLike)
 
 
 def _split(call: LossModel, values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The parameters that are one number, and those that are arrays."""
+    """Divide parameters into single numbers and arrays."""
     single: dict[str, Any] = {}
     fields: dict[str, Any] = {}
     for name, value in values.items():
@@ -193,7 +193,7 @@ def _check_numbers(call: LossModel, single: dict[str, Any]) -> None:
 
 
 def _on_host(job: _Job) -> NDArray[Any]:
-    """The loss of a map in NumPy arrays, chunk by chunk where it is larger than one allocation."""
+    """Compute a map from NumPy arrays, chunk by chunk where it is larger than one allocation."""
     session, dtype, caller = job.session, job.dtype, job.call.caller
     flat = {
         name: np.ascontiguousarray(np.broadcast_to(value, job.shape), _stored(name, dtype)).reshape(-1)
@@ -218,7 +218,7 @@ def _on_host(job: _Job) -> NDArray[Any]:
 
 
 def _on_device(job: _Job) -> Any:
-    """The loss of a map on the device, as an array on the device."""
+    """Compute a map from arrays of which some are on the device, and leave it there."""
     session, shape, caller = job.session, job.shape, job.call.caller
     count = math.prod(shape)
     buffers: dict[str, Any] = {}
@@ -248,7 +248,7 @@ def _on_device(job: _Job) -> Any:
 
 
 def as_type(session: Session, array: Any, dtype: np.dtype[Any], name: str, caller: str) -> Any:
-    """An array on the device, converted where it has another type."""
+    """Convert an array on the device, unless it has the type."""
     array = native_array(session, array, caller=caller, name=name).with_queue(session.queue)
     if array.dtype == dtype:
         return array
@@ -271,7 +271,7 @@ def _launch(job: _Job, count: int, buffers: dict[str, Any]) -> int:
 
 
 def _refuse_or_warn(call: LossModel, fields: dict[str, Any], poison: int, shape: tuple[int, ...]) -> None:
-    """Refuse the first cell out of range, of the first parameter that has one; else warn of the first near one."""
+    """Refuse the first cell out of range of the first such parameter, and warn of the first cell that is too near."""
 
     def first_of(name: str, bad: NDArray[np.bool_]) -> str:
         index = int(np.argmax(bad))
@@ -336,5 +336,5 @@ def path_loss_plan(
 
 
 def _literal(value: float, dtype: np.dtype[Any]) -> str:
-    """A limit as an exact OpenCL C literal, rounded to the type of the cells."""
+    """Return a limit as an exact OpenCL C literal, rounded to the type of the cells."""
     return f"{float(dtype.type(value)).hex()}{'f' if dtype == np.float32 else ''}"

@@ -285,7 +285,7 @@ def best_server(
 
 
 def _warn_unserved(one: Transmitter, power: NDArray[np.float32], grid: Any) -> None:
-    """Warn that no cell is served: of the place of a transmitter, or of the greatest power if there is one."""
+    """Warn that no cell is served, and tell where the first transmitter is and how much power is received."""
     received = power[~np.isnan(power)]
     most = f" The greatest power is {received.max():.1f} dBm." if received.size else ""
     place = f"Transmitter 0 is at x {one.x:.10g}, y {one.y:.10g}; the map is {grid.extent}."

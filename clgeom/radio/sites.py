@@ -57,7 +57,7 @@ def check_crs(crs: Any, caller: str, centre: Sequence[float] | None = None) -> N
 
 
 def as_transmitters(transmitters: Any, caller: str, model: str = "wim") -> tuple[Transmitter, ...]:
-    """The `transmitters` parameter of a public function: one or more, with the model's height and frequency."""
+    """Return the transmitters of a public function, with the height and the frequency of the model by default."""
     several = tuple(transmitters) if np.iterable(transmitters) else (transmitters,)
     bad = [one for one in several if not isinstance(one, Transmitter)]
     if not several or bad or len(several) > MOST_TRANSMITTERS:
@@ -69,7 +69,7 @@ def as_transmitters(transmitters: Any, caller: str, model: str = "wim") -> tuple
 def positions_of(
     transmitters: Sequence[Transmitter], grid: Any, caller: str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Positions of transmitters in the map's coordinates, and in columns and rows; refuse those far away."""
+    """Return positions of transmitters in the map's coordinates, and in columns and rows; refuse distant ones."""
     at = np.array([(one.x, one.y) for one in transmitters])
     cells = grid.to_cells(at)
     if np.abs(cells).max() > FARTHEST:
@@ -94,7 +94,7 @@ def _warn_degrees(at: NDArray[np.float64], cells: NDArray[np.float64], grid: Any
 
 
 def farthest_m(at: NDArray[np.float64], reaches: NDArray[np.float64], grid: Any) -> NDArray[np.float64]:
-    """The distance of each transmitter to its farthest cell, at most its range."""
+    """Return the distance of each transmitter to its farthest cell, at most its range."""
     rows, columns = grid.shape
     x, y = grid.to_map([(c, r) for c in (0.5, columns - 0.5) for r in (0.5, rows - 0.5)]).T
     farthest: NDArray[np.float64] = np.hypot(at[:, :1] - x, at[:, 1:] - y).max(axis=1)
@@ -104,7 +104,7 @@ def farthest_m(at: NDArray[np.float64], reaches: NDArray[np.float64], grid: Any)
 def nearest_m(
     at: NDArray[np.float64], cells: NDArray[np.float64], reaches: NDArray[np.float64], grid: Any, low: float
 ) -> float:
-    """The least distance of a cell below `low` to a transmitter that reaches it; infinite without any."""
+    """Return the least distance below `low` of a cell to a transmitter that reaches it, else infinity."""
     (a, b, _, d, e, _), ends = grid.transform, np.array(grid.shape[::-1]) - 1
     x, y = (grid.to_map(np.minimum(np.maximum(np.rint(cells - 0.5), 0), ends) + 0.5) - at).T
     near = np.hypot(x, y)
@@ -122,7 +122,7 @@ def nearest_m(
 def as_field(
     session: Session, values: Any, shape: tuple[int, ...] | None, name: str, caller: str, grid: Any = None
 ) -> Any:
-    """An array of float32 of this shape, if one is given, on the host or on the device; NaN where it is unknown.
+    """Return an array of float32 of this shape, on the host or on the device, with NaN for unknown values; None for None.
 
     A raster with a position of its own must be where `grid` is, if that is given.
     """
@@ -148,7 +148,7 @@ def as_field(
 
 
 def one_band(shape: Sequence[int]) -> str:
-    """What to do about several bands in place of one, for messages; empty for other shapes."""
+    """Return the hint of a message about an array of several bands; empty for other shapes."""
     if len(shape) != 3:
         return ""
     return "Take one band: array[0], or dataset.read(1) with transform=dataset.transform and crs=dataset.crs."
@@ -171,7 +171,7 @@ def heights_under(
     ground: Any,
     caller: str,
 ) -> list[float]:
-    """The heights of the ground in the cells of the transmitters; `ground` is of `as_field`."""
+    """Return the heights of the ground in the cells of transmitters; `ground` is of `as_field`."""
     buffer: Any = whole_buffer(session, ground, "ground_m", caller) if is_device_array(ground) else None
     heights = []
     for cell, (x, y) in zip(cells, at.tolist()):
@@ -192,7 +192,7 @@ def heights_under(
 
 
 def whole_buffer(session: Session, value: Any, name: str, caller: str) -> Any:
-    """The buffer of an array on the host or on the device, all of it; None for None."""
+    """Return the buffer of an array on the host or on the device; None for None."""
     if value is None:
         return None
     if is_device_array(value):

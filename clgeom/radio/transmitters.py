@@ -117,7 +117,7 @@ class Transmitter:
 
 
 def with_defaults(one: Transmitter, model: str) -> Transmitter:
-    """The transmitter with a height and a frequency."""
+    """Return the transmitter with a height and a frequency."""
     if one.height_m is not None and one.frequency_mhz is not None:
         return one
     complete = copy.copy(one)  # replace() would warn again
@@ -175,7 +175,7 @@ def check_ranges(
     strict: bool,
     caller: str,
 ) -> None:
-    """Refuse what is out of the model's range, or warn of it with strict=False; warn of cells nearer than it.
+    """Refuse values out of the model's range, or warn of them with strict=False; warn of cells nearer than it.
 
     `nearest_km` and `farthest_km` are of the nearest and the farthest cell of all transmitters.
     """
@@ -218,7 +218,7 @@ def rows_of(
     surroundings: dict[str, Any],
     grounds: Sequence[float],
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The rows of all transmitters, shape (n, len(FIELDS)), and the tables of their measured patterns.
+    """Return the rows of all transmitters, shape (n, len(FIELDS)), and the tables of their measured patterns.
 
     `cells` has their columns and rows, `grounds` the heights of the ground under them.
     """
@@ -246,13 +246,13 @@ def rows_of(
 
 
 def _below(value: float) -> float:
-    """The greatest float32 that is not above a value: so distances that are exact are compared exactly."""
+    """Return the greatest float32 up to a value, so that exact distances are compared exactly."""
     rounded = np.float32(value)
     return float(rounded if float(rounded) <= value else np.nextafter(rounded, np.float32(0)))
 
 
 def _antenna_axes(one: Transmitter) -> dict[str, float]:
-    """Axes of the antenna's frame: forward, to the right, up; x to the east, y to the north."""
+    """Return the axes of the antenna's frame: forward, right, up; x to the east, y to the north."""
     azimuth, down = math.radians(one.azimuth_deg), math.radians(one.downtilt_deg)
     east, north, low, flat = math.sin(azimuth), math.cos(azimuth), math.sin(down), math.cos(down)
     return {
@@ -262,7 +262,7 @@ def _antenna_axes(one: Transmitter) -> dict[str, float]:
 
 
 def _pattern(antenna: Antenna, tables: list[NDArray[np.float32]], places: dict[int, int]) -> dict[str, float]:
-    """The parabolas of an antenna, or the place of its table among all; angles in radians."""
+    """Return the parabolas of an antenna, or the index of its table; angles in radians."""
     if antenna.horizontal is not None and antenna.vertical is not None:
         if id(antenna) not in places:
             places[id(antenna)] = len(tables)

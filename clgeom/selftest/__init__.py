@@ -1,4 +1,4 @@
-"""What ``clgeom selftest`` runs: the checks of every kernel, and questions that all devices must answer alike.
+"""The checks of ``clgeom selftest``: every kernel, and questions that all devices must answer alike.
 
 The checks are in ``checks.py`` of each family (`clgeom.core.checks`), the questions in `clgeom.selftest.answers`.
 """
@@ -26,7 +26,7 @@ class Outcome:
 
     name: str  #: a kernel, as "family/kernel", a kind of cells, as "dp/fields", or a question
     ok: bool
-    detail: str  #: on what it ran, or what went wrong
+    detail: str  #: the inputs, or the error
     seconds: float
 
 
@@ -64,10 +64,10 @@ def run(session: Session) -> Iterator[Outcome]:
 
 
 def _attempt(session: Session, check: Callable[[], str]) -> tuple[bool, str]:
-    """(whether a check passed, its detail or what went wrong in one line)"""
+    """Return whether a check passed, and its detail or the error in one line."""
     try:
         return True, check()
-    except Exception as error:  # whatever a driver does wrong is what this is to show
+    except Exception as error:  # a driver may fail in any way
         if isinstance(error, DeviceError) and is_refused(session.profile):
             raise
         return False, " ".join(f"{type(error).__name__}: {error}".split())[:300]
@@ -82,7 +82,7 @@ def _compared(session: Session, question: Question) -> str:
 
 @dataclass(frozen=True)
 class DeviceOutcome:
-    """All checks on one device; `refused` says why it was not used, if it was not."""
+    """All checks on one device; `refused` is the reason why it was not used."""
 
     device: str
     platform: str

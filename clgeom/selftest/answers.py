@@ -41,7 +41,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a device answered: a digest (exact), or numbers (approximate)."""
+    """The answer of a device: a digest (exact), or numbers (approximate)."""
 
     name: str
     digest: str | None = None

@@ -101,7 +101,7 @@ def families() -> tuple[str, ...]:
 
 
 def on_device(session: Session, array: Any) -> CLArray:
-    """A NumPy array as one on the device."""
+    """Copy a NumPy array to the device."""
     import pyopencl.array as cl_array
 
     return cl_array.to_device(session.queue, np.ascontiguousarray(array))
@@ -206,7 +206,7 @@ def keys(n: int, dtype: DTypeLike) -> NDArray[Any]:
 def of_keys(
     session: Session, n: int, function: Callable[..., Any], dtype: DTypeLike = np.float32, **options: Any
 ) -> Call:
-    """A call of a function of an array of keys."""
+    """Return a call of a function of an array of keys."""
     numbers = on_device(session, keys(n, dtype))
     return lambda: function(numbers, device=session, **options)
 

@@ -26,7 +26,7 @@ MOST_LOST = 3
 
 @dataclass(frozen=True)
 class Limits:
-    """Seconds that a child may take: to start, for its first run of something (with builds), and for a further run."""
+    """Seconds that a child may take to start, for the first reply to a request (with builds), and for each further one."""
 
     start: float = 120.0
     first: float = 60.0
@@ -95,7 +95,7 @@ class Child:
 
 @contextlib.contextmanager
 def _no_interrupts() -> Iterator[None]:
-    """Let a process that starts here, which has this thread's mask, never get Ctrl-C; the own one comes afterwards."""
+    """Start a process inside with Ctrl-C blocked, as it inherits this thread's mask; deliver a Ctrl-C afterwards."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

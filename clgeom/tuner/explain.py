@@ -54,8 +54,12 @@ class Choice:
 
     def asdict(self) -> dict[str, Any]:
         """The choice as plain values, ready for JSON."""
-        shape = {"class": type(self.policy).__name__, **dataclasses.asdict(self.policy)}
-        return {**vars(self), "policy": shape}
+        return {**vars(self), "policy": plain_policy(self.policy)}
+
+
+def plain_policy(policy: Policy) -> dict[str, Any]:
+    """The fields of a policy and its class, for JSON."""
+    return {"class": type(policy).__name__, **dataclasses.asdict(policy)}
 
 
 def explain(profile: DeviceProfile, phases: Iterable[Phase | str]) -> list[Choice]:

@@ -1,4 +1,4 @@
-"""What a child process of the tuner does: run cases under policies, tell whether results are right, and times.
+"""Requests to a child process of the tuner, and their replies: whether results are right, and times.
 
 The process may crash or hang in any driver's compiler or kernel; `clgeom.tuner.children` lives with that. Requests and
 replies are pickled over a pipe::
@@ -114,7 +114,7 @@ class Shared:
 
 @dataclass(frozen=True)
 class Tried:
-    """Whether results are those of the default, bit for bit; the process now gives other results; the size."""
+    """Whether results are those of the default, bit for bit, and whether the process gives wrong results since."""
 
     is_right: bool
     is_broken: bool = False
@@ -153,7 +153,7 @@ def digest_of(result: Any) -> str:
 
 
 def verified_digest(session: Session, call: Call) -> str:
-    """The digest of a call's result, whose memory held nothing before: not the same result of an earlier call."""
+    """Return the digest of a call's result in poisoned memory, where no result of an earlier call can be."""
     with session.pool.poisoned():
         return digest_of(call())
 
@@ -305,7 +305,7 @@ def serve(connection: Any, target: Target, limit: float) -> None:
 
 
 def _end_with_parent() -> None:
-    """End the process when its parent ends, by whatever: a candidate that hangs must not outlive it."""
+    """End the process when its parent ends for any reason: a candidate that hangs must not outlive it."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -313,7 +313,7 @@ def _end_with_parent() -> None:
 
 
 def _be_silent() -> None:
-    """Let compilers print nothing, and crashes leave no file."""
+    """Silence compilers, and suppress core dumps."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):

@@ -1,4 +1,4 @@
-"""Which of several shapes is fastest, from times of rounds in which each ran once, one after the other.
+"""Comparison of shapes by times of rounds, in each of which every shape ran once.
 
 Times of one round are compared with each other only, so that other load, which changes from round to round, slows all.
 """
@@ -88,7 +88,7 @@ def score(ratios: Iterable[Ratio]) -> float:
 
 
 def better_half(scores: dict[int, float]) -> list[int]:
-    """The better half of the shapes, best first, of three or more at least two."""
+    """Return the better half of the shapes, best first: at least two of three or more."""
     order = sorted(scores, key=lambda at: scores[at])
     return order[: max(-(-len(order) // 2), min(len(order), 2))]
 

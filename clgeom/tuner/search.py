@@ -31,6 +31,7 @@ from clgeom.core.tuning import select
 from clgeom.errors import InvalidInput
 from clgeom.tuner.cases import Case, all_cases
 from clgeom.tuner.children import Crew, Limits
+from clgeom.tuner.explain import plain_policy
 from clgeom.tuner.measure import Done, Failed, Race, Request, Sample, Shared, Shares, Target, Trial, Tried
 from clgeom.tuner.race import Ratio, better_half, holds, ratio, score, winner
 
@@ -76,29 +77,11 @@ class Finding:
     ratios: dict[str, Ratio] = field(default_factory=dict)  #: times of the best by case
     state: str = "not reached"  #: or "faster", or "as it was"
 
-    @property
-    def weight(self) -> float:
-        return sum(self.shares.values())
-
     def asdict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return {
-            "kernel": self.kernel,
-            "itemsize": self.itemsize,
-            "state": self.state,
-            "shares": self.shares,
-            "present": _plain(self.present),
-            "best": _plain(self.best),
-            "ratios": {name: asdict(one) for name, one in self.ratios.items()},
-            "candidates": [
-                {"policy": _plain(one.policy), "state": one.state, "reason": one.reason, "ratio": one.ratio}
-                for one in self.candidates
-            ],
-        }
-
-
-def _plain(policy: Policy | None) -> dict[str, Any] | None:
-    return None if policy is None else {"class": type(policy).__name__, **asdict(policy)}
+        candidates = [{**asdict(one), "policy": plain_policy(one.policy)} for one in self.candidates]
+        best = None if self.best is None else plain_policy(self.best)
+        return {**asdict(self), "present": plain_policy(self.present), "best": best, "candidates": candidates}
 
 
 class Tuner:
@@ -151,7 +134,7 @@ class Tuner:
         self.unkept: InvalidInput | None = None
 
     def run(self) -> list[Finding]:
-        """Tune; winners are kept as they are found."""
+        """Tune all kernels, and store each winner at once."""
         self.begun = time.monotonic()
         self.end = self.begun + self.seconds
         with Crew(Target.of(self.session), _most_children(self.profile), self.limits) as self.crew:
@@ -171,7 +154,7 @@ class Tuner:
         return self.findings
 
     def asdict(self) -> dict[str, Any]:
-        """What was found, as plain values, for JSON."""
+        """Return all results as plain values, for JSON."""
         return {
             "kernels": [one.asdict() for one in self.findings],
             "cases": {name: {"n": self.n(self.cases[name]), **asdict(one)} for name, one in self.shared.items()},
@@ -188,7 +171,7 @@ class Tuner:
         return max(int(case.size(self.profile) * self.size), 1)
 
     def _base(self, case: Case) -> dict[str, Policy]:
-        """The winners so far that a case runs with."""
+        """Return the winners so far that a case runs with."""
         return {kernel: policy for (kernel, itemsize), policy in self.base.items() if itemsize in (None, case.itemsize)}
 
     # Shares
@@ -204,7 +187,7 @@ class Tuner:
             self._show(f"finding which kernels take long ({done} of {len(requests)} cases)")
 
     def _tasks(self) -> list[Finding]:
-        """The kernels to tune, those that take most first."""
+        """Return the kernels to tune, largest shares first."""
         shares: dict[tuple[str, int | None], dict[str, float]] = {}
         for name, shared in self.shared.items():
             whole = sum(shared.kernels.values())
@@ -224,7 +207,7 @@ class Tuner:
             present = select(self.profile, kernel, self._dtype(itemsize))
             shapes = _spread(candidates(self.profile, kernel, present))[:MOST_CANDIDATES]
             findings.append(Finding(kernel, itemsize, cases, present, list(map(Candidate, shapes))))
-        return sorted(findings, key=lambda one: -one.weight)[: self.most]
+        return sorted(findings, key=lambda one: -sum(one.shares.values()))[: self.most]
 
     @staticmethod
     def _dtype(itemsize: int | None) -> np.dtype[Any] | None:
@@ -407,7 +390,7 @@ class Tuner:
             )
 
     def _write(self, change: Callable[..., object], *args: Any, **kwargs: Any) -> None:
-        """Change the store; where that fails, the search goes on, and its user gets what it finds."""
+        """Change the store; a failure does not end the search."""
         try:
             change(*args, **kwargs)
         except InvalidInput as error:
@@ -430,7 +413,7 @@ def _most_children(profile: DeviceProfile) -> int:
 
 
 def _measured(finding: Finding) -> dict[str, Any]:
-    """What the store says about a winner: the case where the kernel's share is largest."""
+    """Return the measurement of a winner for the store, from the case where the kernel's share is largest."""
     name = max(finding.shares, key=lambda one: finding.shares[one])
     best = finding.ratios[name]
     times = {field: getattr(best, field) for field in ("default_ms", "policy_ms", "call_default_ms", "call_policy_ms")}
@@ -439,7 +422,7 @@ def _measured(finding: Finding) -> dict[str, Any]:
 
 
 def _spread(policies: list[Policy]) -> list[Policy]:
-    """The elements in an order in which any first few come from all parts of the list."""
+    """Reorder a list so that its first few elements come from all parts of it."""
     count = len(policies)
     bits = max((count - 1).bit_length(), 1)
     order = (int(f"{at:0{bits}b}"[::-1], 2) for at in range(1 << bits))
