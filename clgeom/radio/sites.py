@@ -122,7 +122,7 @@ def nearest_m(
 def as_field(
     session: Session, values: Any, shape: tuple[int, ...] | None, name: str, caller: str, grid: Any = None
 ) -> Any:
-    """Return an array of float32 of this shape, on the host or on the device, with NaN for unknown values; None for None.
+    """Return float32 values of this shape, on the host or on the device, with NaN for unknown ones; None for None.
 
     A raster with a position of its own must be where `grid` is, if that is given.
     """

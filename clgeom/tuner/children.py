@@ -26,7 +26,7 @@ MOST_LOST = 3
 
 @dataclass(frozen=True)
 class Limits:
-    """Seconds that a child may take to start, for the first reply to a request (with builds), and for each further one."""
+    """Seconds that a child may take to start, for its first reply to a request (with builds), and for further ones."""
 
     start: float = 120.0
     first: float = 60.0
