@@ -262,7 +262,7 @@ def _read_rasterio(path: Path, band: int, nodata: Any, window: Any) -> Any:
                 transform, crs = tuple(source.transform)[:6], source.crs
                 transform = transform if part is None else _moved(transform, *part[:2])
                 refuse_control_points(source, f"The file '{path}'", "gdalwarp in.tif out.tif")
-        except (rasterio.errors.RasterioError, rasterio.errors.CRSError, UnicodeError) as error:
+        except (rasterio.errors.RasterioError, rasterio.errors.CRSError, OSError, UnicodeError) as error:
             reason = str(error.__cause__ or error).splitlines() or [type(error).__name__]
             raise InvalidInput(f"The file '{path}' is not a raster, or it is damaged: {reason[0]}") from error
     if unplaced:

@@ -190,7 +190,7 @@ def dataset_raster(
                 )
                 for band in range(1, dataset.count + 1)
             ]
-    except rasterio.errors.RasterioError as error:
+    except (rasterio.errors.RasterioError, OSError) as error:
         raise InvalidInput(f"The '{name}' parameter of {caller} cannot be read: {error.__cause__ or error}") from error
     if not bands:
         raise InvalidInput(f"The '{name}' parameter of {caller} must have a band. Got '{dataset.name}' without one.")
@@ -218,7 +218,7 @@ def _dataset_strips(dataset: DatasetReader, what: str, nodata: FloatLike | None)
         where = Window(column, row, columns, rows)
         try:
             return scaled_band(dataset, 1, dataset.read(1, window=where), absent, where).values
-        except rasterio.errors.RasterioError as error:
+        except (rasterio.errors.RasterioError, OSError) as error:
             raise InvalidInput(f"{what} cannot be read: {error.__cause__ or error}") from error
 
     first = scaled_band(dataset, 1, dataset.read(1, window=Window(0, 0, 1, 1)), absent, Window(0, 0, 1, 1))
@@ -284,7 +284,7 @@ def unit_of_band(source: DatasetReader, band: int) -> str | None:
             warnings.simplefilter("ignore", rasterio.errors.NotGeoreferencedWarning)
             with rasterio.open(source.name, driver="GTiff", GEOREF_SOURCES="NONE") as alone:
                 return own_unit(alone.units[band - 1])
-    except rasterio.errors.RasterioError:  # it is being written, or is gone
+    except (rasterio.errors.RasterioError, OSError):  # it is being written, or is gone
         return None
 
 
