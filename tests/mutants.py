@@ -144,10 +144,15 @@ def _is_for_types(node):
 
 # OpenCL C, with Mako
 
+#: Python within a kernel, where // divides: lines and expressions of Mako.
+PYTHON = rb"^[ \t]*%[^\n]*|\$\{[^}\n]*\}"
+TEXTS = re.compile(rb"\"[^\"\n]*\"")
 #: What is left alone: comments of C and Mako, directives, texts, attributes, and blocks of definitions in Mako.
 MASKED = re.compile(
-    rb"//[^\n]*|/\*.*?\*/|^\s*##[^\n]*|<%doc>.*?</%doc>|</?%[^>]*>|^\s*#\s*(?:include|pragma|error|ifdef|ifndef|undef|"
-    rb"line|endif|else)[^\n]*|\"[^\"\n]*\"|__attribute__\s*\(\(.*?\)\)|\d[\w.]*e[-+]\d+\w*",
+    rb"(?P<python>"
+    + PYTHON
+    + rb")|//[^\n]*|/\*.*?\*/|^\s*##[^\n]*|<%doc>.*?</%doc>|</?%[^>]*>|^\s*#\s*(?:include|pragma|error|ifdef|ifndef|"
+    rb"undef|line|endif|else)[^\n]*|\"[^\"\n]*\"|__attribute__\s*\(\(.*?\)\)|\d[\w.]*e[-+]\d+\w*",
     re.DOTALL | re.MULTILINE,
 )
 BINARY = re.compile(
@@ -160,13 +165,13 @@ LOGIC = re.compile(rb"\b(and|or)\b")
 NEGATED = re.compile(rb"(?<![\w)])!(?=[\w(])|\bnot (?=\w)")
 NUMBER = re.compile(rb"(?<![\w.}])(0x[0-9a-fA-F]+|\d+\.\d*|\d+)([uUlLfF]*)(?![\w.])")
 CALLED = re.compile(rb"\b((?:f|atomic_)?(?:min|max)|any|all)(?=\()")
-BARRIER = re.compile(rb"\bbarrier\([^()]*\);")
+BARRIER = re.compile(rb"\b(?:barrier|GROUP_BARRIER)\([^()]*\);")
 OPENED = re.compile(rb"(?<=\w)\[(?=[^\]]*[A-Za-z_])")
 DECLARED = re.compile(rb"^\s*(?!return |else )(?:(?:const(?:ant)?|local|private|global|static)\s+)*[\w${}]+\s+\w+\s*\[")
 
 
 def _of_kernel(source: bytes):
-    masked = MASKED.sub(lambda match: re.sub(rb"[^\n]", b"\0", match[0]), source)
+    masked = MASKED.sub(_masked, source)
     for match in BINARY.finditer(masked):
         yield match.start(1), match.end(1), SWAPPED[match[1].decode()], "operator"
     for match in NEGATED.finditer(masked):
@@ -188,6 +193,13 @@ def _of_kernel(source: bytes):
             close = _closing(line, match.end())
             if close is not None:
                 yield start + close, start + close, " + 1", "index"
+
+
+def _masked(match):
+    """What `MASKED` finds as bytes 0; of Python only its texts."""
+    if match["python"]:
+        return TEXTS.sub(lambda text: b'"' + bytes(len(text[0]) - 2) + b'"', match[0])
+    return re.sub(rb"[^\n]", b"\0", match[0])
 
 
 def _lines(text):

@@ -454,9 +454,9 @@ CLAIMS = {
     ],
     "trust.rst": [
         f"one for each of {sum(len(one.kernels) for one in selftest.checks())} kernels",
-        f"{len(selftest.QUESTIONS)} for public functions",
+        f"kernels and {len(selftest.QUESTIONS)} for public functions",
         f"more than {len(TEST_FUNCTIONS) // 1000 * 1000:,} test functions",
-        f"{len(clouds.CLOUDS)} named distributions of points",
+        f"on {len(clouds.CLOUDS)} named distributions of points",
         f"lists {len(mutation.equivalents())} such mutants",
     ],
     "reference/dp.rst": [

@@ -44,12 +44,14 @@ KERNEL = """
 ## A comment of Mako with 1 < 2.
 #include "a/b.h"
 #define SIZE 8
+#define HALF ${size // 2 if name == "f 1 + 1" else n}  // 1 + 1
 % if wide and n == 2:
 kernel void one(global ${real}2 *out)  // 1 + 1
 {
     local int kept[SIZE + 1];
     out[lid + 1] = a && !b ? min(x, 0x1fu) : -1.5f;
     barrier(CLK_LOCAL_MEM_FENCE);
+    GROUP_BARRIER();
     else a[0] = fmin(x, y);
     total -= a[b[i]] << 1;
     return a[i];
@@ -58,6 +60,13 @@ kernel void one(global ${real}2 *out)  // 1 + 1
 """
 OF_KERNEL = [
     ("#define SIZE 8", "#define SIZE 9"),
+    *(
+        ('#define HALF ${size // 2 if name == "f 1 + 1" else n}  // 1 + 1', after)
+        for after in (
+            '#define HALF ${size // 3 if name == "f 1 + 1" else n}  // 1 + 1',
+            '#define HALF ${size // 2 if name != "f 1 + 1" else n}  // 1 + 1',
+        )
+    ),
     ("% if wide and n == 2:", "% if wide and n != 2:"),
     ("% if wide and n == 2:", "% if wide and n == 3:"),
     ("% if wide and n == 2:", "% if wide or n == 2:"),
@@ -76,6 +85,7 @@ OF_KERNEL = [
         )
     ),
     ("barrier(CLK_LOCAL_MEM_FENCE);", ";"),
+    ("GROUP_BARRIER();", ";"),
     *(
         ("total -= a[b[i]] << 1;", after)
         for after in (
@@ -174,7 +184,13 @@ def test_table_of_the_page_adds_up():
     assert f"{noticed} of the {others} mutants that are not equivalent, {100 * noticed / others:.0f} %" in " ".join(
         page.split()
     )
-    assert f"Each of the other {added + races} was looked into" in page and f"widened for {added}, or" in page
+    page = " ".join(page.split())
+    assert f"Each of the other {added + races} was looked into: tests were added or widened for {added}, or" in page
+    assert f"removed, and {races}, barriers and accesses beyond buffers, are noticed by" in page
+    left_out = re.search(r"and (\w+) of seeds 21 and 22, (\w+) barriers and (\w+) accesses beyond arrays", page)
+    assert left_out and f"{left_out[1].capitalize()} more kernel mutants of the last seeds" in page
+    words = "none one two three four five six seven eight nine ten".split()
+    assert words.index(left_out[1]) == words.index(left_out[2]) + words.index(left_out[3])
 
 
 TOY = """

@@ -366,6 +366,7 @@ def test_points_have_one_number_of_vertices(options, monkeypatch):
             "The option --holes must be the least area",
         ),
         (("hill.npy", "--level", 1, "--least", -1), "must be 0 or more"),
+        (("hill.npy", "--level", 1, "--simplify", -1), "--simplify must be 0 or more"),
         (("hill.npy", "--level", 1, "--least", 1e9), "in a part that is large enough"),
         (("hill.npy", "--level", 1, "-o", "out.kmz"), "'out.kmz' must end in one of .csv, .fgb"),
         (("hill.npy", "--level", 1, "-o", "nowhere/out.wkt"), "there is no folder"),

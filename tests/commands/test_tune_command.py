@@ -172,6 +172,7 @@ def test_demo_offers_it_on_unknown_gpus(store, monkeypatch):
     profile = default_session().profile
     unknown = replace(profile, kind="gpu", architecture="gfx1", name="a new one")
     assert is_unmeasured(unknown) and not is_unmeasured(replace(unknown, kind="cpu"))
+    assert not is_unmeasured(replace(unknown, architecture="sm_90"))  # measured by its architecture
     stored_policies.store_policy(
         unknown, "radio/path_loss", select(unknown, "radio/path_loss"), measured={"case": "a test"}
     )
