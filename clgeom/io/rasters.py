@@ -198,7 +198,7 @@ def _read_xarray(
     require("xarray", f"Reading '{path}'", extra="grids")
     import xarray
 
-    options = {"engine": "zarr", "consolidated": None} if suffix == ".zarr" else {}
+    options: dict[str, Any] = {"engine": "zarr", "consolidated": None} if suffix == ".zarr" else {}
     try:
         with xarray.open_dataset(path.absolute(), decode_times=False, decode_coords="all", **options) as source:
             one = source[_variable_name(path, source, array)]

@@ -383,7 +383,8 @@ def data_array(
             raise InvalidInput(f"{what} cannot be read: {reason[0]}") from error
         return some if is_plain else scaled(some, scale, offset, missing)
 
-    is_plain, shape = (scale, offset) == (1.0, 0.0), values.shape[-2:]
+    is_plain, (height, width) = (scale, offset) == (1.0, 0.0), values.shape[-2:]
+    shape = height, width
     stored: Any
     if strips and values.ndim == 2 and is_large(shape, values.dtype) and not values.variable._in_memory:
         stored = Strips(part, shape, values.dtype, is_plain, _chunk_rows(values, down))
@@ -412,7 +413,7 @@ def _axes(array: xr.DataArray, what: str) -> tuple[Hashable, Hashable]:
     """The names of the dimensions along x and along y."""
     if array.ndim < 2:
         raise InvalidInput(
-            f"{what} must have two dimensions of positions. Got {', '.join(array.dims) or 'none'} instead."
+            f"{what} must have two dimensions of positions. Got {', '.join(map(str, array.dims)) or 'none'} instead."
         )
     found: list[Any] = []
     for names, axis in ((ACROSS, "X"), (DOWN, "Y")):
