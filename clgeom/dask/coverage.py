@@ -12,7 +12,7 @@ polygons of all cells these are the runs in rows, which no strip cuts.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -40,8 +40,9 @@ from clgeom.region.rings.emission import ARRAYS, joined
 from clgeom.region.rings.polygons import CoveragePolygons
 from clgeom.region.rings.runs import packed_runs, runs_below
 
-#: ``leaf``, ``join`` and ``finish`` of `tree`.
-Steps: TypeAlias = tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]
+#: Parameters that a function does not have.
+SEGMENTATION = {"segments": 64, "cuts": "count", "axis": "x", "parts": True}
+BUDGETS = dict.fromkeys(("vertices", "part_vertices", "tolerance", "iou"))
 
 
 @keeps_subnormals
@@ -90,8 +91,8 @@ def raster_regions(
     [3.5, 2.0]
     """
     segmentation = {"segments": segments, "cuts": cuts, "axis": axis, "parts": parts}
-    graph: dict[str, Any] = {"device": device, "split_every": split_every, "resources": resources}
-    return _lazy("dask.raster_regions", raster, levels, direction, segmentation, holes, None, {}, **graph)
+    graph = {"device": device, "split_every": split_every, "resources": resources}
+    return _lazy("dask.raster_regions", raster, levels, direction, graph, segmentation=segmentation, holes=holes)
 
 
 @keeps_subnormals
@@ -138,8 +139,8 @@ def raster_outlines(
     [12.0, 8.0]
     """
     budgets = {"vertices": vertices, "part_vertices": part_vertices, "tolerance": tolerance, "iou": iou}
-    graph: dict[str, Any] = {"device": device, "split_every": split_every, "resources": resources}
-    return _lazy("dask.raster_outlines", raster, levels, direction, {}, None, "cells", budgets, **graph)
+    graph = {"device": device, "split_every": split_every, "resources": resources}
+    return _lazy("dask.raster_outlines", raster, levels, direction, graph, outline="cells", budgets=budgets)
 
 
 @keeps_subnormals
@@ -198,11 +199,52 @@ def coverage_regions(
     >>> [(region.cells, region.area) for region in regions]
     [(3, 3.5), (2, 2.0)]
     """
+    options: dict[str, Any] = {
+        "segmentation": {"segments": segments, "cuts": cuts, "axis": axis, "parts": parts},
+        "holes": holes,
+        "outline": outline,
+        "budgets": {"vertices": vertices, "part_vertices": part_vertices, "tolerance": tolerance, "iou": iou},
+    }
+    graph = {"device": device, "split_every": split_every, "resources": resources}
     raster = Raster(raster, transform, crs, nodata)
-    segmentation = {"segments": segments, "cuts": cuts, "axis": axis, "parts": parts}
-    budgets = {"vertices": vertices, "part_vertices": part_vertices, "tolerance": tolerance, "iou": iou}
-    graph: dict[str, Any] = {"device": device, "split_every": split_every, "resources": resources}
-    return _lazy("dask.coverage_regions", raster, levels, direction, segmentation, holes, outline, budgets, **graph)
+    return _lazy("dask.coverage_regions", raster, levels, direction, graph, **options)
+
+
+@dataclass(frozen=True)
+class _Options:
+    """The checked options of a call, which tasks get."""
+
+    caller: str
+    device: str | None
+    levels: Any
+    direction: str
+    outline: str
+    segmentation: dict[str, Any]
+    holes: Any
+    budgets: dict[str, Any]
+    dtype: str
+    nodata: Any
+    transform: tuple[float, ...] | None
+    crs: Any
+
+    @property
+    def canonical(self) -> np.dtype:
+        """The type in which cells are compared."""
+        return canonical_raster(np.zeros((1, 1), self.dtype), caller=self.caller).dtype
+
+    @property
+    def goal(self) -> Goal:
+        return checked_goal(**self.budgets, caller=self.caller)
+
+    def levels_of(self, dtype: np.dtype, integers: bool = False) -> Levels:
+        return as_levels(self.levels, self.direction, self.nodata, dtype, caller=self.caller, integers=integers)
+
+    def checked(self, chunk: Any) -> Any:
+        """The chunk, if it has the type that the collection says."""
+        if np.dtype(chunk.dtype).newbyteorder("=") != self.dtype:
+            expected = f"chunks of one type, {self.dtype} as the collection says"
+            raise wrong("raster", self.caller, expected, chunk.dtype, verb="have")
+        return chunk
 
 
 def _lazy(
@@ -210,110 +252,59 @@ def _lazy(
     raster: Any,
     levels: Any,
     direction: str,
-    segmentation: dict[str, Any],
-    holes: Any,
-    outline: str | None,
-    budgets: dict[str, Any],
+    graph: dict[str, Any],
     *,
-    device: str | None,
-    split_every: int,
-    resources: dict[str, float] | None,
+    outline: str = "segments",
+    segmentation: dict[str, Any] = SEGMENTATION,
+    holes: Any = None,
+    budgets: dict[str, Any] = BUDGETS,
 ) -> Delayed:
-    """The graph of a public function, from its parameters."""
-    device = checked_device(device, caller=caller)
+    """The graph of a public function; `graph` has its device, split_every and resources."""
+    device = checked_device(graph.pop("device"), caller=caller)
     placed = raster if isinstance(raster, Raster) else Raster(raster)
-    array = _checked(placed.values, caller)
-    segmentation = {"segments": 64, "cuts": "count", "axis": "x", "parts": True, **segmentation}
-    outline = "segments" if outline is None else outline
+    array = placed.values
+    if not is_array(array):
+        expected = f"a dask.array.Array; clgeom.{caller.removeprefix('dask.')} takes others"
+        raise wrong("raster", caller, expected, type(array).__name__)
+    if array.ndim not in (2, 3) or 0 in array.shape:
+        expected = "shape (rows, columns) or (maps, rows, columns), none of them 0"
+        raise wrong("raster", caller, expected, array.shape, verb="have")
     one_of(segmentation["cuts"], CUTS, "cuts", caller=caller)
     one_of(segmentation["axis"], ("x", "both"), "axis", caller=caller)
     one_of(outline, ("segments", "cells"), "outline", caller=caller)
     rows, columns = (1 if math.isnan(size) else size for size in array.shape[-2:])
     grid = as_grid(placed.transform, placed.crs, (rows, columns), caller=caller, unit=placed.unit)
-    segmentation["segments"] = integer(segmentation["segments"], "segments", caller=caller)
-    segmentation["parts"] = boolean(segmentation["parts"], "parts", caller=caller)
+    segments = integer(segmentation["segments"], "segments", caller=caller)
+    parts = boolean(segmentation["parts"], "parts", caller=caller)
+    segmentation = {**segmentation, "segments": segments, "parts": parts}
     refuse_others(outline, segmentation, holes, budgets, caller=caller)
-    cells = {name: segmentation[name] for name in ("cuts", "axis")}
     options = _Options(
-        caller,
-        device,
-        _as_given(levels),
-        array.dtype.newbyteorder("=").name,
-        {"direction": direction, "nodata": placed.nodata, "outline": outline, **cells, "holes": holes},
-        segmentation["segments"],
-        segmentation["parts"],
-        budgets,
-        None if placed.transform is None else grid.transform,
-        placed.crs,
+        caller=caller,
+        device=device,
+        levels=levels.tolist() if isinstance(levels, np.ndarray) else levels,  # which has a name, and is compared
+        direction=direction,
+        outline=outline,
+        segmentation=segmentation,
+        holes=holes,
+        budgets=budgets,
+        dtype=array.dtype.newbyteorder("=").name,
+        nodata=placed.nodata,
+        transform=None if placed.transform is None else grid.transform,
+        crs=placed.crs,
     )
-    options.levels_of(options.canonical)
+    options.levels_of(options.canonical)  # raises the errors of the levels, like the next two lines
     checked_holes(holes, caller=caller)
-    options.goal()
+    checked_goal(**budgets, caller=caller)
     by_strips = array.ndim == 2
     try:
-        array = array.rechunk({1: -1} if by_strips else {axis: -1 for axis in range(array.ndim - 2, array.ndim)})
+        array = array.rechunk({1: -1} if by_strips else {1: -1, 2: -1})
     except ValueError as error:
         raise wrong("raster", caller, "of known chunk sizes here, to join chunks", f"{array.shape}") from error
-    steps: Steps = (_maps, _one_after_another, _taken)
-    if by_strips:
-        steps = (_strip, _below_each_other, _outlined) if outline == "segments" else (_rows, _rows_below, _polygons)
-    name = name_of(caller.removeprefix("dask.").replace("_", "-"), [array], options, split_every)
-    return tree(name, *steps, options, [blocks_of(array)], split_every=split_every, resources=resources, caller=caller)
-
-
-def _checked(raster: Any, caller: str) -> Any:
-    function = caller.removeprefix("dask.")
-    if not is_array(raster):
-        raise wrong("raster", caller, f"a dask.array.Array; clgeom.{function} takes others", type(raster).__name__)
-    if raster.ndim not in (2, 3) or 0 in raster.shape:
-        expected = "shape (rows, columns) or (maps, rows, columns), none of them 0"
-        raise wrong("raster", caller, expected, raster.shape, verb="have")
-    return raster
-
-
-def _as_given(levels: Any) -> Any:
-    """Levels that are compared, pickled and named as values."""
-    return levels.tolist() if isinstance(levels, np.ndarray) else levels
-
-
-@dataclass(frozen=True)
-class _Options:
-    caller: str
-    device: str | None
-    levels: Any
-    dtype: str
-    cells: dict[str, Any]
-    segments: int
-    parts: bool
-    budgets: dict[str, Any]
-    transform: tuple[float, ...] | None
-    crs: Any
-
-    @property
-    def canonical(self) -> np.dtype[Any]:
-        """The type in which cells are compared."""
-        return canonical_raster(np.zeros((1, 1), self.dtype), caller=self.caller).dtype
-
-    def levels_of(self, dtype: np.dtype[Any], integers: bool = False) -> Levels:
-        given = self.levels, self.cells["direction"], self.cells["nodata"], dtype
-        return as_levels(*given, caller=self.caller, integers=integers)
-
-    def goal(self) -> Goal:
-        """The budgets of a simplification, with the tolerance in the map's unit."""
-        budgets = {"vertices": None, "part_vertices": None, "tolerance": None, "iou": None, **self.budgets}
-        return checked_goal(**budgets, caller=self.caller)
-
-    def checked(self, chunk: Any) -> Any:
-        """The chunk, if it has the type that the collection says."""
-        if np.dtype(chunk.dtype).newbyteorder("=") != self.dtype:
-            raise wrong(
-                "raster",
-                self.caller,
-                f"chunks of one type, {self.dtype} as the collection says",
-                chunk.dtype,
-                verb="have",
-            )
-        return chunk
+    steps = (_strip, _joined_strips, _regions if outline == "segments" else _polygons)
+    if not by_strips:
+        steps = _maps, _joined_maps, _regions_of_maps
+    name = name_of(caller.removeprefix("dask.").replace("_", "-"), [array], options, graph["split_every"])
+    return tree(name, *steps, options, [blocks_of(array)], **graph, caller=caller)
 
 
 # One raster by strips ---------------------------------------------------------------------------------------------
@@ -321,146 +312,122 @@ class _Options:
 
 @dataclass(frozen=True, eq=False)
 class Strip:
-    """The runs of some rows, all columns: of each its mask (which is its level), line, first and last cell.
+    """The runs of covered cells of some rows, all columns; rows count from the first of them.
 
-    The lines of `down` are columns, those of `across` (None for axis="x") are rows. Rows count from the strip's first.
+    Runs are columns of level, line, first and last cell, ordered by these. The lines of `down` are columns of cells
+    (None for outline="cells"), those of `across` are rows (None for outline="segments" with axis="x").
     """
 
     rows: int
     columns: int
-    down: NDArray[np.int32]
+    down: NDArray[np.int32] | None
     across: NDArray[np.int32] | None
 
 
 def _strip(options: _Options, number: int, chunk: Any) -> Strip:
+    has_down = options.outline == "segments"
+    has_across = not has_down or options.segmentation["axis"] == "both"
     if len(chunk) == 0:
         nothing = np.empty((4, 0), np.int32)
-        return Strip(0, chunk.shape[1], nothing, nothing if options.cells["axis"] == "both" else None)
+        return Strip(0, chunk.shape[1], nothing if has_down else None, nothing if has_across else None)
     with in_chunk(number):
         stack = as_stack(options.checked(chunk), session_of_worker(options.device), caller=options.caller)
         masks = Masks(stack, options.levels_of(stack.dtype, stack.integers), 0, 1)
-        across = _packed(covered_runs(masks.turned())) if options.cells["axis"] == "both" else None
-        return Strip(stack.rows, stack.columns, _packed(covered_runs(masks)), across)
+        down = None
+        if has_down:
+            runs = covered_runs(masks)
+            down = np.stack([*np.divmod(runs.column, runs.width), runs.top, runs.bottom]).astype(np.int32)
+        return Strip(stack.rows, stack.columns, down, packed_runs(masks) if has_across else None)
 
 
-def _packed(runs: Runs) -> NDArray[np.int32]:
-    mask, line = np.divmod(runs.column, runs.width)
-    return np.stack([mask, line, runs.top, runs.bottom]).astype(np.int32)
-
-
-def _below_each_other(options: _Options, strips: list[Strip]) -> Strip:
+def _joined_strips(options: _Options, strips: list[Strip]) -> Strip:
     """The runs of strips, one below the other, as those of one strip."""
     firsts = np.cumsum([0, *(strip.rows for strip in strips)])
-    moved = [strip.down + np.array([0, 0, first, first], np.int32)[:, None] for first, strip in zip(firsts, strips)]
-    mask, line, top, bottom = runs = _sorted(np.concatenate(moved, axis=1))
-    goes_on = (mask[1:] == mask[:-1]) & (line[1:] == line[:-1]) & (top[1:] == bottom[:-1] + 1)
-    begins, ends = np.r_[True, ~goes_on][: len(mask)], np.r_[~goes_on, True][: len(mask)]
-    down = np.concatenate([runs[:3, begins], runs[3:, ends]])
-    across = None
-    if strips[0].across is not None:
-        parts = [(first, strip.across) for first, strip in zip(firsts, strips) if strip.across is not None]
-        moved = [runs + np.array([0, first, 0, 0], np.int32)[:, None] for first, runs in parts]
-        across = _sorted(np.concatenate(moved, axis=1))
+    moves = np.array([[[0], [0], [first], [first]] for first in firsts], np.int32)  # by rows, of cells in columns
+    downs = [strip.down + move for strip, move in zip(strips, moves) if strip.down is not None]
+    lines = [strip.across + move[[0, 2, 0, 0]] for strip, move in zip(strips, moves) if strip.across is not None]
+    down = _continued(downs) if downs else None
+    across = runs_below(lines) if lines else None
     return Strip(int(firsts[-1]), strips[0].columns, down, across)
 
 
-def _sorted(runs: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Runs by mask, line and first cell."""
-    return runs[:, np.lexsort(runs[2::-1])]
+def _continued(strips: list[NDArray[np.int32]]) -> NDArray[np.int32]:
+    """The runs in columns of strips, joined where one begins in the row below another."""
+    runs = np.concatenate(strips, axis=1)
+    level, line, top, bottom = runs = runs[:, np.lexsort(runs[2::-1])]
+    goes_on = (level[1:] == level[:-1]) & (line[1:] == line[:-1]) & (top[1:] == bottom[:-1] + 1)
+    begins, ends = np.r_[True, ~goes_on][: len(level)], np.r_[~goes_on, True][: len(level)]
+    return np.concatenate([runs[:3, begins], runs[3:, ends]])
 
 
-def _outlined(options: _Options, strip: Strip) -> CoverageRegions:
+def _regions(options: _Options, strip: Strip) -> CoverageRegions:
     """The regions of all runs."""
-    (stack, chosen, grid), cells = _whole_of(options, strip), options.cells
-    segmentation = Segmentation((options.segments,), cells["cuts"], strip.across is not None)
-    holes = checked_holes(cells["holes"], caller=options.caller)
+    masks, grid = _whole_raster(options, strip)
+    segments, cuts, _, parts = options.segmentation.values()
+    holes = checked_holes(options.holes, caller=options.caller)
     least = None if holes is None else holes / grid.cell_area
-    runs = _unpacked(strip.down, strip.columns, strip.rows, len(chosen.given))
-    there = None if strip.across is None else _unpacked(strip.across, strip.rows, strip.columns, len(chosen.given))
-    groups = regions_of(Masks(stack, chosen, 0, 1), runs, there, segmentation, parts=options.parts, least=least)[0]
-    if not options.parts and least is None:  # cells are not counted there
+    count = len(masks.levels.given)
+    width, height, across = strip.columns, strip.rows, None
+    down = _unpacked(strip.down, width, height, count)
+    if strip.across is not None:
+        across = _unpacked(strip.across, height, width, count)
+    segmentation = Segmentation((segments,), cuts, across is not None)
+    groups = regions_of(masks, down, across, segmentation, parts=parts, least=least)[0]
+    if not parts and least is None:  # cells are not counted then
         groups = [replace(group, cells=None) for group in groups]
-    return CoverageRegions(groups, grid, chosen.given, cells["direction"], ())
+    return CoverageRegions(groups, grid, masks.levels.given, options.direction, ())
 
 
-def _unpacked(packed: NDArray[np.int32], width: int, rows: int, masks: int) -> Runs:
-    mask, line, top, bottom = packed.astype(np.int64)
-    return Runs(mask * width + line, top, bottom, width, masks * width, rows)
+def _unpacked(packed: NDArray[np.int32], width: int, height: int, levels: int) -> Runs:
+    level, line, first, last = packed.astype(np.int64)
+    return Runs(level * width + line, first, last, width, levels * width, height)
 
 
-# Polygons of one raster by strips ---------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """The packed runs of some rows, all columns. Rows count from the first of them."""
-
-    rows: int
-    columns: int
-    runs: NDArray[np.int32]
-
-
-def _rows(options: _Options, number: int, chunk: Any) -> Rows:
-    if len(chunk) == 0:
-        return Rows(0, chunk.shape[1], np.empty((4, 0), np.int32))
-    with in_chunk(number):
-        stack = as_stack(options.checked(chunk), session_of_worker(options.device), caller=options.caller)
-        masks = Masks(stack, options.levels_of(stack.dtype, stack.integers), 0, 1)
-        return Rows(stack.rows, stack.columns, packed_runs(masks))
-
-
-def _rows_below(options: _Options, strips: list[Rows]) -> Rows:
-    """The runs of strips, one below the other, as those of one strip."""
-    firsts = np.cumsum([0, *(strip.rows for strip in strips)])
-    moved = [strip.runs + np.array([0, first, 0, 0], np.int32)[:, None] for first, strip in zip(firsts, strips)]
-    return Rows(int(firsts[-1]), strips[0].columns, runs_below(moved))
-
-
-def _polygons(options: _Options, strip: Rows) -> CoveragePolygons:
+def _polygons(options: _Options, strip: Strip) -> CoveragePolygons:
     """The polygons of all runs."""
-    stack, chosen, grid = _whole_of(options, strip)
-    goal = in_cells(options.goal(), grid)
-    arrays, exact = outlines_on_host(Masks(stack, chosen, 0, 1), goal, strip.runs)
-    return CoveragePolygons(arrays, exact, grid, chosen.given, options.cells["direction"], ())
+    masks, grid = _whole_raster(options, strip)
+    arrays, exact = outlines_on_host(masks, in_cells(options.goal, grid), strip.across)
+    return CoveragePolygons(arrays, exact, grid, masks.levels.given, options.direction, ())
 
 
-def _whole_of(options: _Options, strip: Strip | Rows) -> tuple[Stack, Levels, Grid]:
-    """The raster that all strips are, without its values; the levels; the grid."""
-    if strip.rows == 0:
+def _whole_raster(options: _Options, strip: Strip) -> tuple[Masks, Grid]:
+    """The masks of the raster that all strips are, without its values, and its grid."""
+    rows, columns = strip.rows, strip.columns
+    if rows == 0:
         raise wrong("raster", options.caller, "a row", "chunks with none", verb="have")
-    stack = Stack(
-        session_of_worker(options.device), options.caller, options.canonical, 1, strip.rows, strip.columns, None
-    )
-    grid = as_grid(options.transform, options.crs, (strip.rows, strip.columns), caller=options.caller)
-    return stack, options.levels_of(options.canonical), grid
+    stack = Stack(session_of_worker(options.device), options.caller, options.canonical, 1, rows, columns, None)
+    grid = as_grid(options.transform, options.crs, (rows, columns), caller=options.caller)
+    return Masks(stack, options.levels_of(options.canonical), 0, 1), grid
 
 
 # Stacks by maps ---------------------------------------------------------------------------------------------------
 
+#: The number of maps of a chunk, and their regions; None for no map.
+Maps: TypeAlias = tuple[int, Any]
 
-def _maps(options: _Options, number: int, chunk: Any) -> tuple[int, Any]:
-    """The number of maps of a chunk, and their regions; None for no map."""
-    maps = 1 if chunk.ndim == 2 else len(chunk)
-    if maps == 0:
+
+def _maps(options: _Options, number: int, chunk: Any) -> Maps:
+    if len(chunk) == 0:
         return 0, None
-    kinds = {"segments": options.segments, "parts": options.parts} if options.cells["outline"] == "segments" else {}
-    regions_of_chunk: Callable[..., CoverageRegions | CoveragePolygons] = coverage_regions_of_chunk
     with in_chunk(number):
-        found = regions_of_chunk(
+        found = coverage_regions_of_chunk(
             options.checked(chunk),
             options.levels,
-            **options.cells,
-            **kinds,
+            direction=options.direction,  # type: ignore[arg-type]  # `as_levels` has checked it
+            nodata=options.nodata,
+            outline=options.outline,  # type: ignore[arg-type]  # checked
+            holes=options.holes,
+            **options.segmentation,
             **options.budgets,
             transform=options.transform,
             crs=options.crs,
             device=session_of_worker(options.device),
         )
     found.phases = ()
-    return maps, found
+    return len(chunk), found
 
 
-def _one_after_another(options: _Options, parts: list[tuple[int, Any]]) -> tuple[int, Any]:
+def _joined_maps(options: _Options, parts: list[Maps]) -> Maps:
     """The regions of neighbouring chunks as those of one stack."""
     firsts = np.cumsum([0, *(maps for maps, _ in parts)]).tolist()
     held = [(first, found) for first, (_, found) in zip(firsts, parts) if found is not None]
@@ -478,7 +445,7 @@ def _one_after_another(options: _Options, parts: list[tuple[int, Any]]) -> tuple
     return firsts[-1], CoveragePolygons(joined(pieces), exact, *facts, ())
 
 
-def _taken(options: _Options, part: tuple[int, Any]) -> CoverageRegions | CoveragePolygons:
+def _regions_of_maps(options: _Options, part: Maps) -> CoverageRegions | CoveragePolygons:
     found: CoverageRegions | CoveragePolygons | None = part[1]
     if found is None:
         raise wrong("raster", options.caller, "a map", "chunks with none", verb="have")

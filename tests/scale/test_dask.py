@@ -369,14 +369,14 @@ def test_polygons_of_strips_of_unknown_heights_and_of_none():
 
 
 def test_no_worker_has_all_cells_for_polygons():
-    rows, strip = [], coverage._rows
+    rows, strip = [], coverage._strip
 
     def noted(options, number, chunk):
         rows.append(len(chunk))
         return strip(options, number, chunk)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(coverage, "_rows", noted)
+        patched.setattr(coverage, "_strip", noted)
         lazily.coverage_regions(da.from_array(rough(40, 30), chunks=(10, 15)), 10, outline="cells").compute()
     assert rows == [10] * 4
 
