@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -93,42 +93,45 @@ class _Options:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """The hull of `n` points in a row: `vertices` are indices among these."""
+    """The hull of some neighbouring points, whose `vertices` are indices among these."""
 
-    n: int
-    vertices: NDArray[np.int64]
-    points: NDArray[Any]
-    dimension: int
+    hull: Hull
     sample: Sample | None
+
+    @property
+    def n(self) -> int:
+        return self.hull.n
+
+    @property
+    def points(self) -> NDArray[Any]:
+        return self.hull.points
 
 
 def _of_chunk(options: _Options, number: int, chunk: Any) -> Part:
     with in_chunk(number):
         points = options.points.with_sizes(chunk)[0]
         hull = _hull(options, points, nonfinite=options.nonfinite)
-    sample = options.points.sampled(points, np.zeros(len(points), np.int64), 1)
-    return Part(hull.n, hull.vertices, hull.points, hull.dimension, sample)
+    return Part(hull, options.points.sampled(points, np.zeros(len(points), np.int64), 1))
 
 
 def _joined(options: _Options, parts: list[Part]) -> Part:
     """The hull of the points of neighbours, from the vertices of their hulls."""
+    if len(parts) == 1:
+        return parts[0]
     firsts = np.cumsum([0, *(part.n for part in parts)])
-    held = [part for part in parts if len(part.vertices)]
-    ids = np.concatenate([first + part.vertices for first, part in zip(firsts, parts)])
-    n, points = int(firsts[-1]), options.points.joined(parts)
+    ids = np.concatenate([first + part.hull.vertices for first, part in zip(firsts, parts)])
+    hull = _hull(options, options.points.joined(parts))
     sample = options.points.joined_samples(parts, np.zeros(len(parts), np.int64), 1)
-    if len(held) < 2:
-        return Part(n, ids, points, held[0].dimension if held else -1, sample)
-    hull = _hull(options, points)
-    return Part(n, ids[hull.vertices], hull.points, hull.dimension, sample)
+    return Part(replace(hull, vertices=ids[hull.vertices], n=int(firsts[-1])), sample)
 
 
 def _finished(options: _Options, part: Part) -> Hull:
-    hull = Hull(part.vertices, part.points, part.dimension, part.n, crs=options.points.crs)
+    hull = replace(part.hull, crs=options.points.crs)
     warn_of_sample(hull, part.sample, options.points.turn, caller=CALLER)
     return hull
 
 
-def _hull(options: _Options, points: Any, **more: Any) -> Any:
+def _hull(options: _Options, points: Any, **more: Any) -> Hull:
     session = session_of_worker(options.device)
-    return convex.convex_hull(points, collinear=options.collinear, filter=options.filter, device=session, **more)
+    hull = convex.convex_hull(points, collinear=options.collinear, filter=options.filter, device=session, **more)
+    return Hull(hull.vertices, hull.points, hull.dimension, hull.n)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -127,23 +127,19 @@ class _Options:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """The hulls of the labels of `n` points in a row.
+    """The hulls of the labels of `n` neighbouring points; the `vertices` are indices among these.
 
-    `vertices` are indices among these points. Label i has ``vertices[offsets[i]:offsets[i + 1]]`` and `sizes`[i]
-    points. `column` has the distinct labels, ascending, in the type of the input.
+    The batch has its labels in `label_column` only, in the type of the input.
     """
 
     n: int
-    vertices: NDArray[np.int64]
-    points: NDArray[Any]
-    offsets: NDArray[np.int64]
-    column: Any
-    sizes: NDArray[np.int64]
-    left_out: int
-    label_name: str | None
-    areas: NDArray[np.float64]
-    perimeters: NDArray[np.float64]
+    batch: HullBatch[Any]
     sample: Sample | None
+
+    @property
+    def points(self) -> NDArray[Any]:
+        points: NDArray[Any] = self.batch.points
+        return points
 
 
 def _of_chunk(options: _Options, number: int, chunk: Any, labels: Any = None) -> Part:
@@ -169,68 +165,42 @@ def _of_chunk(options: _Options, number: int, chunk: Any, labels: Any = None) ->
     column = batch.label_column
     if isinstance(column, np.ndarray) and getattr(getattr(labels, "dtype", None), "kind", None) == "O":
         column = _objects(column.tolist())  # so that labels of other chunks, of another type, are compared as objects
-    return Part(
-        len(points),
-        batch.vertices,
-        batch.points,
-        batch.offsets,
-        column,
-        batch.sizes,
-        batch.left_out,
-        batch.label_name,
-        batch.areas,
-        batch.perimeters,
-        facts.sampled(points, owners, len(groups)),
-    )
+    batch = replace(batch, labels=None, label_column=column, phases=(), session=None)
+    return Part(len(points), batch, facts.sampled(points, owners, len(groups)))
 
 
 def _joined(options: _Options, parts: list[Part]) -> Part:
     """The hulls of neighbours' labels, from the vertices of their hulls."""
     if len(parts) == 1:
         return parts[0]
-    firsts = np.cumsum([0, *(part.n for part in parts)])
-    keys = as_labels(_one_column([part.column for part in parts]), None, caller=CALLER)
+    firsts, each = np.cumsum([0, *(part.n for part in parts)]), [part.batch for part in parts]
+    keys = as_labels(_one_column([batch.label_column for batch in each]), None, caller=CALLER)
     distinct, numbers = np.unique(keys.keys, return_inverse=True)
-    of_vertices = np.repeat(numbers, np.concatenate([np.diff(part.offsets) for part in parts]))
+    of_vertices = np.repeat(numbers, np.concatenate([np.diff(batch.offsets) for batch in each]))
     order = np.argsort(of_vertices, kind="stable")  # so that the first of equal points stays the first
-    ids = np.concatenate([first + part.vertices for first, part in zip(firsts, parts)])[order]
-    points = options.points.joined(parts)[order]
+    ids = np.concatenate([first + batch.vertices for first, batch in zip(firsts, each)])[order]
     offsets = np.searchsorted(of_vertices[order], np.arange(len(distinct) + 1))
-    batch = batches.convex_hulls(points, offsets, collinear=options.collinear, device=session_of_worker(options.device))
-    sizes = np.bincount(numbers, np.concatenate([part.sizes for part in parts]), len(distinct)).astype(np.int64)
-    return Part(
-        int(firsts[-1]),
-        ids[batch.vertices],
-        batch.points,
-        batch.offsets,
-        keys.column_of(distinct),
-        sizes,
-        sum(part.left_out for part in parts),
-        next((part.label_name for part in parts if part.label_name), None),
-        batch.areas,
-        batch.perimeters,
-        options.points.joined_samples(parts, numbers, len(distinct)),
+    sizes = np.bincount(numbers, np.concatenate([batch.sizes for batch in each]), len(distinct)).astype(np.int64)
+    points, session = options.points.joined(parts)[order], session_of_worker(options.device)
+    hulls = batches.convex_hulls(points, offsets, collinear=options.collinear, device=session)
+    batch = replace(
+        hulls,
+        vertices=ids[hulls.vertices],
+        label_column=keys.column_of(distinct),
+        label_name=next((batch.label_name for batch in each if batch.label_name), None),
+        left_out=sum(batch.left_out for batch in each),
+        group_offsets=np.append(0, np.cumsum(sizes)),
+        phases=(),
+        session=None,
     )
+    return Part(int(firsts[-1]), batch, options.points.joined_samples(parts, numbers, len(distinct)))
 
 
 def _finished(options: _Options, part: Part) -> HullBatch[Any]:
-    column = part.column
+    column = part.batch.label_column
     if isinstance(column, np.ndarray) and column.dtype == object:
         column = as_labels(column, None, caller=CALLER).column_of(np.arange(len(column)))
-    batch = HullBatch(
-        part.vertices,
-        part.offsets,
-        part.areas,
-        part.perimeters,
-        part.points,
-        labels=as_array(column),
-        label_column=column,
-        label_name=part.label_name,
-        left_out=part.left_out,
-        keep_collinear=options.collinear == "keep",
-        group_offsets=np.append(0, np.cumsum(part.sizes)),
-        crs=options.points.crs,
-    )
+    batch = replace(part.batch, labels=as_array(column), label_column=column, crs=options.points.crs)
     warn_of_samples(batch, part.sample, options.points.turn, caller=CALLER)
     return batch
 
