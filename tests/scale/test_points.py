@@ -432,6 +432,14 @@ def test_labels_of_frames_and_geometries(session):
     same_batch(convex_hulls_by_label(iter(pairs), device=session), expected)
 
 
+def test_labels_of_geometries_in_lists(session):
+    shapely = pytest.importorskip("shapely")
+    lines = [shapely.LineString([(0, 0), (k, k), (2, 0)]) for k in (1, 5, 3)]
+    chunks = iter([(lines[:1], [1]), (lines[1:], [1, 2])])
+    found = convex_hulls_by_label(chunks, device=session)
+    same_batch(found, convex_hulls_by_label(np.array(lines, object), [1, 1, 2], device=session))
+
+
 def test_refused_labels(session):
     points = cloud("disc", 10, np.float32)
     for chunks, said in (

@@ -54,9 +54,10 @@ class Piece:
 
     def is_like(self, other: Piece) -> bool:
         """Whether both are of arrays of the same types."""
-        alike = (isinstance(one, np.ndarray) for one in (self.labels, other.labels))
-        types = [(one.points.dtype, getattr(one.labels, "dtype", None)) for one in (self, other)]
-        return self.n == len(self.labels) and all(alike) and types[0] == types[1]
+        arrays = (self.points, other.points, self.labels, other.labels)
+        if self.n != len(self.labels) or not all(isinstance(one, np.ndarray) for one in arrays):
+            return False
+        return (self.points.dtype, self.labels.dtype) == (other.points.dtype, other.labels.dtype)
 
     def halves(self) -> list[Piece]:
         at = self.n // 2
