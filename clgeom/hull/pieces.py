@@ -1,4 +1,4 @@
-"""Chunks of points as pieces of about one size: canonical arrays that a device takes one after the other.
+"""Chunks of points as pieces of about one size: arrays that a device takes one after the other.
 
     chunks   | 0     | 1 | 2 || 4                           |   of any sizes; chunk 3 is empty
     pieces   | 0         | 1         | 2         | 3 |          of one size, or more than half of it
@@ -9,7 +9,7 @@ numbers in the concatenation of all chunks.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,24 +30,32 @@ PARTS = 8
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Some of the points: canonical `rows`, the number of the first among all points, and labels, if they have any.
+    """Some of the points: their `rows`, the number of the first among all points, and their labels, if any.
 
-    `kept` are the numbers of the rows, where points between them are left out.
+    `kept` are the numbers of the rows, where points between them are left out. Rows with labels are as they came: `n`
+    points, which may be the vertices of fewer geometries with one label each.
     """
 
-    rows: np.ndarray
+    rows: Any
     first: int
+    n: int
     kept: np.ndarray | None = None
     labels: Any = None
 
     @property
     def nbytes(self) -> int:
-        return sum(part.nbytes for part in (self.rows, self.kept) if part is not None)
+        parts = [part for part in (self.rows, self.kept, self.labels) if part is not None]
+        return sum(int(getattr(part, "nbytes", 8 * self.n)) for part in parts)
 
     @property
     def end(self) -> int:
-        """The number of the last of them, and one."""
-        return self.first + len(self.rows) if self.kept is None else int(self.kept[-1]) + 1
+        """One more than the number of the last row."""
+        return self.first + self.n if self.kept is None else int(self.kept[-1]) + 1
+
+    @property
+    def is_divisible(self) -> bool:
+        """Whether each point has a label of its own."""
+        return self.labels is None or len(self.labels) == self.n
 
     def numbers(self, rows: np.ndarray) -> np.ndarray:
         """The numbers among all points of rows of this piece."""
@@ -55,12 +63,25 @@ class Piece:
 
     def halves(self) -> list[Piece]:
         """The piece in two parts."""
-        at = len(self.rows) // 2
-        return [self._part(slice(None, at), self.first), self._part(slice(at, None), self.first + at)]
+        at = self.n // 2
+        return [self._part(slice(0, at)), self._part(slice(at, self.n))]
 
-    def _part(self, part: slice, first: int) -> Piece:
-        kept, labels = (None if one is None else one[part] for one in (self.kept, self.labels))
-        return Piece(self.rows[part], first, kept, labels)
+    def _part(self, part: slice) -> Piece:
+        kept = None if self.kept is None else self.kept[part]
+        labels = None if self.labels is None else sliced(self.labels, part)
+        return Piece(self.rows[part], self.first + part.start, part.stop - part.start, kept, labels)
+
+    def continues(self, other: Piece) -> bool:
+        """Whether it can be joined with the piece before: both have arrays of the same types."""
+        if not (self.is_divisible and other.is_divisible):
+            return False
+        pairs = [(self.rows, other.rows)] + [(self.labels, other.labels)] * (self.labels is not None)
+        return all(isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.dtype == b.dtype for a, b in pairs)
+
+
+def sliced(labels: Any, part: slice) -> Any:
+    """Labels by their positions."""
+    return labels.iloc[part] if hasattr(labels, "iloc") else labels[part]
 
 
 def piece_bytes(chunks: Chunks[Any]) -> int:
@@ -78,7 +99,7 @@ class PointStream:
 
     chunks: Chunks[Any]
     caller: str
-    nonfinite: str
+    nonfinite: str = "raise"
     meter: Meter = field(default_factory=Meter)
     finite: bool = False
     n: int = 0
@@ -112,12 +133,12 @@ class PointStream:
         waiting: list[Piece] = []
         most, held = piece_bytes(self.chunks), 0
         for piece in self._cut(most):
-            if waiting and (held + piece.rows.nbytes > most or waiting[-1].rows.dtype != piece.rows.dtype):
+            if waiting and (held + piece.nbytes > most or not piece.continues(waiting[-1])):
                 yield _joined(waiting)
                 waiting, held = [], 0
             if len(piece.rows):
                 waiting.append(piece)
-                held += piece.rows.nbytes
+                held += piece.nbytes
             if held >= most // 2:  # a larger one would be copied to be joined with the next
                 yield _joined(waiting)
                 waiting, held = [], 0
@@ -128,10 +149,10 @@ class PointStream:
         """Each chunk in parts of at most so many bytes."""
         for number, chunk in enumerate(self.chunks):
             require_whole(chunk)
-            given = self._given(chunk, number)
-            step = max(most // (2 * max(given.dtype.itemsize, 1)), 1) if given.ndim == 2 else max(len(given), 1)
-            for begin in range(0, max(len(given), 1), step):
-                part = given[begin : begin + step]
+            points = self._points_of(chunk, number)[0]
+            step = max(most // (2 * max(points.dtype.itemsize, 1)), 1)
+            for begin in range(0, max(len(points), 1), step):
+                part = points[begin : begin + step]
                 left, kept = leave_out(part, nonfinite=self.nonfinite, caller=self.caller, first=self.n)
                 try:
                     rows = canonical_points(left, caller=self.caller)
@@ -146,36 +167,83 @@ class PointStream:
                 if self.finite:
                     require_finite_rows(rows, caller=self.caller, first=self.n, kept=kept)
                 require_whole(part)
-                yield Piece(rows, self.n, None if kept is None else self.n + kept)
+                yield Piece(rows, self.n, len(rows), None if kept is None else self.n + kept)
                 self.n += len(part)
 
-    def _given(self, chunk: Any, number: int) -> Any:
-        """The points of a chunk as an array, of the same reference system as those before."""
-        crs = crs_of(chunk)
+    def _points_of(self, chunk: Any, number: int) -> tuple[Any, Any]:
+        """The points of a chunk as an array of shape (n, 2), and the numbers of points of geometries.
+
+        Their reference system must be that of the chunks before.
+        """
+        crs, known = crs_of(chunk), self.known_crs
         if crs is not None:
-            require_same_crs(crs, self.known_crs, number, caller=self.caller)
+            if known is not None and not same_crs(crs, known):
+                raise InvalidInput(
+                    f"The chunks of {self.caller} must be in one coordinate reference system. Got {_crs_name(known)} "
+                    f"and, in chunk {number}, {_crs_name(crs)} instead."
+                )
             self.crs = crs
         try:
-            given = as_point_array_with_sizes(chunk, caller=self.caller)[0]
-            if given.ndim == 1 and given.size == 0:
-                return np.empty((0, 2), given.dtype if given.dtype.kind in "iuf" else np.float64)
-            if given.ndim != 2:
-                canonical_points(given, caller=self.caller)  # which raises
-            return fetched(given) if is_device_array(given) else given
+            points, sizes = as_point_array_with_sizes(chunk, caller=self.caller)
+            if points.ndim == 1 and points.size == 0:
+                return np.empty((0, 2), points.dtype if points.dtype.kind in "iuf" else np.float64), sizes
+            if points.ndim != 2:
+                canonical_points(points, caller=self.caller)  # which raises
+            return fetched(points) if is_device_array(points) else points, sizes
         except InvalidInput as error:
             raise in_chunk(error, number) from error
 
 
-def require_same_crs(crs: Any, known: Any, number: int, *, caller: str) -> None:
-    """Refuse a chunk in another reference system than those before; None stands for no system."""
-    if crs is not None and known is not None and not same_crs(crs, known):
-        raise InvalidInput(
-            f"The chunks of {caller} must be in one coordinate reference system. Got {_words(known)} and, in chunk "
-            f"{number}, {_words(crs)} instead."
-        )
+@dataclass(eq=False)
+class LabelledStream(PointStream):
+    """Pieces of chunks that are pairs of points and labels.
+
+    `name` is the first name of a series of labels; `empty` has the points and labels of empty chunks by their types.
+    """
+
+    name: str | None = None
+    empty: dict[tuple[np.dtype, str], tuple[np.ndarray, Any]] = field(default_factory=dict)
+
+    def _cut(self, most: int) -> Iterator[Piece]:
+        for number, chunk in enumerate(self.chunks):
+            try:
+                rows, labels = chunk
+            except (TypeError, ValueError):
+                raise InvalidInput(
+                    f"The chunks of {self.caller} must be pairs of points and labels. Got {type(chunk).__name__} as "
+                    f"chunk {number}."
+                ) from None
+            points, sizes = self._points_of(rows, number)
+            name = getattr(labels, "name", None)
+            self.name = self.name or (name if isinstance(name, str) else None)
+            labels = fetched(labels) if is_device_array(labels) else labels
+            labels = labels if hasattr(labels, "__len__") else np.asarray(labels)
+            count = len(points if sizes is None else sizes)
+            if len(labels) != count:
+                raise InvalidInput(
+                    f"The chunks of {self.caller} must have one label for each point. Got {len(labels):,} labels for "
+                    f"{count:,} {'points' if sizes is None else 'geometries'} in chunk {number}."
+                )
+            if len(points) == 0 and not isinstance(labels, list):  # an empty list has no type
+                self.empty.setdefault((points.dtype, str(getattr(labels, "dtype", ""))), (points.reshape(0, 2), labels))
+            if sizes is not None:  # a label of each geometry
+                yield Piece(rows, self.n, len(points), labels=labels)
+            else:
+                step = max(most // (2 * points.dtype.itemsize + 8), 1)
+                for begin in range(0, count, step):
+                    part = slice(begin, begin + step)
+                    yield self._own(points[part], sliced(labels, part), self.n + begin)
+            self.n += len(points)
+
+    def _own(self, points: np.ndarray, labels: Any, first: int) -> Piece:
+        """A piece in memory that the source does not use again."""
+        if self.chunks.copy:
+            points = points.copy()
+            labels = labels.copy() if isinstance(labels, np.ndarray) else labels
+        return Piece(points, first, len(points), labels=labels)
 
 
-def _words(crs: object) -> str:
+def _crs_name(crs: object) -> str:
     return str(getattr(crs, "name", None) or crs)[:60]
 
 
@@ -183,7 +251,15 @@ def _joined(pieces: list[Piece]) -> Piece:
     """Pieces that follow each other as a single piece."""
     if len(pieces) == 1:
         return pieces[0]
-    numbers = None
+    kept = labels = None
     if any(piece.kept is not None for piece in pieces):
-        numbers = np.concatenate([piece.numbers(np.arange(len(piece.rows))) for piece in pieces])
-    return Piece(np.concatenate([piece.rows for piece in pieces]), pieces[0].first, numbers)
+        kept = np.concatenate([piece.numbers(np.arange(len(piece.rows))) for piece in pieces])
+    if pieces[0].labels is not None:
+        labels = _concatenated([piece.labels for piece in pieces])
+    rows, n = _concatenated([piece.rows for piece in pieces]), sum(piece.n for piece in pieces)
+    return Piece(rows, pieces[0].first, n, kept, labels)
+
+
+def _concatenated(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    is_masked = any(isinstance(array, np.ma.MaskedArray) for array in arrays)
+    return np.ma.concatenate(arrays) if is_masked else np.concatenate(arrays)

@@ -69,7 +69,8 @@ def pieces_of(session: Session, points: np.ndarray, start: int = 0, stop: int | 
     most = chunk_bytes(session.profile, points, on_map=source is not None and source.file is None)
     rows = max(most // (2 * points.itemsize), 1)
     stop = len(points) if stop is None else stop
-    pieces = (Piece(points[first : min(first + rows, stop)], first) for first in range(start, stop, rows))
+    bounds = ((first, min(first + rows, stop)) for first in range(start, stop, rows))
+    pieces = (Piece(points[first:last], first, last - first) for first, last in bounds)
     return DevicePieces(session, pieces, most, source)
 
 

@@ -11,7 +11,7 @@ pieces are left out where a look at them tells (`within`).
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,12 +23,10 @@ from clgeom.geo.longitudes import Sample, numbered_parts, turn_of_crs
 from clgeom.hull.antimeridian import warn_of_samples
 from clgeom.hull.batch.result import HullBatch
 from clgeom.hull.batch.within import Within
-from clgeom.hull.pieces import piece_bytes, require_same_crs
+from clgeom.hull.pieces import LabelledStream, Piece, piece_bytes
 from clgeom.hull.stream import LEAST_POINTS
-from clgeom.intake.arrays import as_point_array_with_sizes, canonical_points, error_from
-from clgeom.intake.chunks import Chunks, Meter, in_chunk, read_ahead
-from clgeom.intake.device_arrays import fetched, is_device_array
-from clgeom.intake.interop.crs import crs_of
+from clgeom.intake.arrays import as_point_array_with_sizes, error_from
+from clgeom.intake.chunks import Chunks
 from clgeom.intake.labels import as_array, as_labels
 
 if TYPE_CHECKING:
@@ -37,150 +35,6 @@ if TYPE_CHECKING:
 CALLER = "convex_hulls_by_label"
 #: Kinds of NumPy types whose values compare with each other.
 KINDS = ("iufb", "mM", "OUSV")
-
-
-@dataclass(frozen=True, eq=False)
-class Piece:
-    """Points from number `first` on, and their labels. `n` is the number of points, where labels are of geometries."""
-
-    points: Any
-    labels: Any
-    first: int
-    n: int
-
-    @property
-    def nbytes(self) -> int:
-        return sum(int(getattr(one, "nbytes", 8 * self.n)) for one in (self.points, self.labels))
-
-    def is_like(self, other: Piece) -> bool:
-        """Whether both are of arrays of the same types."""
-        arrays = (self.points, other.points, self.labels, other.labels)
-        if self.n != len(self.labels) or not all(isinstance(one, np.ndarray) for one in arrays):
-            return False
-        return (self.points.dtype, self.labels.dtype) == (other.points.dtype, other.labels.dtype)
-
-    def halves(self) -> list[Piece]:
-        at = self.n // 2
-        return [
-            Piece(self.points[part], _sliced(self.labels, part), self.first + (part.start or 0), n)
-            for part, n in ((slice(None, at), at), (slice(at, None), self.n - at))
-        ]
-
-
-def _sliced(labels: Any, part: slice) -> Any:
-    return labels.iloc[part] if hasattr(labels, "iloc") else labels[part]
-
-
-@dataclass(eq=False)
-class LabelledStream:
-    """Pieces of chunks of (points, labels), and what is known of them once they are read."""
-
-    chunks: Chunks[Any]
-    meter: Meter = field(default_factory=Meter)
-    crs: Any = None
-    name: str | None = None
-    empty: dict[tuple[np.dtype, str], tuple[np.ndarray, Any]] = field(default_factory=dict)
-
-    @property
-    def nothing(self) -> tuple[Any, Any]:
-        """No points and no labels, in the types of the chunks, which are all empty."""
-        if not self.empty:
-            return np.empty((0, 2)), np.empty(0, np.int64)
-        points, labels = zip(*self.empty.values())
-        return np.concatenate(points), labels[0] if len(labels) == 1 else _one_kind(list(map(as_array, labels)))
-
-    def pieces(self) -> Generator[Piece, None, None]:
-        return read_ahead(
-            self._even_pieces(),
-            max_bytes=self.chunks.max_bytes // 2,
-            size=lambda piece: piece.nbytes,
-            meter=self.meter,
-            thread=self.chunks.read_ahead,
-        )
-
-    def _even_pieces(self) -> Iterator[Piece]:
-        """Pieces of nearly one size."""
-        most, waiting = piece_bytes(self.chunks), list[Piece]()
-        for piece in self._cut(most):
-            if waiting and (sum(one.nbytes for one in waiting) + piece.nbytes > most or not waiting[0].is_like(piece)):
-                yield _joined(waiting)
-                waiting = []
-            waiting.append(piece)
-        if waiting:
-            yield _joined(waiting)
-
-    def _cut(self, most: int) -> Iterator[Piece]:
-        first = 0
-        for number, chunk in enumerate(self.chunks):
-            points, labels = self._given(chunk, number)
-            given, sizes = as_point_array_with_sizes(points, caller=CALLER)
-            given = fetched(given) if is_device_array(given) else given
-            labels = fetched(labels) if is_device_array(labels) else labels
-            if given.ndim != 2 and given.size:
-                try:
-                    canonical_points(given, caller=CALLER)
-                except InvalidInput as error:
-                    raise in_chunk(error, number) from error
-            rows, n = len(given) if sizes is None else len(sizes), len(given)
-            if not hasattr(labels, "__len__"):
-                labels = np.asarray(labels)
-            if len(labels) != rows:
-                raise InvalidInput(
-                    f"The chunks of {CALLER} must have one label for each point. Got {len(labels):,} labels for "
-                    f"{rows:,} {'points' if sizes is None else 'geometries'} in chunk {number}."
-                )
-            if n == 0 and not isinstance(labels, list):  # an empty list has no type
-                types = given.dtype, str(getattr(labels, "dtype", ""))
-                self.empty.setdefault(types, (given.reshape(0, 2), labels))
-            if sizes is not None:  # a label of each geometry
-                yield Piece(points, labels, first, n)
-            else:
-                step = max(most // (2 * given.dtype.itemsize + 8), 1)
-                for begin in range(0, n, step):
-                    part = slice(begin, begin + step)
-                    yield self._own(given[part], _sliced(labels, part), first + begin)
-            first += n
-
-    def _own(self, points: np.ndarray, labels: Any, first: int) -> Piece:
-        """A piece in memory that the source does not use again."""
-        if self.chunks.copy:
-            points = points.copy()
-            labels = labels.copy() if isinstance(labels, np.ndarray) else labels
-        return Piece(points, labels, first, len(points))
-
-    def _given(self, chunk: Any, number: int) -> tuple[Any, Any]:
-        """Points and labels of a chunk; notes the reference system and the name of the labels."""
-        try:
-            points, labels = chunk
-        except (TypeError, ValueError):
-            raise InvalidInput(
-                f"The chunks of {CALLER} must be pairs of points and labels. Got {type(chunk).__name__} as chunk "
-                f"{number}."
-            ) from None
-        crs = crs_of(points)
-        require_same_crs(crs, self.known_crs, number, caller=CALLER)
-        self.crs = self.crs if crs is None else crs
-        title = getattr(labels, "name", None)
-        self.name = self.name or (title if isinstance(title, str) else None)
-        return points, labels
-
-    @property
-    def known_crs(self) -> Any:
-        return self.chunks.crs if self.crs is None else self.crs
-
-
-def _joined(pieces: list[Piece]) -> Piece:
-    if len(pieces) == 1:
-        return pieces[0]
-    join = np.ma.concatenate if any(isinstance(one.points, np.ma.MaskedArray) for one in pieces) else np.concatenate
-    labels = [one.labels for one in pieces]
-    n = sum(one.n for one in pieces)
-    return Piece(join([one.points for one in pieces]), _joined_arrays(labels), pieces[0].first, n)
-
-
-def _joined_arrays(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    masked = any(isinstance(one, np.ma.MaskedArray) for one in arrays)
-    return np.ma.concatenate(arrays) if masked else np.concatenate(arrays)
 
 
 @dataclass(eq=False)
@@ -198,7 +52,7 @@ class LongitudeSample:
             self.turn = turn_of_crs(crs)
         if self.turn is None:
             return
-        points, sizes = as_point_array_with_sizes(piece.points, caller=CALLER)
+        points, sizes = as_point_array_with_sizes(piece.rows, caller=CALLER)
         labels = as_labels(piece.labels, self.noise, caller=CALLER)
         distinct, owners = labels.groups()
         owners = owners if sizes is None else np.repeat(owners, sizes)
@@ -221,7 +75,7 @@ class LongitudeSample:
 
 @dataclass(frozen=True)
 class Part:
-    """Vertices of the hulls of some points by label: distinct labels, their points, numbers and places of vertices."""
+    """The hulls of some points by label: distinct labels, how many points and vertices each has, and the vertices."""
 
     labels: Any
     sizes: np.ndarray
@@ -246,7 +100,7 @@ def hulls_of_chunks(
 
     `by_label` and `by_offsets` are `convex_hulls_by_label` and `convex_hulls`.
     """
-    stream = LabelledStream(chunks)
+    stream = LabelledStream(chunks, CALLER)
     meter, most = stream.meter, piece_bytes(chunks)
     parts, phases, held, left_out = list[Part](), list[Any](), 0, 0
     session.pool.free_held()
@@ -272,15 +126,15 @@ def hulls_of_chunks(
     def solved(piece: Piece) -> tuple[HullBatch[Any], np.ndarray | None]:
         """The hulls of a piece, and the numbers of the points they are of, None for all; notes the other points."""
         with Call(CALLER, profile=options["profile"]) as own:
-            found = inner.outside(piece.points, piece.labels)
+            found = inner.outside(piece.rows, piece.labels)
         if found is not None:
             kept, names, counts = found
             with contextlib.suppress(InvalidInput):  # raised below, by the numbers of the points as they were given
-                batch = by_label(piece.points[kept], piece.labels[kept], noise=noise, **options)
+                batch = by_label(piece.rows[kept], piece.labels[kept], noise=noise, **options)
                 phases.extend(own.phases)
                 note(Part(names, counts, np.zeros(len(names), np.int64), batch.vertices[:0], batch.points[:0]))
                 return batch, kept
-        return by_label(piece.points, piece.labels, noise=noise, **options), None
+        return by_label(piece.rows, piece.labels, noise=noise, **options), None
 
     with contextlib.closing(stream.pieces()) as pieces:
         waiting: list[Piece] = []
@@ -291,7 +145,7 @@ def hulls_of_chunks(
                 try:
                     batch, kept = solved(piece)
                 except DeviceLimit:
-                    if piece.n < LEAST_POINTS or len(piece.labels) != piece.n:
+                    if piece.n < LEAST_POINTS or not piece.is_divisible:
                         raise
                     session.pool.free_held()
                     waiting += reversed(piece.halves())
@@ -312,8 +166,14 @@ def hulls_of_chunks(
                 meter.see(session)
             del read, piece, batch
     if not parts:
-        empty = by_label(*stream.nothing, **options)
-        return replace(empty, crs=stream.known_crs, peak=meter.peak())
+        points, labels = np.empty((0, 2)), np.empty(0, np.int64)
+        if stream.empty:  # in the types of the chunks
+            rows, names = zip(*stream.empty.values())
+            points, labels = (
+                np.concatenate(rows),
+                names[0] if len(names) == 1 else _one_kind(list(map(as_array, names))),
+            )
+        return replace(by_label(points, labels, **options), crs=stream.known_crs, peak=meter.peak())
     part, batch = united()
     meter.see(session)
     batch = replace(
