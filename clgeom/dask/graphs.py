@@ -138,28 +138,21 @@ def graph_over(name: str, tasks: dict[Any, Any], sources: Sequence[Blocks], reso
     nodes = dict(base)
     used = Counter(needed for key in nodes for needed in get_dependencies(nodes, key))
     chunks = {key: nodes[key] for blocks in sources for key in blocks.keys if not used[key] and is_task(nodes.get(key))}
-    tasks = {key: _with_chunks(task, chunks) for key, task in tasks.items()}
+    tasks = {
+        key: (function, *(chunks.get(one, one) if isinstance(one, (str, tuple)) else one for one in arguments))
+        for key, (function, *arguments) in tasks.items()
+    }
     kept = {key: task for key, task in nodes.items() if key not in chunks}
-    read = f"{name}-read"
-    layer = MaterializedLayer(tasks, annotations=_annotations(resources))
+    read, annotations = f"{name}-read", dict(get_annotations())  # those in force where the caller is
+    if resources:
+        annotations["resources"] = resources
+    layer = MaterializedLayer(tasks, annotations=annotations or None)
     return HighLevelGraph({read: MaterializedLayer(kept), name: layer}, {read: set(), name: {read}})
 
 
 def is_task(node: Any) -> bool:
     """Whether a node of a graph is a call, and no value, future or other name."""
     return hasattr(node, "func") or (isinstance(node, tuple) and len(node) > 0 and callable(node[0]))
-
-
-def _with_chunks(task: tuple[Any, ...], chunks: Mapping[Any, Any]) -> tuple[Any, ...]:
-    """A task with the calls that make its chunks in the place of their keys."""
-    function, *arguments = task
-    return (function, *(chunks.get(key, key) if isinstance(key, (str, tuple)) else key for key in arguments))
-
-
-def _annotations(resources: Any) -> dict[str, Any] | None:
-    """The annotations in force where the caller is, with the resources."""
-    current = dict(get_annotations())
-    return current | ({"resources": resources} if resources else {}) or None
 
 
 def leaf_tasks(name: str, leaf: Callable[..., Any], options: Any, sources: Sequence[Blocks]) -> dict[Any, Any]:
@@ -188,13 +181,9 @@ def tree(
     resources: Any,
     caller: str,
 ) -> Delayed:
-    """The lazy ``finish(options, joined)`` of the leaves of all chunks, joined in their order.
+    """Build the graph of ``finish(options, result)`` of all chunks.
 
-    Parameters
-    ----------
-    leaf, join, finish : callable
-        ``leaf(options, number, chunk ..)``, ``join(options, results)`` of several neighbours, and
-        ``finish(options, result)``.
+    The results of ``leaf(options, number, chunk ..)`` are joined by ``join(options, results)`` of several neighbours.
     """
     width = integer(split_every, "split_every", caller=caller, least=2)
     tasks = leaf_tasks(name, leaf, options, sources)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -221,8 +221,7 @@ def _tasks(task: PairsTask, a: Any, b: Any) -> tuple[str, dict[Any, Any], list[B
         require_alike(sources[0], other, "b", caller=task.caller)
     task = PairsTask(task.function, task.options, task.device, constants)
     name = name_of(task.function.replace("_", "-"), chosen, task)
-    leaf: Callable[..., Any] = _aligned if task.function == "align" else _of_chunk
-    tasks = {(name, k): task for k, task in enumerate(leaf_tasks(name, leaf, task, sources).values())}
+    tasks = {(name, k): task for k, task in enumerate(leaf_tasks(name, _of_chunk, task, sources).values())}
     return name, tasks, sources, chosen[0]
 
 
@@ -276,22 +275,13 @@ def _listed(chunk: Any, name: str, caller: str) -> Any:
 
 
 def _of_chunk(task: PairsTask, number: int, *chunks: Any) -> Any:
-    """The values of the pairs of a chunk."""
-    with in_chunk(number):
-        a, b, n, _ = _sequences(task, chunks)
-        if n == 0:
-            return np.empty(0, np.int32)
-        return getattr(distances, task.function)(a, b, **task.options, device=session_of_worker(task.device))
-
-
-def _aligned(task: PairsTask, number: int, *chunks: Any) -> Any:
-    """The table of the alignments of a chunk."""
+    """The values of the pairs of a chunk, or the table of their alignments."""
     with in_chunk(number):
         a, b, n, index = _sequences(task, chunks)
-        if n == 0:
-            return _table(task, [], index)
-        device = session_of_worker(task.device)
-        return _table(task, alignments.align(a, b, **task.options, device=device), index)
+        options: dict[str, Any] = {**task.options, "device": session_of_worker(task.device)} if n else {}
+        if task.function == "align":
+            return _table(task, alignments.align(a, b, **options) if n else [], index)
+        return getattr(distances, task.function)(a, b, **options) if n else np.empty(0, np.int32)
 
 
 def _table(task: PairsTask, batch: Any, index: Any) -> Any:

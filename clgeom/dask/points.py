@@ -21,19 +21,10 @@ EXPECTED = "an array, a dataframe, a series of geometries or a bag of Dask"
 
 @dataclass(frozen=True)
 class Points:
-    """What tasks know of a collection of points.
+    """Facts about a collection of points for its tasks.
 
-    Parameters
-    ----------
-    caller : str
-        The public function, for messages.
-    dtype : str or None
-        Type of every chunk. None for bags, whose chunks are lists.
-    crs : object or None
-    label : object or None
-        The column of the labels, where chunks are frames with one.
-    nullable : bool
-        Whether chunks may be float64 where the collection says integers: columns that have missing values there.
+    `dtype` is the type of every chunk, None for bags, whose chunks are lists; `label` the column of the labels in
+    frames. With `nullable`, chunks may be float64 where the collection says integers: columns with missing values.
     """
 
     caller: str
@@ -87,15 +78,11 @@ class Points:
 
 
 def point_blocks(points: Any, *, caller: str, label: Any = None) -> tuple[Any, Points]:
-    """The collection that has nothing but the points, and the column `label`; and what tasks know of it.
-
-    Raises
-    ------
-    InvalidInput
-        The collection is none of points.
-    """
+    """Return the collection of nothing but the points and the column `label`, in whole rows, and facts about it."""
     if is_array(points):
-        return _rows_of(points, caller), Points(caller, _type_of(points.dtype, caller))
+        has_shape(points, ("n", 2), "points", caller=caller)
+        rows = points if points.numblocks[1] == 1 else points.rechunk({1: 2})
+        return rows, Points(caller, _type_of(points.dtype, caller))
     if is_frame(points) or is_series(points):
         meta, chosen = points._meta, points
         if is_frame(points):
@@ -110,12 +97,6 @@ def point_blocks(points: Any, *, caller: str, label: Any = None) -> tuple[Any, P
         return points, Points(caller)
     name = f"{type(points).__module__.split('.')[0]}.{type(points).__name__}"
     raise wrong("points", caller, f"{EXPECTED}; clgeom.{caller.rsplit('.', 1)[-1]} takes other points", name)
-
-
-def _rows_of(points: Any, caller: str) -> Any:
-    """An array of points in chunks of whole rows."""
-    has_shape(points, ("n", 2), "points", caller=caller)
-    return points if points.numblocks[1] == 1 else points.rechunk({1: 2})
 
 
 def _type_of(dtype: Any, caller: str) -> str:

@@ -29,13 +29,7 @@ def checked_device(device: Any, *, caller: str) -> str | None:
 
 
 def session_of_worker(device: str | None = None) -> Session:
-    """The session of this process: of the device that is named, by CLGEOM_DEVICE too, or of its share of the host's.
-
-    Raises
-    ------
-    NoDevice
-        The worker has no device; the message names the worker.
-    """
+    """The session of this process: of the device that is named, by CLGEOM_DEVICE too, or of its share of the host's."""
     with _lock:
         if device not in _sessions:
             try:

@@ -38,28 +38,12 @@ BROKEN = Scratch("order_broken", np.uint32, 1)
 def lexsort(
     points: DeviceArray, ids: Scratch | None, n: int, *, outer: bool = False, **buffers: Any
 ) -> tuple[Result, Scratch, Scratch]:
-    """The points of these ids ordered by x, y and id.
+    """Sort the points of these `ids` (None for all), `n` of one chunk, by x, y and id.
 
-    Parameters
-    ----------
-    points : DeviceArray of one chunk
-    ids : Scratch of uint32, or None
-        Rows of points, in any order; None for all.
-    n : int
-        Number of points.
-    outer : bool
-        Of several points with one x only the lowest and the highest matter: others may become copies of the lowest.
-    **buffers
-        What `ids` is bound to.
+    Return the result, and the memory in it of the ids and of the coordinates in order (-0.0 may have become 0.0). With
+    `outer`, of several points with one x only the lowest and the highest matter: others may become copies of the
+    lowest. `buffers` are those of `ids`.
 
-    Returns
-    -------
-    result : Result
-    order, rows : Scratch
-        Ids and coordinates in order (-0.0 may have become 0.0). Both are in `result`.
-
-    Notes
-    -----
     Points are sorted by x alone first, since x values are nearly always distinct. Then short runs of equal x are sorted
     in place. Only if a long run is out of order, all points are sorted again by id, y and x.
     """

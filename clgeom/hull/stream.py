@@ -15,7 +15,7 @@ A device that has too little memory for a piece gets it in halves, and smaller p
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,10 +87,10 @@ class DevicePieces:
         self.most = min(most_bytes, session.profile.max_alloc_bytes)
         self.again: collections.deque[Piece] = collections.deque()
         self.coming: collections.deque[tuple[Piece, DeviceArray, Transfer | cl.Event | None]] = collections.deque()
-        self.bring: Callable[..., tuple[DeviceArray, Transfer | cl.Event | None]] = _in_place
+        self.buffers: list[cl.Buffer] = []  # filled in turn on a separate queue; none on CPUs, which read in place
         self.at_a_time = 1
         if not session.profile.is_cpu:
-            self.bring, self.at_a_time = _Copies(), SMALL_AT_A_TIME if self.most <= CHUNK_BYTES else AT_A_TIME
+            self.at_a_time = SMALL_AT_A_TIME if self.most <= CHUNK_BYTES else AT_A_TIME
 
     def __iter__(self) -> Iterator[Any]:
         """Yield pairs of a piece and its DeviceArray."""
@@ -141,8 +141,7 @@ class DevicePieces:
         require_whole(piece.rows)
         while True:
             try:
-                in_use = [chunk.buffer for _, array, _ in self.coming for chunk in array.chunks]
-                self.coming.append((piece, *self.bring(self.session, piece, self.source, in_use)))
+                self.coming.append((piece, *self._bring(piece)))
                 return
             except DeviceLimit:
                 if piece.rows.dtype == np.float64 and not self.session.profile.fp64:
@@ -160,33 +159,21 @@ class DevicePieces:
             if arrived is not None:
                 give_up(arrived)
         self.coming.clear()
-        if not self.session.profile.is_cpu:
-            self.bring = _Copies()
+        self.buffers = []
 
-
-def _in_place(
-    session: Session, piece: Piece, source: MappedPoints | None, in_use: list[cl.Buffer]
-) -> tuple[DeviceArray, None]:
-    return to_device(session, piece.rows, caller="convex_hull", first=piece.first), None
-
-
-class _Copies:
-    """Buffers on the device, filled in turn on a separate queue."""
-
-    def __init__(self) -> None:
-        self.buffers: list[cl.Buffer] = []
-
-    def __call__(
-        self, session: Session, piece: Piece, source: MappedPoints | None, in_use: list[cl.Buffer]
-    ) -> tuple[DeviceArray, Transfer | cl.Event]:
-        rows = piece.rows
+    def _bring(self, piece: Piece) -> tuple[DeviceArray, Transfer | cl.Event | None]:
+        """A piece as a DeviceArray, and the event of its copy, which is enqueued; None where it is in place."""
+        session, rows = self.session, piece.rows
+        if session.profile.is_cpu:
+            return to_device(session, rows, caller="convex_hull", first=piece.first), None
         if rows.dtype == np.float64:
             session.profile.require_fp64("convex_hull")
+        in_use = [chunk.buffer for _, array, _ in self.coming for chunk in array.chunks]
         free = [one for one in self.buffers if one not in in_use and one.size >= rows.nbytes]
         self.buffers = [*in_use, *free]  # smaller ones return to the pool
         buffer = free[0] if free else allocate(session, rows.nbytes)
         self.buffers = [*in_use, *free[1:], buffer]
-        read = None if source is None else source.reader(piece.rows, piece.first)
+        read = None if self.source is None else self.source.reader(rows, piece.first)
         arrived = copy_in(session, buffer, rows, read)
         chunks = (Chunk(buffer, 0, len(rows)),)
         return DeviceArray(session, rows.dtype, len(rows), 2, chunks, rows, piece.first), arrived
