@@ -17,7 +17,7 @@ from sorted_files import check, saved
 
 import clgeom
 from clgeom.errors import InvalidInput
-from clgeom.scale.sorting import buckets, pieces, state
+from clgeom.scale.sorting import buckets, runs, state
 from clgeom.scale.sorting import job as external
 from clgeom.scale.sorting.file import LEAST_BYTES
 from clgeom.scale.sorting.pipeline import Pipeline
@@ -151,7 +151,7 @@ def test_buckets_hold_each_key_once_and_in_order(chunks, sample, target):
 @pytest.mark.parametrize("in_threads", (False, True))
 def test_output_replaces_buckets_unless_keys_are_unlike_their_sample(tmp_path, monkeypatch, in_threads):
     monkeypatch.setattr(external, "_host_is_quicker", lambda *_: in_threads)
-    in_place, found = [], pieces.are_read_in_time
+    in_place, found = [], runs.are_read_in_time
     monkeypatch.setattr(external, "are_read_in_time", lambda *these: in_place.append(found(*these)) or in_place[-1])
     monkeypatch.setattr(external, "SAMPLE", 10_000)
     rng = np.random.default_rng(0)

@@ -37,18 +37,10 @@ class Extent(NamedTuple):
 
 
 class Buckets:
-    """Where keys of each bucket are, by rows of the file.
+    """Rows of the file that hold the keys of each bucket.
 
-    Parameters
-    ----------
-    samples : ndarray of unsigned integers
-        Prefixes of some keys, ascending.
-    n : int
-        Number of all keys.
-    target : int
-        Keys that a bucket should have at most. One of more has keys of one prefix, unless the sample is wrong.
-    most : int
-        Keys that are sorted at once.
+    Of `n` keys, some have the prefixes `samples`, ascending. A bucket should have at most `target` keys; one of more
+    has keys of one prefix, unless the sample is wrong. `most` keys are sorted at once.
     """
 
     def __init__(self, samples: np.ndarray, n: int, target: int, most: int) -> None:
@@ -65,11 +57,10 @@ class Buckets:
         return self.starts[-1] + sum(extent.rows for extent in self.overflow)
 
     def facts(self) -> dict[str, Any]:
-        """What tells where keys are, as JSON has it."""
+        """The state for JSON, from which `restore` goes on."""
         return {"filled": self.filled, "overflow": self.overflow}
 
     def restore(self, facts: dict[str, Any]) -> None:
-        """Take up what `facts` returned."""
         self.filled, self.overflow = list(facts["filled"]), [Extent(*extent) for extent in facts["overflow"]]
 
     def place(self, prefix_of: Callable[[np.ndarray], np.ndarray], keys: np.ndarray) -> Iterator[tuple[slice, int]]:

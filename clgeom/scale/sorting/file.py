@@ -17,7 +17,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from clgeom.arguments import boolean, function, size_in_bytes
 from clgeom.core.device import as_session
@@ -26,12 +25,9 @@ from clgeom.core.messages import printable
 from clgeom.errors import InvalidInput
 from clgeom.intake.typing import AnyArray, DeviceLike
 from clgeom.io.atomic import check_output, check_outputs
-from clgeom.scale.sorting.sources import CALLER, ChunkKeys, FileKeys
-
-if TYPE_CHECKING:
-    pass
 from clgeom.scale.sorting.job import FileSort
 from clgeom.scale.sorting.job import SortedFile as SortedFile
+from clgeom.scale.sorting.sources import CALLER, ChunkKeys, FileKeys
 
 #: Endings of outputs.
 OUTPUTS = (".npy",)

@@ -24,9 +24,8 @@ from clgeom.intake.chunks import Meter, Peak
 from clgeom.intake.typing import NDArray
 from clgeom.io.atomic import is_one_disk, take_name
 from clgeom.scale.sorting.buckets import Buckets
-from clgeom.scale.sorting.pieces import Chunk, Part, are_read_in_time
 from clgeom.scale.sorting.pipeline import SETS, Pipeline, npy_header, reserve
-from clgeom.scale.sorting.runs import Block, Run, blocks_of
+from clgeom.scale.sorting.runs import Block, Chunk, Part, Run, are_read_in_time, blocks_of
 from clgeom.scale.sorting.sources import ChunkKeys, FileKeys
 from clgeom.scale.sorting.state import State
 from clgeom.sorting.distinct import DEVICE_NS, numpy_ns
@@ -36,8 +35,8 @@ from clgeom.sorting.radix.work import most_keys
 
 if TYPE_CHECKING:
     from clgeom.core.device import Session
-    from clgeom.scale.sorting.pieces import Piece
     from clgeom.scale.sorting.pipeline import Columns
+    from clgeom.scale.sorting.runs import Piece
 
 #: Keys that are looked at to find how many leading bits tell them apart, and bits of a pass.
 SAMPLE, PASS_BITS = 1 << 14, 8
@@ -146,7 +145,7 @@ class FileSort:
             elif self.source.n is not None:
                 pieces, counts = self._pieces_of_buckets(self.source.n)
             else:
-                low = self._lowest_bit(self._sample())
+                _, low = self._sample()
                 runs = self._runs("run", self._chunks(), low)
                 pieces, counts = self._pieces_of_runs("run", runs, low), [len(run) for run in runs]
             n = self.source.n
@@ -212,19 +211,16 @@ class FileSort:
 
     # Buckets and runs ---------------------------------------------------------------------------------------------
 
-    def _sample(self) -> np.ndarray:
-        """The ordered keys of a sample, ascending."""
-        return np.sort(self.order.digits(self.source.sample(SAMPLE)))
-
-    def _lowest_bit(self, digits: np.ndarray) -> int:
-        """The lowest bit of keys' order by which to sort chunks, such that a prefix has few keys."""
+    def _sample(self) -> tuple[np.ndarray, int]:
+        """Some keys' order, ascending, and the lowest bit of it by which to sort chunks: a prefix then has few keys."""
+        digits = np.sort(self.order.digits(self.source.sample(SAMPLE)))
         blocks = 4 * PARTS if self.source.n is None else self.source.n // self.most + 1
         most = max(len(digits) // (self.shares * blocks), PARTS)
         for low in range(self.order.bits - PASS_BITS, 0, -PASS_BITS):
             _, counts = np.unique(digits >> digits.dtype.type(low), return_counts=True)
             if counts.max() <= most:
-                return low
-        return 0
+                return digits, low
+        return digits, 0
 
     def _prefixes(self, low: int) -> Callable[[np.ndarray], np.ndarray]:
         """A function: the bits of keys' order from `low` on."""
@@ -237,8 +233,7 @@ class FileSort:
 
     def _pieces_of_buckets(self, n: int) -> tuple[list[Part], list[int]]:
         """Write the keys into buckets; return the pieces of these, and the counts of keys of the chunks."""
-        digits = self._sample()
-        low = self._lowest_bit(digits)
+        digits, low = self._sample()
         prefixes = self._prefixes(low)
         buckets = Buckets(digits >> self.order.storage.type(low), n, self.most // self.shares, self.most)
         self._check_room(buckets.end, n)
@@ -324,7 +319,7 @@ class FileSort:
             return columns
         bounds = piece.bounds(len(out[0]))
         if bounds:
-            list(self.threads.map(self._sort_here, [columns[0][a:b] for a, b in itertools.pairwise(bounds)]))
+            list(self.threads.map(self._sort_on_host, [columns[0][a:b] for a, b in itertools.pairwise(bounds)]))
             return columns
         options: dict[str, Any] = {"descending": self.order.descending, "device": self.session}
         if low:
@@ -336,8 +331,8 @@ class FileSort:
         self.meter.see(self.session)
         return out
 
-    def _sort_here(self, keys: np.ndarray) -> None:
-        """Sort integers in place by NumPy's quicker sort: equal ones have equal bits."""
+    def _sort_on_host(self, keys: np.ndarray) -> None:
+        """Sort integers in place by NumPy, which need not be stable: equal integers have equal bits."""
         if self.order.descending:
             np.invert(keys, out=keys)
         keys.sort()

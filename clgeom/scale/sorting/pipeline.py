@@ -31,10 +31,7 @@ class Stopped(Exception):
 class Pipeline:
     """Buffers of several columns, and threads that read and write.
 
-    Parameters
-    ----------
-    sets : list of tuples of ndarray
-        `SETS` of them: an array for each column, all of one length.
+    There are `SETS` sets of an array for each column, all of one length.
     """
 
     def __init__(self, sets: Iterable[Columns]) -> None:
@@ -47,17 +44,10 @@ class Pipeline:
         work: Callable[[T, Columns, Columns], Columns],
         write: Callable[[T, Columns], object],
     ) -> None:
-        """Read, sort and write each piece, in order.
+        """Read, sort and write each piece, in order; a piece is requested when it is to be read.
 
-        Parameters
-        ----------
-        pieces : iterable
-            Each is requested when it is to be read.
-        read : callable (piece, columns) -> int
-            Fills the columns and returns the number of rows; 0 ends the run.
-        work : callable (piece, columns, out) -> columns or out
-            Sorts the columns in place, or into `out`, and returns which; in the thread of the caller.
-        write : callable (piece, columns)
+        ``read(piece, columns)`` fills the columns and returns the number of rows; 0 ends the run. In the caller's
+        thread, ``work(piece, columns, out)`` sorts the columns in place or into `out`, and returns which.
         """
         pieces, threads = iter(pieces), ThreadPoolExecutor(2)
         coming = going = None

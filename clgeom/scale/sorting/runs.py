@@ -13,14 +13,17 @@ of a block. A block that is too large has keys of one prefix only.
 
 from __future__ import annotations
 
+import itertools
+import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from clgeom.scale.sorting.sources import ChunkKeys, FileKeys
 from clgeom.sorting.splitters import splitters
 
 if TYPE_CHECKING:
@@ -44,7 +47,7 @@ class Run:
         return self.stop - self.start
 
     def part(self, start: int, stop: int) -> Run:
-        """A part of it, by rows of the whole file."""
+        """The rows from `start` to `stop` of the whole file."""
         return replace(self, start=start, stop=stop)
 
     def read(self, pipeline: Pipeline, columns: Sequence[np.ndarray]) -> None:
@@ -100,12 +103,7 @@ class Block:
 def blocks_of(runs: Sequence[Run], digits: Callable[[np.ndarray], np.ndarray], capacity: int) -> list[Block]:
     """Blocks of at most `capacity` keys, in order; a larger one has keys of one prefix.
 
-    Parameters
-    ----------
-    runs : sequence of Run
-    digits : callable
-        The prefixes of an array of keys, as unsigned integers. They do not descend in a run.
-    capacity : int
+    ``digits(keys)`` are prefixes as unsigned integers, which do not descend in a run.
     """
     apart = max(capacity // (16 * (len(runs) + 1)), 1)
     samples = [digits(run.keys_at(apart - 1, len(run) // apart, apart)) for run in runs]
@@ -130,3 +128,72 @@ def _first_not_before(
     start = int(np.searchsorted(samples, prefix)) * apart
     keys = run.keys_at(start, min(apart - 1, len(run) - start))
     return start + int(np.searchsorted(digits(keys), prefix))
+
+
+# Pieces -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Keys of the source from an index on, as many as there is room for: sorted at once, or in equal shares."""
+
+    source: FileKeys | ChunkKeys
+    start: int
+    shares: int = 1
+    is_sorted = False
+
+    @property
+    def n(self) -> int:
+        """Keys from `start` on; the source must know their number."""
+        return (self.source.n or 0) - self.start
+
+    def bounds(self, rows: int) -> tuple[int, ...]:
+        """Where its shares begin and end, if each is sorted by itself."""
+        return tuple(rows * k // self.shares for k in range(self.shares + 1)) if self.shares > 1 else ()
+
+    def read(self, pipeline: Pipeline, columns: Sequence[np.ndarray]) -> int:
+        count = self.source.read(pipeline, self.start, columns[0])
+        for indices in columns[1:]:
+            indices[:count] = np.arange(self.start, self.start + count)
+        return count
+
+
+@dataclass(frozen=True)
+class Part:
+    """Blocks one after another: sorted, to be sorted together, or each by itself in a thread."""
+
+    blocks: tuple[Block, ...]
+    is_sorted: bool = False
+    in_threads: bool = False
+
+    @property
+    def n(self) -> int:
+        return sum(block.n for block in self.blocks)
+
+    def bounds(self, rows: int) -> tuple[int, ...]:
+        """Where the blocks begin and end, if each is sorted by itself."""
+        return tuple(itertools.accumulate((block.n for block in self.blocks), initial=0)) if self.in_threads else ()
+
+    def read(self, pipeline: Pipeline, columns: Sequence[np.ndarray]) -> int:
+        first = 0
+        for part in itertools.chain.from_iterable(block.parts for block in self.blocks):
+            part.read(pipeline, [column[first : first + len(part)] for column in columns])
+            first += len(part)
+        return first
+
+    def first_row(self, path: Path) -> float:
+        """The first row of a file that it reads, infinity if there is none."""
+        runs = itertools.chain.from_iterable(block.parts for block in self.blocks)
+        return min((run.start for run in runs if run.paths[0] == path), default=math.inf)
+
+
+#: What is read, sorted and written at a time.
+Piece: TypeAlias = Chunk | Part
+
+
+def are_read_in_time(pieces: list[Part], path: Path) -> bool:
+    """Whether the pieces, sorted, may be written to a file from its first row on while they are read from it."""
+    ends = itertools.accumulate(piece.n for piece in pieces)
+    firsts = [piece.first_row(path) for piece in pieces]
+    still_to_read = list(itertools.accumulate(reversed(firsts), min))[::-1]
+    return all(end <= first for end, first in zip(ends, still_to_read))

@@ -29,16 +29,10 @@ def state_folder(out: str | os.PathLike[str]) -> Path:
 
 
 class State:
-    """What is done of a job, in a folder of its own.
+    """Progress of a job, in a folder beside the output.
 
-    Parameters
-    ----------
-    out : Path
-        The output, whose folder gets the folder.
-    job : dict
-        What the runs depend on, as JSON has it. What was done of another job is removed.
-    goes_on : bool
-        Whether the input can be told from others: else what was done before is removed, too.
+    `job` is all that the runs depend on, for JSON. The progress of another job is removed, and, unless `goes_on`, that
+    of the same job, too: its input cannot be told from others.
     """
 
     def __init__(self, out: Path, job: dict[str, Any], *, goes_on: bool) -> None:
@@ -66,7 +60,7 @@ class State:
         return self.folder / name
 
     def settled(self, name: str, value: T) -> T:
-        """The value of a setting in the call that began; this one's if it is the first."""
+        """The value of a setting in the call that began the job; this one's if it is the first."""
         setting: T = self.settings.setdefault(name, value)
         return setting
 
