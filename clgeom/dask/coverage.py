@@ -12,7 +12,7 @@ polygons of all cells these are the runs in rows, which no strip cuts.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -40,6 +40,8 @@ from clgeom.region.rings.emission import ARRAYS, joined
 from clgeom.region.rings.polygons import CoveragePolygons
 from clgeom.region.rings.runs import packed_runs, runs_below
 
+#: ``leaf``, ``join`` and ``finish`` of `tree`.
+Steps: TypeAlias = tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]
 #: Parameters that a function does not have.
 SEGMENTATION = {"segments": 64, "cuts": "count", "axis": "x", "parts": True}
 BUDGETS = dict.fromkeys(("vertices", "part_vertices", "tolerance", "iou"))
@@ -91,7 +93,7 @@ def raster_regions(
     [3.5, 2.0]
     """
     segmentation = {"segments": segments, "cuts": cuts, "axis": axis, "parts": parts}
-    graph = {"device": device, "split_every": split_every, "resources": resources}
+    graph: dict[str, Any] = {"device": device, "split_every": split_every, "resources": resources}
     return _lazy("dask.raster_regions", raster, levels, direction, graph, segmentation=segmentation, holes=holes)
 
 
@@ -139,7 +141,7 @@ def raster_outlines(
     [12.0, 8.0]
     """
     budgets = {"vertices": vertices, "part_vertices": part_vertices, "tolerance": tolerance, "iou": iou}
-    graph = {"device": device, "split_every": split_every, "resources": resources}
+    graph: dict[str, Any] = {"device": device, "split_every": split_every, "resources": resources}
     return _lazy("dask.raster_outlines", raster, levels, direction, graph, outline="cells", budgets=budgets)
 
 
@@ -205,7 +207,7 @@ def coverage_regions(
         "outline": outline,
         "budgets": {"vertices": vertices, "part_vertices": part_vertices, "tolerance": tolerance, "iou": iou},
     }
-    graph = {"device": device, "split_every": split_every, "resources": resources}
+    graph: dict[str, Any] = {"device": device, "split_every": split_every, "resources": resources}
     raster = Raster(raster, transform, crs, nodata)
     return _lazy("dask.coverage_regions", raster, levels, direction, graph, **options)
 
@@ -228,7 +230,7 @@ class _Options:
     crs: Any
 
     @property
-    def canonical(self) -> np.dtype:
+    def canonical(self) -> np.dtype[Any]:
         """The type in which cells are compared."""
         return canonical_raster(np.zeros((1, 1), self.dtype), caller=self.caller).dtype
 
@@ -236,7 +238,7 @@ class _Options:
     def goal(self) -> Goal:
         return checked_goal(**self.budgets, caller=self.caller)
 
-    def levels_of(self, dtype: np.dtype, integers: bool = False) -> Levels:
+    def levels_of(self, dtype: np.dtype[Any], integers: bool = False) -> Levels:
         return as_levels(self.levels, self.direction, self.nodata, dtype, caller=self.caller, integers=integers)
 
     def checked(self, chunk: Any) -> Any:
@@ -300,7 +302,7 @@ def _lazy(
         array = array.rechunk({1: -1} if by_strips else {1: -1, 2: -1})
     except ValueError as error:
         raise wrong("raster", caller, "of known chunk sizes here, to join chunks", f"{array.shape}") from error
-    steps = (_strip, _joined_strips, _regions if outline == "segments" else _polygons)
+    steps: Steps = (_strip, _joined_strips, _regions if outline == "segments" else _polygons)
     if not by_strips:
         steps = _maps, _joined_maps, _regions_of_maps
     name = name_of(caller.removeprefix("dask.").replace("_", "-"), [array], options, graph["split_every"])
@@ -368,7 +370,7 @@ def _regions(options: _Options, strip: Strip) -> CoverageRegions:
     least = None if holes is None else holes / grid.cell_area
     count = len(masks.levels.given)
     width, height, across = strip.columns, strip.rows, None
-    down = _unpacked(strip.down, width, height, count)
+    down = _unpacked(strip.down, width, height, count)  # type: ignore[arg-type]  # not None for segments
     if strip.across is not None:
         across = _unpacked(strip.across, height, width, count)
     segmentation = Segmentation((segments,), cuts, across is not None)
@@ -410,19 +412,11 @@ def _maps(options: _Options, number: int, chunk: Any) -> Maps:
     if len(chunk) == 0:
         return 0, None
     with in_chunk(number):
-        found = coverage_regions_of_chunk(
-            options.checked(chunk),
-            options.levels,
-            direction=options.direction,  # type: ignore[arg-type]  # `as_levels` has checked it
-            nodata=options.nodata,
-            outline=options.outline,  # type: ignore[arg-type]  # checked
-            holes=options.holes,
-            **options.segmentation,
-            **options.budgets,
-            transform=options.transform,
-            crs=options.crs,
-            device=session_of_worker(options.device),
-        )
+        names = "direction", "nodata", "outline", "holes", "transform", "crs"
+        parameters: dict[str, Any] = {name: getattr(options, name) for name in names}
+        parameters |= options.segmentation | options.budgets
+        parameters["device"] = session_of_worker(options.device)
+        found = coverage_regions_of_chunk(options.checked(chunk), options.levels, **parameters)
     found.phases = ()
     return len(chunk), found
 
