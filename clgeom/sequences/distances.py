@@ -19,7 +19,7 @@ from clgeom.core.call import Call
 from clgeom.core.device import as_session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.problems.edits import EDIT_DISTANCE, LCS, MOVES, Edits
-from clgeom.dp.problems.tables import fill, traceback
+from clgeom.dp.problems.recurrence import fill, traceback
 from clgeom.errors import DeviceLimit, InvalidInput, short
 from clgeom.intake.chunks import as_chunks, in_chunk, pairs_ahead
 from clgeom.intake.dispatch import Work, dispatch

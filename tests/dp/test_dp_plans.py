@@ -10,7 +10,7 @@ from reference import dp_plans as reference
 from clgeom import dp
 from clgeom.dp import problems
 from clgeom.dp.problems.allocation import COVERS
-from clgeom.dp.problems.examples import EXAMPLES
+from clgeom.dp.problems.catalogue import EXAMPLES
 from clgeom.errors import InvalidInput
 
 ROUNDS = range(6)

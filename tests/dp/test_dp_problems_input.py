@@ -5,7 +5,7 @@ import pytest
 
 from clgeom.dp import problems
 from clgeom.dp.problems import edits
-from clgeom.dp.problems.arrays import numbers
+from clgeom.dp.problems.arguments import Arguments
 from clgeom.errors import InvalidInput
 
 BAD = [
@@ -116,11 +116,11 @@ def test_bad_input(call, message):
 
 
 def test_numbers_keep_their_values():
-    assert numbers(np.array([1, 2], np.uint64), "x", caller="f").dtype == np.int64
-    assert numbers([1, 2.5], "x", caller="f").tolist() == [1, 2.5]
-    assert numbers([], "x", caller="f").shape == (0,)
+    assert Arguments("f").numbers(np.array([1, 2], np.uint64), "x").dtype == np.int64
+    assert Arguments("f").numbers([1, 2.5], "x").tolist() == [1, 2.5]
+    assert Arguments("f").numbers([], "x", empty=True).shape == (0,)
     with pytest.raises(InvalidInput, match="'x' parameter of f must be at most"):
-        numbers(np.array([2**63], np.uint64), "x", caller="f")
+        Arguments("f").numbers(np.array([2**63], np.uint64), "x")
 
 
 def test_equations_are_shown():

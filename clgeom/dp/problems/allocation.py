@@ -8,17 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.arguments import whole_number, wrong
 from clgeom.core.host_floats import keeps_subnormals
+from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import maximum, minimum, where
-from clgeom.dp.problems import arrays
-from clgeom.dp.problems.recurrence import least, most, recurrence
-from clgeom.dp.problems.tables import fill
+from clgeom.dp.problems.arguments import INF, INT32, Arguments
+from clgeom.dp.problems.recurrence import fill, least, most, recurrence, with_base
 from clgeom.dp.table.table import Table
 from clgeom.errors import InvalidInput
 from clgeom.intake.typing import ArrayLike, DeviceLike, IntLike, NDArray
-
-INF = float("inf")
 
 
 @keeps_subnormals
@@ -51,8 +48,8 @@ class Allocation:
 @recurrence("RDU", "float64", {"c": "float64[,]", "upto": "int32"})
 def ALLOTMENT(M: Any, i: Any, j: Any, c: Any, upto: Any, n: Any) -> Any:
     """Row i: users from i on, none in the last; column j: units left. Choice: units for user i, at most `upto`."""
-    last, (value, amount) = i == n - 1, least(0, minimum(j, upto) + 1, lambda x: M[i + 1, j - x] + c[i, x])
-    return where(last, where(j == 0, 0.0, INF), value), where(last, -1, amount)
+    best = least(0, minimum(j, upto) + 1, lambda x: M[i + 1, j - x] + c[i, x])
+    return with_base(i == n - 1, where(j == 0, 0.0, INF), best)
 
 
 @keeps_subnormals
@@ -86,25 +83,37 @@ def allotment(costs: ArrayLike, total: IntLike, *, device: DeviceLike = None) ->
     >>> allotment([[inf, 1, 0.8, 0.4, 0], [inf, 1, 0.5, 0, 0], [inf, 1, 0.6, 0.3, 0]], 4).value
     2.5
     """
-    costs = arrays.numbers(costs, "costs", caller="allotment", ndim=2, infinite=True, empty=False).astype(float)
-    total = whole_number(total, "total", caller="allotment", most=arrays.INT32 - 1)
-    users = len(costs)
-    shape, upto = (users + 1, total + 1), costs.shape[1] - 1
-    table = fill(ALLOTMENT, shape, c=costs, upto=upto, keep="decisions", device=device)
-    return follow_choices(table, table.corner, (0, total), users, lambda i, j, x: (i + 1, j - x))
+    check = Arguments("allotment")
+    costs = check.floats(costs, "costs", ndim=2, infinite=True)
+    total = check.whole_number(total, "total", most=INT32 - 1)
+    given = {"c": costs, "upto": costs.shape[1] - 1}
+    return best_choices(ALLOTMENT, (len(costs) + 1, total + 1), given, total, lambda i, j, x: j - x, device)
 
 
-def follow_choices(
-    table: Table, value: Any, cell: tuple[int, int], steps: int, move: Callable[[int, int, int], tuple[int, int]]
+def best_choices(
+    equation: Equation,
+    shape: tuple[int, int],
+    values: dict[str, Any],
+    start: int,
+    next_column: Callable[[int, int, int], int],
+    device: DeviceLike,
 ) -> Allocation:
-    """The choices from a cell on, with the value that they lead to."""
-    value = value.item() if isinstance(value, np.generic) else value
+    """Fill a table by rows from the last one up, and follow its choices: see `follow_choices`."""
+    table = fill(equation, shape, values=values, keep="decisions", device=device)
+    return follow_choices(table, start, next_column)
+
+
+def follow_choices(table: Table, start: int, next_column: Callable[[int, int, int], int]) -> Allocation:
+    """Follow the choices of a table from a column of its first row to its last row.
+
+    `next_column`: A function of row, column and choice.
+    """
+    value, choice, j = table.last[start].item(), [], start
     if value in (INF, -INF):
         return Allocation(value)
-    choice = []
-    for _ in range(steps):
-        choice.append(int(table.decisions.cell(*cell)))
-        cell = move(*cell, choice[-1])
+    for i in range(table.shape[0] - 1):
+        choice.append(int(table.decisions.cell(i, j)))
+        j = next_column(i, j, choice[-1])
     return Allocation(value, np.array(choice, np.int64))
 
 
@@ -115,8 +124,7 @@ def follow_choices(
 def RELIABILITY(M: Any, i: Any, j: Any, c: Any, r: Any) -> Any:
     """Row i: the first i kinds of parts; column j: the budget. Choice: parts of kind i. r: chance that 1 of x works."""
     # the value is -inf where not even one fits
-    value, count = most(1, j // c[i - 1] + 1, lambda x: M[i - 1, j - x * c[i - 1]] * r[i - 1, x])
-    return where(i == 0, 1.0, value), where(i == 0, -1, count)
+    return with_base(i == 0, 1.0, most(1, j // c[i - 1] + 1, lambda x: M[i - 1, j - x * c[i - 1]] * r[i - 1, x]))
 
 
 @keeps_subnormals
@@ -152,15 +160,15 @@ def reliability(costs: ArrayLike, rates: ArrayLike, budget: IntLike, *, device: 
     >>> round(reliability([30, 15, 20], [0.9, 0.8, 0.5], 105).value, 12)
     0.648
     """
-    caller = "reliability"
-    costs = arrays.whole_numbers(costs, "costs", caller=caller, least=1, empty=False)
-    rates = arrays.numbers(rates, "rates", caller=caller, least=0, size=(len(costs), "as many numbers as 'costs'"))
+    check = Arguments("reliability")
+    costs = check.whole_numbers(costs, "costs", least=1)
+    rates = check.floats(rates, "rates", least=0, size=(len(costs), "as many numbers as 'costs'"))
     if rates.max() > 1:
-        raise wrong("rates", caller, "at most 1", rates.max())
-    budget = whole_number(budget, "budget", caller=caller, most=arrays.INT32 - 1)
+        raise check.wrong("rates", "at most 1", rates.max())
+    budget = check.whole_number(budget, "budget", most=INT32 - 1)
     if sum(costs.tolist()) > budget:  # a sum of int64 may wrap around
         return Allocation(0.0)
-    works = 1 - (1 - rates[:, None].astype(float)) ** np.arange(budget // costs.min() + 1)
+    works = 1 - (1 - rates[:, None]) ** np.arange(budget // costs.min() + 1)
     shape = len(costs) + 1, budget + 1
     table = fill(RELIABILITY, shape, c=costs.astype(np.int32), r=works, keep="decisions", device=device)
     counts, j = [], budget
@@ -180,8 +188,7 @@ def ASSIGNMENT(M: Any, i: Any, j: Any, c: Any, bit: Any, n: Any) -> Any:
     def give(x: Any) -> Any:  # bit[x] is 2 to the x: column x is free if that is in j
         return where(j // bit[x] % 2 == 1, M[i + 1, j - bit[x]] + c[i, x], INF)
 
-    last, (value, machine) = i == n - 1, least(0, n - 1, give)
-    return where(last, 0.0, value), where(last, -1, machine)
+    return with_base(i == n - 1, 0.0, least(0, n - 1, give))
 
 
 MOST_TASKS = 20
@@ -217,12 +224,11 @@ def assignment(costs: ArrayLike, *, device: DeviceLike = None) -> Allocation:
     >>> found.value, found.choice.tolist()
     (5.0, [1, 0, 2])
     """
-    caller = "assignment"
-    costs = arrays.square_table(costs, "costs", caller=caller, most=MOST_TASKS)
+    check = Arguments("assignment")
+    costs = check.square_table(costs, "costs", most=MOST_TASKS)
     n = len(costs)
-    bit = np.array([1 << k for k in range(n)], np.int32)
-    table = fill(ASSIGNMENT, (n + 1, 1 << n), c=costs, bit=bit, keep="decisions", device=device)
-    return follow_choices(table, table.corner, (0, (1 << n) - 1), n, lambda i, j, x: (i + 1, j - (1 << x)))
+    given = {"c": costs, "bit": 1 << np.arange(n, dtype=np.int32)}
+    return best_choices(ASSIGNMENT, (n + 1, 1 << n), given, (1 << n) - 1, lambda i, j, x: j - (1 << x), device)
 
 
 # Cuts: covers and curves ----------------------------------------------------------------------------------------
@@ -233,8 +239,7 @@ def CUTS(M: Any, i: Any, j: Any, c: Any) -> Any:
     """Row i: i parts; column j: the first j things. Choice: where the last part begins. c[x, j]: the cost of the part
     from x to j - 1.
     """
-    value, begin = least(0, j, lambda x: M[i - 1, x] + c[x, j])
-    return where(i == 0, where(j == 0, 0.0, INF), value), where(i == 0, -1, begin)
+    return with_base(i == 0, where(j == 0, 0.0, INF), least(0, j, lambda x: M[i - 1, x] + c[x, j]))
 
 
 @keeps_subnormals
@@ -268,9 +273,10 @@ def covering(sizes: ArrayLike, kinds: IntLike, *, device: DeviceLike = None) -> 
     >>> covering([1, 4, 5, 7, 8, 12, 13, 18, 19, 21], 3).value
     129.0
     """
-    sizes = np.sort(arrays.numbers(sizes, "sizes", caller="covering", least=0, empty=False).astype(float))
+    check = Arguments("covering")
+    sizes = np.sort(check.floats(sizes, "sizes", least=0))
     n = len(sizes)
-    kinds = whole_number(kinds, "kinds", caller="covering", least=1, most=n)
+    kinds = check.whole_number(kinds, "kinds", least=1, most=n)
     costs = np.zeros((n + 1, n + 1))
     costs[:, 1:] = np.maximum(np.arange(1, n + 1) - np.arange(n + 1)[:, None], 0) * sizes
     value, begins = _parts(costs, kinds, device)
@@ -282,8 +288,8 @@ def COVERS(M: Any, i: Any, j: Any, size: Any, n: Any) -> Any:
     """Row i: kinds of covers from i on; column j: the things without one, the j smallest. Choice: how many of the
     largest of these take the next kind, which is as large as they need.
     """
-    last, (value, count) = i == n - 1, least(0, j + 1, lambda x: M[i + 1, j - x] + x * size[maximum(j - 1, 0)])
-    return where(last, where(j == 0, 0.0, INF), value), where(last, -1, count)
+    best = least(0, j + 1, lambda x: M[i + 1, j - x] + x * size[maximum(j - 1, 0)])
+    return with_base(i == n - 1, where(j == 0, 0.0, INF), best)
 
 
 @keeps_subnormals
@@ -316,12 +322,11 @@ def covering_as_knapsack(sizes: ArrayLike, kinds: IntLike, *, device: DeviceLike
     >>> covering_as_knapsack([1, 4, 5, 7, 8, 12, 13, 18, 19, 21], 3).value
     129.0
     """
-    caller = "covering_as_knapsack"
-    sizes = np.sort(arrays.numbers(sizes, "sizes", caller=caller, least=0, empty=False).astype(float))
+    check = Arguments("covering_as_knapsack")
+    sizes = np.sort(check.floats(sizes, "sizes", least=0))
     n = len(sizes)
-    kinds = whole_number(kinds, "kinds", caller=caller, least=1, most=n)
-    table = fill(COVERS, (kinds + 1, n + 1), size=sizes, keep="decisions", device=device)
-    return follow_choices(table, table.corner, (0, n), kinds, lambda i, j, x: (i + 1, j - x))
+    kinds = check.whole_number(kinds, "kinds", least=1, most=n)
+    return best_choices(COVERS, (kinds + 1, n + 1), {"size": sizes}, n, lambda i, j, x: j - x, device)
 
 
 @keeps_subnormals
@@ -356,13 +361,13 @@ def curve_fitting(x: ArrayLike, y: ArrayLike, segments: IntLike, *, device: Devi
     >>> round(found.value, 9), found.choice.tolist()
     (0.0, [0, 2])
     """
-    caller = "curve_fitting"
-    x = arrays.numbers(x, "x", caller=caller, empty=False).astype(float)
-    y = arrays.numbers(y, "y", caller=caller, size=(len(x), "as many numbers as 'x'")).astype(float)
+    check = Arguments("curve_fitting")
+    x = check.floats(x, "x")
+    y = check.numbers(y, "y", size=(len(x), "as many numbers as 'x'")).astype(float)
     n = len(x)
     if (np.diff(x) < 0).any():
-        raise wrong("x", caller, "in ascending order", "others")
-    segments = whole_number(segments, "segments", caller=caller, least=1, most=n)
+        raise check.wrong("x", "in ascending order", "others")
+    segments = check.whole_number(segments, "segments", least=1, most=n)
     value, choice = _parts(_fit_errors(x, y), segments, device)
     return Allocation(value, np.array(choice, np.int64))
 
@@ -399,8 +404,7 @@ def INTEGER_PROGRAM(M: Any, i: Any, j: Any, p: Any, upto: Any, step: Any, n: Any
     """Row i: products from i on; column j: what is left of all resources, as one number in mixed radix. upto[i, j]: how
     much of product i that allows; step[i]: what one takes of j. Choice: how much of product i.
     """
-    last, (value, amount) = i == n - 1, most(0, upto[i, j] + 1, lambda x: M[i + 1, j - x * step[i]] + p[i] * x)
-    return where(last, 0, value), where(last, -1, amount)
+    return with_base(i == n - 1, 0, most(0, upto[i, j] + 1, lambda x: M[i + 1, j - x * step[i]] + p[i] * x))
 
 
 @keeps_subnormals
@@ -436,24 +440,20 @@ def integer_program(profits: ArrayLike, rows: ArrayLike, limits: ArrayLike, *, d
     >>> integer_program([3, 5], [[1, 0], [0, 2], [3, 2]], [4, 12, 18]).value
     36
     """
-    caller = "integer_program"
-    profits = arrays.whole_numbers(profits, "profits", caller=caller, empty=False)
+    check = Arguments("integer_program")
+    profits = check.whole_numbers(profits, "profits")
     n = len(profits)
-    limits = arrays.whole_numbers(limits, "limits", caller=caller, least=0, empty=False)
-    rows = arrays.whole_numbers(
-        rows,
-        "rows",
-        caller=caller,
-        ndim=2,
-        least=0,
-        size=((len(limits), n), f"a table of {len(limits)} x {n} numbers"),
-    )
+    limits = check.whole_numbers(limits, "limits", least=0)
+    size = (len(limits), n), f"a table of {len(limits)} x {n} numbers"
+    rows = check.whole_numbers(rows, "rows", ndim=2, least=0, size=size)
     free = ~(rows > 0).any(axis=0) & (profits > 0)
     if free.any():
-        raise wrong("rows", caller, "above 0 in every column with a profit", f"zeros in column {free.argmax()}")
+        raise check.wrong("rows", "above 0 in every column with a profit", f"zeros in column {free.argmax()}")
     columns = int(np.prod([int(limit) + 1 for limit in limits], dtype=object))
     if columns > 1 << 26:
-        raise InvalidInput(f"The 'limits' parameter of {caller} is too large: {columns:,} combinations may be left.")
+        raise InvalidInput(
+            f"The 'limits' parameter of {check.caller} is too large: {columns:,} combinations may be left."
+        )
     strides = np.concatenate([np.cumprod((limits + 1)[:0:-1])[::-1], [1]]).astype(np.int64)
     left = np.arange(columns)[:, None] // strides % (limits + 1)
     upto = np.zeros((n + 1, columns), np.int32)
@@ -461,8 +461,8 @@ def integer_program(profits: ArrayLike, rows: ArrayLike, limits: ArrayLike, *, d
         uses = rows[:, k] > 0
         if uses.any():
             upto[k] = (left[:, uses] // rows[uses, k]).min(axis=1)
-    arrays.sum_type(int(upto.max()) * sum(abs(int(p)) for p in profits), "profits", caller=caller)
+    check.sum_type(int(upto.max()) * sum(abs(int(p)) for p in profits), "profits")
     step = np.minimum((rows * strides[:, None]).sum(axis=0), columns)  # what never fits is never taken
     given = {"p": profits, "upto": upto, "step": step.astype(np.int32)}
-    table = fill(INTEGER_PROGRAM, (n + 1, columns), **given, keep="decisions", device=device)
-    return follow_choices(table, table.corner, (0, columns - 1), n, lambda i, j, x: (i + 1, j - x * int(step[i])))
+    shape = n + 1, columns
+    return best_choices(INTEGER_PROGRAM, shape, given, columns - 1, lambda i, j, x: j - x * int(step[i]), device)

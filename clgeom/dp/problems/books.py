@@ -11,13 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.arguments import number, whole_number
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.functions import minimum, where
-from clgeom.dp.problems import arrays
-from clgeom.dp.problems.allocation import Allocation, follow_choices
-from clgeom.dp.problems.recurrence import least, most, recurrence
-from clgeom.dp.problems.tables import fill
+from clgeom.dp.problems.allocation import Allocation, best_choices
+from clgeom.dp.problems.arguments import INT32, Arguments
+from clgeom.dp.problems.recurrence import least, most, recurrence, with_base
 from clgeom.dp.problems.ways import replacement
 from clgeom.intake.typing import ArrayLike, DeviceLike, FloatLike, IntLike
 
@@ -35,9 +33,8 @@ def REJECTS(M: Any, i: Any, j: Any, setup: Any, unit: Any, miss: Any, largest: A
     """Row i: runs from i on, none in the last; one column. Choice: pieces to make in run i. miss[x]: the chance that
     none of x pieces is good.
     """
-    last = i == n - 1
-    value, count = least(0, largest + 1, lambda x: miss[x] * M[i + 1, j] + (where(x > 0, setup, 0.0) + unit * x))
-    return where(last, penalty, value), where(last, -1, count)
+    best = least(0, largest + 1, lambda x: miss[x] * M[i + 1, j] + (where(x > 0, setup, 0.0) + unit * x))
+    return with_base(i == n - 1, penalty, best)
 
 
 @keeps_subnormals
@@ -87,22 +84,20 @@ def reject_allowances(
     >>> found.value, found.choice.tolist()
     (675.0, [2, 2, 3])
     """
-    caller = "reject_allowances"
+    check = Arguments("reject_allowances")
     costs = {"setup": setup, "unit": unit, "penalty": penalty}
-    given = {name: number(cost, name, caller=caller, least=0) for name, cost in costs.items()}
-    success = number(success, "success", caller=caller, least=0, most=1)
-    runs = whole_number(runs, "runs", caller=caller, least=1, most=1 << 20)
-    largest = whole_number(largest, "largest", caller=caller, most=1 << 20)
-    miss = (1 - success) ** np.arange(largest + 1, dtype=float)
-    table = fill(REJECTS, (runs + 1, 1), **given, miss=miss, largest=largest, keep="decisions", device=device)
-    return follow_choices(table, table.corner, (0, 0), runs, lambda i, j, x: (i + 1, j))
+    given: dict[str, Any] = {name: check.number(cost, name, least=0) for name, cost in costs.items()}
+    success = check.number(success, "success", least=0, most=1)
+    runs = check.whole_number(runs, "runs", least=1, most=1 << 20)
+    largest = check.whole_number(largest, "largest", most=1 << 20)
+    given |= {"miss": (1 - success) ** np.arange(largest + 1, dtype=float), "largest": largest}
+    return best_choices(REJECTS, (runs + 1, 1), given, 0, lambda i, j, x: j, device)
 
 
 @recurrence("RDU", "float64", {"r": "float64[,]", "upto": "int32"}, decisions="index", name="project_investment")
 def PROJECTS(M: Any, i: Any, j: Any, r: Any, upto: Any, n: Any) -> Any:
     """Row i: projects from i on, none in the last; column j: the money left. Choice: how much goes to project i."""
-    last, (value, amount) = i == n - 1, most(0, minimum(j, upto) + 1, lambda x: M[i + 1, j - x] + r[i, x])
-    return where(last, 0.0, value), where(last, -1, amount)
+    return with_base(i == n - 1, 0.0, most(0, minimum(j, upto) + 1, lambda x: M[i + 1, j - x] + r[i, x]))
 
 
 @keeps_subnormals
@@ -136,12 +131,11 @@ def project_investment(returns: ArrayLike, money: IntLike, *, device: DeviceLike
     >>> found.value, found.choice.tolist()
     (17.0, [1, 2, 1])
     """
-    caller = "project_investment"
-    returns = arrays.numbers(returns, "returns", caller=caller, ndim=2, empty=False).astype(float)
-    money = whole_number(money, "money", caller=caller, most=arrays.INT32 - 1)
-    projects, upto = len(returns), returns.shape[1] - 1
-    table = fill(PROJECTS, (projects + 1, money + 1), r=returns, upto=upto, keep="decisions", device=device)
-    return follow_choices(table, table.corner, (0, money), projects, lambda i, j, x: (i + 1, j - x))
+    check = Arguments("project_investment")
+    returns = check.floats(returns, "returns", ndim=2)
+    money = check.whole_number(money, "money", most=INT32 - 1)
+    given = {"r": returns, "upto": returns.shape[1] - 1}
+    return best_choices(PROJECTS, (len(returns) + 1, money + 1), given, money, lambda i, j, x: j - x, device)
 
 
 @keeps_subnormals
@@ -180,12 +174,12 @@ def equipment_replacement(
     >>> found.value, found.choice.tolist()
     (1280.0, [1, 2, 5])
     """
-    caller = "equipment_replacement"
-    price = number(price, "price", caller=caller)
-    maintenance = arrays.numbers(maintenance, "maintenance", caller=caller, empty=False).astype(float)
+    check = Arguments("equipment_replacement")
+    price = check.number(price, "price")
+    maintenance = check.floats(maintenance, "maintenance")
     ages = len(maintenance)
-    trade_in = arrays.numbers(trade_in, "trade_in", caller=caller, size=(ages, "as many as 'maintenance'"))
-    years = whole_number(years, "years", caller=caller, least=1, most=MOST_YEARS)
+    trade_in = check.numbers(trade_in, "trade_in", size=(ages, "as many as 'maintenance'"))
+    years = check.whole_number(years, "years", least=1, most=MOST_YEARS)
     of_age = np.append(np.inf, price + np.cumsum(maintenance) - trade_in)
     age = np.arange(years + 1) - np.arange(years + 1)[:, None]
     costs = np.where((age > 0) & (age <= ages), of_age[np.clip(age, 0, ages)], np.inf)

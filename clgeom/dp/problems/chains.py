@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.arguments import boolean, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.functions import where
-from clgeom.dp.problems import arrays
-from clgeom.dp.problems.recurrence import least, typed_recurrence
-from clgeom.dp.problems.tables import fill
+from clgeom.dp.problems.arguments import Arguments
+from clgeom.dp.problems.recurrence import fill, least, typed_recurrence
 from clgeom.dp.table.table import Table
 from clgeom.errors import InvalidInput
 from clgeom.intake.typing import ArrayLike, DeviceLike, NDArray
@@ -167,16 +165,17 @@ def matrix_chain(dims: ArrayLike, *, order: bool = True, device: DeviceLike = No
     >>> chain.multiplications, chain.parenthesisation
     (15125, '((A0 (A1 A2)) ((A3 A4) A5))')
     """
-    dims = arrays.whole_numbers(dims, "dims", caller="matrix_chain", least=1)
+    check = Arguments("matrix_chain")
+    dims = check.whole_numbers(dims, "dims", least=1, empty=True)
     n = len(dims) - 1
     if n < 1:
-        raise wrong("dims", "matrix_chain", "at least two numbers", len(dims))
+        raise check.wrong("dims", "at least two numbers", len(dims))
     # left to right costs no more than the first sum for any part; all that the equation looks at is within both
     largest = int(dims.max())
     bound = largest * sum(map(int.__mul__, dims[:-1].tolist(), dims[1:].tolist())) + largest**3
-    equation = matrix_chain_equation(arrays.sum_type(bound, "dims", caller="matrix_chain"))
+    equation = matrix_chain_equation(check.sum_type(bound, "dims"))
     dims = dims.astype(equation.dtype)
-    if not boolean(order, "order", caller="matrix_chain"):
+    if not check.boolean(order, "order"):
         return MatrixChain(int(fill(equation, (n, n), d=dims, keep="corner", device=device).corner))
     table = fill(equation, (n, n), d=dims, keep="decisions", device=device)
     return MatrixChain(int(table.corner), _splits(table, n))
@@ -212,11 +211,12 @@ def alphabetic_tree(weights: ArrayLike, *, tree: bool = True, device: DeviceLike
     >>> alphabetic_tree([2, 3, 1, 4]).cost
     20
     """
-    weights = arrays.numbers(weights, "weights", caller="alphabetic_tree", least=0, empty=False)
+    check = Arguments("alphabetic_tree")
+    weights = check.numbers(weights, "weights", least=0)
     n = len(weights)
-    equation = alphabetic_tree_equation(_sum_type(weights, n, caller="alphabetic_tree", name="weights"))
+    equation = alphabetic_tree_equation(_sum_type(check, weights, n, "weights"))
     sums = np.concatenate([[0], np.cumsum(weights)]).astype(equation.dtype)
-    if not boolean(tree, "tree", caller="alphabetic_tree"):
+    if not check.boolean(tree, "tree"):
         return AlphabeticTree(fill(equation, (n, n), s=sums, keep="corner", device=device).corner.item())
     table = fill(equation, (n, n), s=sums, keep="decisions", device=device)
     return AlphabeticTree(table.corner.item(), _splits(table, n))
@@ -257,26 +257,26 @@ def search_tree(
     >>> round(search_tree([0.15, 0.10, 0.05, 0.10, 0.20], [0.05, 0.10, 0.05, 0.05, 0.05, 0.10]).cost, 12)
     2.75
     """
-    caller = "search_tree"
-    keys = arrays.numbers(keys, "keys", caller=caller, least=0)
+    check = Arguments("search_tree")
+    keys = check.numbers(keys, "keys", least=0, empty=True)
     n = len(keys)
     gaps = np.zeros(n + 1, np.int64) if gaps is None else gaps
-    gaps = arrays.numbers(gaps, "gaps", caller=caller, least=0, size=(n + 1, "one number more than 'keys'"))
-    dtype = _sum_type(np.concatenate([keys, gaps]), n + 1, caller=caller, name="keys")
+    gaps = check.numbers(gaps, "gaps", least=0, size=(n + 1, "one number more than 'keys'"))
+    dtype = _sum_type(check, np.concatenate([keys, gaps]), n + 1, "keys")
     equation = search_tree_equation(dtype)
     p, q = (np.concatenate([[0], np.cumsum(part)]).astype(equation.dtype) for part in (keys, gaps))
     shape = n + 1, n + 1
-    if not boolean(tree, "tree", caller=caller):
+    if not check.boolean(tree, "tree"):
         return SearchTree(fill(equation, shape, p=p, q=q, keep="corner", device=device).corner.item())
     table = fill(equation, shape, p=p, q=q, keep="decisions", device=device)
     return SearchTree(table.corner.item(), table.recover(PARENTS, 4 * n + 6)[:n].astype(np.int64))
 
 
-def _sum_type(weights: NDArray[Any], depth: int, *, caller: str, name: str) -> str:
+def _sum_type(check: Arguments, weights: NDArray[Any], depth: int, name: str) -> str:
     """int64 for whole numbers whose weighted sums fit, else float64."""
     if weights.dtype.kind == "f":
         return "float64"
-    arrays.sum_type(sum(map(int, weights)) * (depth + 1), name, caller=caller)
+    check.sum_type(sum(map(int, weights)) * (depth + 1), name)
     return "int64"
 
 

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.arguments import boolean
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.cubes.equation import CubeEquation
 from clgeom.dp.cubes.fills import fill_cube
 from clgeom.dp.language.functions import maximum, minimum, where
-from clgeom.dp.problems import arrays
+from clgeom.dp.problems.arguments import Arguments
 from clgeom.dp.problems.recurrence import equation_of
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.intake.letters import Codes, codes_of, symbols_at
@@ -104,22 +103,22 @@ def lcs_of_three(
     >>> lcs_of_three("abcbdab", "bdcaba", "cbaabd")
     CommonOfThree(length=3, subsequence='cba')
     """
-    caller = "lcs_of_three"
-    codes = [codes_of(x, name, caller=caller) for x, name in zip((a, b, c), "abc")]
+    check = Arguments("lcs_of_three")
+    codes = [codes_of(x, name, caller=check.caller) for x, name in zip((a, b, c), "abc")]
     if np.result_type(*codes).kind == "f":  # of int64 and uint64
         codes = [x.astype(object) for x in codes]
     numbers = np.unique(np.concatenate(codes), return_inverse=True)[1].astype(np.int32)
     parts = np.split(numbers, np.cumsum([len(x) for x in codes])[:-1])
     shape = len(codes[0]) + 1, len(codes[1]) + 1, len(codes[2]) + 1
     given: dict[str, Any] = dict(zip("abc", parts))
-    if not boolean(subsequence, "subsequence", caller=caller):
+    if not check.boolean(subsequence, "subsequence"):
         return CommonOfThree(int(fill(LCS_OF_THREE, shape, keep="corner", device=device, **given).corner))
     try:
         table = fill(LCS_OF_THREE, shape, device=device, **given).numpy()
     except DeviceLimit as error:
         raise DeviceLimit(
-            f"The table of {caller} has {math.prod(shape):,} cells of 4 bytes, which do not fit: subsequence=False "
-            "finds the length with a few planes of it."
+            f"The table of {check.caller} has {math.prod(shape):,} cells of 4 bytes, which do not fit: "
+            "subsequence=False finds the length with a few planes of it."
         ) from error
     at, found = [len(x) for x in codes], []
     while min(at):
@@ -131,7 +130,7 @@ def lcs_of_three(
             ways = [[x - (d == axis) for d, x in enumerate(at)] for axis in range(3)]
             at = next(way for way in ways if table[tuple(way)] == value)
     indices = np.array(found[::-1], np.int64).reshape(-1, 3).T
-    return CommonOfThree(len(found), indices, symbols_at(a, indices[0], caller="lcs_of_three"))
+    return CommonOfThree(len(found), indices, symbols_at(a, indices[0], caller=check.caller))
 
 
 @keeps_subnormals
@@ -163,10 +162,10 @@ def all_pairs_shortest_paths(lengths: ArrayLike, *, device: DeviceLike = None) -
     >>> problems.all_pairs_shortest_paths([[0, 1, 9], [inf, 0, -2], [4, inf, 0]]).tolist()
     [[0.0, 1.0, -1.0], [2.0, 0.0, -2.0], [4.0, 5.0, 0.0]]
     """
-    caller = "all_pairs_shortest_paths"
-    lengths = arrays.square_table(lengths, "lengths", caller=caller)
+    check = Arguments("all_pairs_shortest_paths")
+    lengths = check.square_table(lengths, "lengths")
     n = len(lengths)
     found = fill(ALL_PAIRS, (n + 1, n, n), keep="last", w=lengths, device=device).last
     if (found.diagonal() < 0).any():
-        raise InvalidInput(f"The 'lengths' parameter of {caller} must be free of circles of negative length.")
+        raise InvalidInput(f"The 'lengths' parameter of {check.caller} must be free of circles of negative length.")
     return found

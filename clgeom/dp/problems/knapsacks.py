@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
-from clgeom.arguments import boolean, whole_number
 from clgeom.core.host_floats import keeps_subnormals
+from clgeom.dp.batch.fills import fill_batch
+from clgeom.dp.batch.result import TableBatch
+from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import maximum, where, which_max
-from clgeom.dp.problems import arrays, knapsack_batches
-from clgeom.dp.problems.recurrence import most, typed_recurrence
-from clgeom.dp.problems.tables import fill
+from clgeom.dp.problems.arguments import INT32, Arguments, is_collection
+from clgeom.dp.problems.recurrence import fill, most, typed_recurrence
+from clgeom.errors import InvalidInput
 from clgeom.intake.typing import ArrayLike, DeviceLike, IntLike, NDArray
 
 
@@ -200,19 +201,27 @@ def integer_knapsack(values: Any, weights: Any, capacity: Any, *, items: bool = 
     return _solve("integer_knapsack", values, weights, capacity, items, device)
 
 
+#: Values, weights and capacity of a knapsack, and the type of its cells.
+_Checked = tuple[NDArray[Any], NDArray[np.int64], int, str]
+
+
 def _solve(
     caller: str, values: Any, weights: Any, capacity: Any, items: bool, device: DeviceLike
 ) -> Knapsack | list[Knapsack]:
-    """The solution of one knapsack or of several, for the public function of this name."""
-    items, repeats = boolean(items, "items", caller=caller), caller == "integer_knapsack"
+    """Solve one knapsack or several for the public function of this name."""
+    check, repeats = Arguments(caller), caller == "integer_knapsack"
+    items = check.boolean(items, "items")
     equation_of = integer_knapsack_equation if repeats else knapsack_equation
-    check = partial(_checked, caller=caller, repeats=repeats)
-    if knapsack_batches.is_batch(values, weights, capacity):
-        solved = knapsack_batches.solve(
-            values, weights, capacity, equation_of, check, items=items, caller=caller, device=device
-        )
-        return [Knapsack(*one) for one in solved]
-    v, w, room, dtype = check(values, weights, capacity)
+    several_capacities = is_collection(capacity) and not any(map(is_collection, capacity))
+    if _is_list(values) or _is_list(weights) or several_capacities:
+        checked = []
+        for k, one in enumerate(_each(values, weights, capacity, caller)):
+            try:
+                checked.append(_checked(check, *one, repeats=repeats))
+            except InvalidInput as error:
+                raise InvalidInput(f"{error} This is knapsack {k:,}.") from error
+        return _solve_batch(checked, equation_of, items, device) if checked else []
+    v, w, room, dtype = _checked(check, values, weights, capacity, repeats=repeats)
     if not len(v):
         return Knapsack(0, np.empty(0, np.int64), 0) if items else Knapsack(0)
     equation, shape = equation_of(dtype), (len(v) + 1, room + 1)
@@ -226,16 +235,68 @@ def _solve(
     return Knapsack(table.corner.item(), taken, int(w[taken].sum()))
 
 
-def _checked(
-    values: ArrayLike, weights: ArrayLike, capacity: IntLike, *, caller: str, repeats: bool
-) -> tuple[NDArray[Any], NDArray[np.int64], int, str]:
-    """Values, weights and capacity of a knapsack, and the type of its cells."""
-    v = arrays.numbers(values, "values", caller=caller, least=0)
-    w = arrays.whole_numbers(
-        weights, "weights", caller=caller, least=int(repeats), size=(len(v), "as many numbers as 'values'")
-    )
-    room = whole_number(capacity, "capacity", caller=caller, most=arrays.INT32 - 1)
+def _checked(check: Arguments, values: Any, weights: Any, capacity: Any, *, repeats: bool) -> _Checked:
+    v = check.numbers(values, "values", least=0, empty=True)
+    size = len(v), "as many numbers as 'values'"
+    w = check.whole_numbers(weights, "weights", least=int(repeats), size=size, empty=True)
+    room = check.whole_number(capacity, "capacity", most=INT32 - 1)
     if v.dtype.kind == "f":
         return v, w, room, "float64"
     bound = sum(map(int, v)) * (max(room, 1) if repeats else 1)
-    return v, w, room, arrays.sum_type(bound, "values", caller=caller)
+    return v, w, room, check.sum_type(bound, "values")
+
+
+# Several knapsacks in one call --------------------------------------------------------------------------------------
+
+
+def _is_list(value: Any) -> bool:
+    """Whether a value is a list of lists or arrays."""
+    return isinstance(value, (list, tuple)) and len(value) > 0 and is_collection(value[0])
+
+
+def _each(values: Any, weights: Any, capacity: Any, caller: str) -> Iterable[tuple[Any, Any, Any]]:
+    """Return values, weights and capacity of each knapsack."""
+    given = {"values": values, "weights": weights, "capacity": capacity}
+    lists = {name: one for name, one in given.items() if _is_list(one) or (name == "capacity" and is_collection(one))}
+    counts = {name: len(one) for name, one in lists.items()}
+    if len(set(counts.values())) > 1:
+        numbers = ", ".join(f"{count:,} '{name}'" for name, count in counts.items())
+        raise InvalidInput(f"The parameters of {caller} are for several numbers of knapsacks: {numbers}.")
+    count = next(iter(counts.values()))
+    return zip(*(list(one) if name in lists else [one] * count for name, one in given.items()))
+
+
+def _solve_batch(
+    checked: list[_Checked], equation_of: Callable[[str], Equation], items: bool, device: DeviceLike
+) -> list[Knapsack]:
+    types = {dtype for *_, dtype in checked}
+    dtype = next(name for name in ("float64", "int64", "int32") if name in types)
+    shapes = np.array([(len(v) + 1, room + 1) for v, _, room, _ in checked])
+    w = [np.minimum(weight, room + 1).astype(np.int32) for _, weight, room, _ in checked]
+    v = [value.astype(dtype) for value, *_ in checked]
+    keep: Literal["decisions", "corner"] = "decisions" if items else "corner"
+    batch = fill_batch(equation_of(dtype), shapes, w=w, v=v, keep=keep, check=False, device=device)
+    best = [float(one) if kind == "float64" else int(one) for one, (*_, kind) in zip(batch.corners.tolist(), checked)]
+    if not items:
+        return [Knapsack(value) for value in best]
+    return [
+        Knapsack(value, np.repeat(np.arange(len(count)), count), int(count @ weight))
+        for value, count, (_, weight, *_) in zip(best, _counts(batch, w), checked)
+    ]
+
+
+def _counts(batch: TableBatch, w: list[NDArray[np.int32]]) -> list[NDArray[np.int64]]:
+    """Return how many of each item each knapsack takes, by a traceback of all tables at once."""
+    items = np.array([len(one) for one in w])
+    rooms = batch.shapes[:, 1]
+    begins = np.append(0, np.cumsum(items))
+    flat = np.concatenate([np.zeros(0, np.int64), *w])
+    found = np.zeros(len(flat), np.int64)
+    decisions = np.asarray(batch.decisions)
+    room = rooms - 1
+    for i in range(int(items.max(initial=0)), 0, -1):
+        own = np.flatnonzero(items >= i)
+        taken = decisions[batch.offsets[own] + i * rooms[own] + room[own]].astype(np.int64)
+        found[begins[own] + i - 1] = taken
+        room[own] -= taken * flat[begins[own] + i - 1]
+    return np.split(found, begins[1:-1])

@@ -11,9 +11,8 @@ import numpy as np
 from clgeom.arguments import number_type, whole_number
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.functions import where
-from clgeom.dp.problems import arrays
-from clgeom.dp.problems.recurrence import typed_recurrence
-from clgeom.dp.problems.tables import fill
+from clgeom.dp.problems.arguments import INT32
+from clgeom.dp.problems.recurrence import fill, typed_recurrence
 from clgeom.errors import InvalidInput
 from clgeom.intake.typing import DeviceLike, DTypeLike, IntLike, NDArray
 
@@ -76,8 +75,8 @@ def binomial(n: IntLike, k: IntLike, *, dtype: DTypeLike = "int64", device: Devi
     >>> binomial(33, 16)
     Binomial(n=33, k=16, value=1166803110)
     """
-    n = whole_number(n, "n", caller="binomial", most=arrays.INT32 - 1)
-    k = whole_number(k, "k", caller="binomial", most=arrays.INT32 - 1)
+    n = whole_number(n, "n", caller="binomial", most=INT32 - 1)
+    k = whole_number(k, "k", caller="binomial", most=INT32 - 1)
     dtype = _type(dtype, caller="binomial")
     if k > n:
         return Binomial(n, k, 0)
@@ -119,14 +118,13 @@ def pascal_triangle(rows: IntLike, *, dtype: DTypeLike = "int64", device: Device
     >>> problems.pascal_triangle(4).tolist()
     [[1, 0, 0, 0], [1, 1, 0, 0], [1, 2, 1, 0], [1, 3, 3, 1]]
     """
-    caller = "pascal_triangle"
-    dtype = _type(dtype, caller=caller)
-    rows = whole_number(rows, "rows", caller=caller, least=1)
+    dtype = _type(dtype, caller="pascal_triangle")
+    rows = whole_number(rows, "rows", caller="pascal_triangle", least=1)
     if rows > {"int32": 34, "int64": 67}[dtype]:
         raise InvalidInput(f"The row {rows - 1} of Pascal's triangle does not fit {dtype}.")
     return fill(binomial_equation(dtype), (rows, rows), device=device).numpy()
 
 
 def _type(dtype: DTypeLike, *, caller: str) -> str:
-    """The name of a type, if coefficients have it."""
+    """Return the name of a type of coefficients."""
     return number_type(dtype, (np.dtype(np.int32), np.dtype(np.int64)), "dtype", caller=caller).name

@@ -10,17 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.arguments import number, whole_number, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.functions import maximum, minimum, where
-from clgeom.dp.problems import arrays
-from clgeom.dp.problems.allocation import Allocation, follow_choices
-from clgeom.dp.problems.recurrence import least, most, recurrence
-from clgeom.dp.problems.tables import fill
+from clgeom.dp.problems.allocation import Allocation, best_choices
+from clgeom.dp.problems.arguments import INF, INT32, INT64, Arguments, is_collection
+from clgeom.dp.problems.recurrence import least, most, recurrence, with_base
 from clgeom.errors import InvalidInput, short
 from clgeom.intake.typing import ArrayLike, DeviceLike, FloatLike, IntLike
 
-INF = float("inf")
 #: Most cells of a table; the amounts left of several goods together soon need many.
 MOST_CELLS = 1 << 26
 
@@ -31,8 +28,7 @@ MOST_CELLS = 1 << 26
 @recurrence("RDU", "float64", {"p": "float64[,]", "grown": "int32[]", "discount": "float64"}, name="discounted_profits")
 def DISCOUNTED(M: Any, i: Any, j: Any, p: Any, grown: Any, discount: Any, n: Any) -> Any:
     """Row i: years from i on, none in the last; column j: the stock. Choice: how much of it to take in year i."""
-    last, (value, taken) = i == n - 1, most(0, j + 1, lambda x: p[j, x] + discount * M[i + 1, grown[j - x]])
-    return where(last, 0.0, value), where(last, -1, taken)
+    return with_base(i == n - 1, 0.0, most(0, j + 1, lambda x: p[j, x] + discount * M[i + 1, grown[j - x]]))
 
 
 @keeps_subnormals
@@ -78,28 +74,24 @@ def discounted_profits(
     >>> discounted_profits(worth, [0, 2, 4, 4, 4], 2, 3, discount=0.75)
     Allocation(value=7.5)
     """
-    caller = "discounted_profits"
-    profits = arrays.square_table(profits, "profits", caller=caller, infinite=False)
+    check = Arguments("discounted_profits")
+    profits = check.square_table(profits, "profits", infinite=False)
     m = len(profits)
-    growth = arrays.whole_numbers(
-        growth, "growth", caller=caller, least=0, size=(m, "as many numbers as 'profits' has rows")
-    )
+    growth = check.whole_numbers(growth, "growth", least=0, size=(m, "as many numbers as 'profits' has rows"))
     if growth.max() >= m:
-        raise wrong("growth", caller, f"at most {m - 1}, the last row of 'profits'", growth.max())
-    stock = whole_number(stock, "stock", caller=caller, most=m - 1)
-    years = whole_number(years, "years", caller=caller, least=1, most=1 << 20)
-    discount = number(discount, "discount", caller=caller)
+        raise check.wrong("growth", f"at most {m - 1}, the last row of 'profits'", growth.max())
+    stock = check.whole_number(stock, "stock", most=m - 1)
+    years = check.whole_number(years, "years", least=1, most=1 << 20)
+    discount = check.number(discount, "discount")
     given = {"p": profits, "grown": growth.astype(np.int32), "discount": discount}
-    table = fill(DISCOUNTED, (years + 1, m), **given, keep="decisions", device=device)
-    return follow_choices(table, table.last[stock], (0, stock), years, lambda i, j, x: (i + 1, int(growth[j - x])))
+    return best_choices(DISCOUNTED, (years + 1, m), given, stock, lambda i, j, x: int(growth[j - x]), device)
 
 
 @recurrence("RDU", "int32", {"back": "int32[,]", "offered": "int32"})
 def INVESTMENT(M: Any, i: Any, j: Any, back: Any, offered: Any, n: Any, m: Any) -> Any:
     """Row i: years from i on; column j: the money. Choice: how much of it to put in the offer of year i."""
-    last = i == n - 1
-    value, amount = most(0, minimum(j, offered) + 1, lambda x: M[i + 1, minimum(j - x + back[i, x], m - 1)])
-    return where(last, j, value), where(last, -1, amount)
+    best = most(0, minimum(j, offered) + 1, lambda x: M[i + 1, minimum(j - x + back[i, x], m - 1)])
+    return with_base(i == n - 1, j, best)
 
 
 @keeps_subnormals
@@ -133,20 +125,20 @@ def investment(returns: ArrayLike, money: IntLike, *, device: DeviceLike = None)
     >>> investment([[0, 1, 4, 4], [0, 0, 2, 5]], 3)
     Allocation(value=7)
     """
-    caller = "investment"
-    returns = arrays.whole_numbers(returns, "returns", caller=caller, ndim=2, least=0, empty=False)
-    money = whole_number(money, "money", caller=caller, most=MOST_CELLS)
+    check = Arguments("investment")
+    returns = check.whole_numbers(returns, "returns", ndim=2, least=0)
+    money = check.whole_number(money, "money", most=MOST_CELLS)
     years, offered = len(returns), returns.shape[1] - 1
     gains = np.maximum(returns - np.arange(offered + 1), 0).max(axis=1)
     most_money = money + sum(map(int, gains))
     if (years + 1) * (most_money + 1) > MOST_CELLS:
-        raise InvalidInput(f"The 'returns' parameter of {caller} is too large: there may be {most_money:,} in the end.")
+        raise InvalidInput(
+            f"The 'returns' parameter of {check.caller} is too large: there may be {most_money:,} in the end."
+        )
     # a return beyond all that there can be is as good as that
-    back = np.minimum(returns, most_money).astype(np.int32)
-    table = fill(INVESTMENT, (years + 1, most_money + 1), back=back, offered=offered, keep="decisions", device=device)
-    return follow_choices(
-        table, table.last[money], (0, money), years, lambda i, j, x: (i + 1, j - x + int(returns[i, x]))
-    )
+    given = {"back": np.minimum(returns, most_money).astype(np.int32), "offered": offered}
+    shape = years + 1, most_money + 1
+    return best_choices(INVESTMENT, shape, given, money, lambda i, j, x: j - x + int(returns[i, x]), device)
 
 
 @recurrence("RDU", "float64", {"c": "float64[,]", "demand": "int32[]", "holding": "float64[]", "capacity": "int32"})
@@ -157,9 +149,8 @@ def PRODUCTION(M: Any, i: Any, j: Any, c: Any, demand: Any, holding: Any, capaci
         left = j + x - demand[i]
         return M[i + 1, left] + (c[i, x] + holding[i] * left)
 
-    last, lo = i == n - 1, maximum(demand[i] - j, 0)
-    value, made = least(lo, minimum(capacity, m - 1 + demand[i] - j) + 1, make)
-    return where(last, 0.0, value), where(last, -1, made)
+    lo, hi = maximum(demand[i] - j, 0), minimum(capacity, m - 1 + demand[i] - j) + 1
+    return with_base(i == n - 1, 0.0, least(lo, hi, make))
 
 
 @keeps_subnormals
@@ -204,25 +195,18 @@ def production(
     >>> production([1, 2], [[0, 3, 4, 5], [0, 4, 8, 12]], [0.5, 0], warehouse=2)
     Allocation(value=6.0)
     """
-    caller = "production"
-    demands = arrays.whole_numbers(demands, "demands", caller=caller, least=0, empty=False)
+    check = Arguments("production")
+    demands = check.whole_numbers(demands, "demands", least=0, most=1 << 20)
     months = len(demands)
-    if demands.max() > 1 << 20:
-        raise wrong("demands", caller, f"at most {1 << 20:,}", demands.max())
-    costs = arrays.numbers(costs, "costs", caller=caller, ndim=2, infinite=True, empty=False).astype(float)
+    costs = check.floats(costs, "costs", ndim=2, infinite=True)
     if len(costs) != months:
-        raise wrong("costs", caller, "a row for each of 'demands'", f"{len(costs)} rows")
-    holding = arrays.numbers(holding, "holding", caller=caller, size=(months, "as many numbers as 'demands'")).astype(
-        float
-    )
-    warehouse = whole_number(warehouse, "warehouse", caller=caller, most=1 << 20)
-    stock = whole_number(stock, "stock", caller=caller, most=warehouse)
-    given = {"c": costs, "demand": demands.astype(np.int32), "holding": holding}
+        raise check.wrong("costs", "a row for each of 'demands'", f"{len(costs)} rows")
+    holding = check.floats(holding, "holding", size=(months, "as many numbers as 'demands'"))
+    warehouse = check.whole_number(warehouse, "warehouse", most=1 << 20)
+    stock = check.whole_number(stock, "stock", most=warehouse)
+    given = {"c": costs, "demand": demands.astype(np.int32), "holding": holding, "capacity": costs.shape[1] - 1}
     shape = months + 1, warehouse + 1
-    table = fill(PRODUCTION, shape, **given, capacity=costs.shape[1] - 1, keep="decisions", device=device)
-    return follow_choices(
-        table, table.last[stock], (0, stock), months, lambda i, j, x: (i + 1, j + x - int(demands[i]))
-    )
+    return best_choices(PRODUCTION, shape, given, stock, lambda i, j, x: j + x - int(demands[i]), device)
 
 
 # Customers ------------------------------------------------------------------------------------------------------
@@ -233,11 +217,10 @@ def production(
 )
 def DISTRIBUTION(M: Any, i: Any, j: Any, a: Any, b: Any, demand: Any, served: Any, other: Any, n: Any, m: Any) -> Any:
     """Row i: customers from i on; column j: pieces left in the first warehouse. Choice: pieces for customer i."""
-    last = i == n - 1
-    value, amount = least(0, minimum(j, demand[i]) + 1, lambda x: M[i + 1, j - x] + (a[i, x] + b[i, demand[i] - x]))
+    best = least(0, minimum(j, demand[i]) + 1, lambda x: M[i + 1, j - x] + (a[i, x] + b[i, demand[i] - x]))
     # all that the first warehouse has not sent came from the other one
     fits = served - (m - 1 - j) <= other
-    return where(last, where(fits, 0.0, INF), value), where(last, -1, amount)
+    return with_base(i == n - 1, where(fits, 0.0, INF), best)
 
 
 @keeps_subnormals
@@ -276,31 +259,27 @@ def distribution(
     >>> distribution([2, 1], [[[0, 1, 5], [0, 2, 9]], [[0, 3, 4], [0, 1, 2]]], [2, 2])
     Allocation(value=5.0)
     """
-    caller = "distribution"
-    demands = arrays.whole_numbers(demands, "demands", caller=caller, least=0, empty=False)
+    check = Arguments("distribution")
+    demands = check.whole_numbers(demands, "demands", least=0)
     n = len(demands)
     served = sum(demands.tolist())  # a sum of int64 may wrap around
-    if served > arrays.INT32:
-        raise wrong("demands", caller, "together below 2**31", served)
-    if not arrays.several(costs) or len(costs) != 2:
-        raise wrong("costs", caller, "two tables", short(costs))
-    first, other = (
-        arrays.numbers(part, f"costs[{w}]", caller=caller, ndim=2, infinite=True, empty=False).astype(float)
-        for w, part in enumerate(costs)
-    )
+    if served > INT32:
+        raise check.wrong("demands", "together below 2**31", served)
+    if not is_collection(costs) or len(costs) != 2:
+        raise check.wrong("costs", "two tables", short(costs))
+    first, other = (check.floats(part, f"costs[{w}]", ndim=2, infinite=True) for w, part in enumerate(costs))
     for w, part in enumerate((first, other)):
         if len(part) != n or part.shape[1] <= demands.max():
             expected = f"a row for each of {n} customers, up to {demands.max()} pieces"
-            raise wrong(f"costs[{w}]", caller, expected, f"shape {part.shape}")
-    if not arrays.several(stocks) or len(stocks) != 2:
-        raise wrong("stocks", caller, "two numbers", short(stocks))
-    stocks = [whole_number(s, f"stocks[{w}]", caller=caller) for w, s in enumerate(stocks)]
+            raise check.wrong(f"costs[{w}]", expected, f"shape {part.shape}")
+    if not is_collection(stocks) or len(stocks) != 2:
+        raise check.wrong("stocks", "two numbers", short(stocks))
+    stocks = [check.whole_number(s, f"stocks[{w}]") for w, s in enumerate(stocks)]
     if sum(stocks) < served:
         return Allocation(INF)
     here = min(stocks[0], served)  # the first warehouse cannot send more
     given = {"a": first, "b": other, "demand": demands.astype(np.int32), "served": served, "other": stocks[1]}
-    table = fill(DISTRIBUTION, (n + 1, here + 1), **given, keep="decisions", device=device)
-    return follow_choices(table, table.corner, (0, here), n, lambda i, j, x: (i + 1, j - x))
+    return best_choices(DISTRIBUTION, (n + 1, here + 1), given, here, lambda i, j, x: j - x, device)
 
 
 @recurrence(
@@ -317,8 +296,7 @@ def TRANSPORTATION(M: Any, i: Any, j: Any, c: Any, place: Any, refill: Any, upto
         # after the last customer of a factory the next one has all that it makes
         return M[i + 1, where(refill[i] < 0, left, left - left % width + refill[i])] + c[i] * x
 
-    last, (value, amount) = i == n - 1, least(0, minimum(supply, wanted) + 1, ship)
-    return where(last, where(j < width, 0.0, INF), value), where(last, -1, amount)
+    return with_base(i == n - 1, where(j < width, 0.0, INF), least(0, minimum(supply, wanted) + 1, ship))
 
 
 @keeps_subnormals
@@ -354,27 +332,21 @@ def transportation(
     >>> transportation([[2, 3], [1, 4]], [3, 2], [2, 3])
     Allocation(value=11.0)
     """
-    caller = "transportation"
-    costs = arrays.numbers(costs, "costs", caller=caller, ndim=2, empty=False).astype(float)
+    check = Arguments("transportation")
+    costs = check.floats(costs, "costs", ndim=2)
     rows, columns = costs.shape
-    supplies = arrays.whole_numbers(
-        supplies, "supplies", caller=caller, least=0, size=(rows, f"{rows} numbers, one for each row of 'costs'")
-    )
-    demands = arrays.whole_numbers(
-        demands,
-        "demands",
-        caller=caller,
-        least=0,
-        size=(columns, f"{columns} numbers, one for each column of 'costs'"),
-    )
+    size = rows, f"{rows} numbers, one for each row of 'costs'"
+    supplies = check.whole_numbers(supplies, "supplies", least=0, size=size)
+    size = columns, f"{columns} numbers, one for each column of 'costs'"
+    demands = check.whole_numbers(demands, "demands", least=0, size=size)
     wanted = sum(demands.tolist())  # a sum of int64 may wrap around
     if sum(supplies.tolist()) < wanted:
         return Allocation(INF)
-    supplies = np.minimum(supplies, min(wanted, arrays.INT64))  # no customer takes more
+    supplies = np.minimum(supplies, min(wanted, INT64))  # no customer takes more
     width = int(supplies.max()) + 1
     cells = width * int(np.prod([int(d) + 1 for d in demands], dtype=object))
     if cells * (rows * columns + 1) > MOST_CELLS:
-        raise InvalidInput(f"The 'demands' parameter of {caller} is too large: a row would have {cells:,} cells.")
+        raise InvalidInput(f"The 'demands' parameter of {check.caller} is too large: a row would have {cells:,} cells.")
     place = width * np.concatenate([np.cumprod((demands + 1)[:0:-1])[::-1], [1]])
     refill = np.full((rows, columns), -1)
     refill[:-1, -1] = supplies[1:]
@@ -385,14 +357,12 @@ def transportation(
         "refill": refill.ravel().astype(np.int32),
         "upto": np.tile(demands, rows).astype(np.int32),
     }
-    steps = rows * columns
-    table = fill(TRANSPORTATION, (steps + 1, cells), **given, keep="decisions", device=device)
-    start = cells - width + int(supplies[0])
 
-    def move(i: int, j: int, x: int) -> tuple[int, int]:
+    def next_column(i: int, j: int, x: int) -> int:
         left = j - x * (int(place[i % columns]) + 1)
-        new = refill.flat[i]
-        return i + 1, left if new < 0 else left - left % width + int(new)
+        new = int(refill.flat[i])
+        return left if new < 0 else left - left % width + new
 
-    found = follow_choices(table, table.last[start], (0, start), steps, move)
+    start = cells - width + int(supplies[0])
+    found = best_choices(TRANSPORTATION, (rows * columns + 1, cells), given, start, next_column, device)
     return Allocation(found.value, None if found.choice is None else found.choice.reshape(rows, columns))

@@ -1,4 +1,4 @@
-"""Equations of problems from their recurrences: Python functions that are traced."""
+"""Equations of problems from their recurrences, which are traced Python functions; fills without checks."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from clgeom.dp import filling
+from clgeom.dp.analysis import readiness
 from clgeom.dp.language.equation import Equation
-from clgeom.dp.language.functions import argmax_over, argmin_over, index, max_over, min_over
+from clgeom.dp.language.functions import argmax_over, argmin_over, index, max_over, min_over, where
+from clgeom.dp.table import traceback as tracing
+from clgeom.dp.table.table import Table
 
 #: A function of the cells, the indices and the parameters, as `Equation` takes it. Its docstring says what the rows,
 #: columns and choices of the table are; the equation keeps it.
@@ -55,14 +59,30 @@ def typed_recurrence(
 
 
 def least(lo: Any, hi: Any, expr: Callable[[Any], Any]) -> tuple[Any, Any]:
-    """(the least of expr(x) over lo <= x < hi, the lowest x that gives it), found in one loop."""
+    """Return the least of expr(x) over lo <= x < hi, and the lowest such x, by one loop."""
     x = index("x")
     body = expr(x)
     return min_over(x, lo, hi, body), argmin_over(x, lo, hi, body)
 
 
 def most(lo: Any, hi: Any, expr: Callable[[Any], Any]) -> tuple[Any, Any]:
-    """(the largest of expr(x) over lo <= x < hi, the lowest x that gives it), found in one loop."""
+    """Return the largest of expr(x) over lo <= x < hi, and the lowest such x, by one loop."""
     x = index("x")
     body = expr(x)
     return max_over(x, lo, hi, body), argmax_over(x, lo, hi, body)
+
+
+def with_base(condition: Any, value: Any, best: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Return value and choice of a cell: in the base case this value and no choice (-1), else those of `best`."""
+    return where(condition, value, best[0]), where(condition, -1, best[1])
+
+
+# The check before a fill is not needed: tests verify the equations, and the problems check their arguments.
+
+traceback = functools.partial(tracing.traceback, check=False)
+
+
+def fill(equation: Equation, shape: tuple[int, int], **options: Any) -> Table:
+    """Fill a table without checks."""
+    with readiness.settled():
+        return filling.fill(equation, shape, check=False, **options)

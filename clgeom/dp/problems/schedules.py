@@ -7,16 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.arguments import number, whole_number, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.functions import maximum, minimum, where, which_max
-from clgeom.dp.problems import arrays
-from clgeom.dp.problems.allocation import Allocation, follow_choices
-from clgeom.dp.problems.recurrence import least, most, recurrence
-from clgeom.dp.problems.tables import fill
+from clgeom.dp.problems.allocation import Allocation, best_choices
+from clgeom.dp.problems.arguments import INF, Arguments
+from clgeom.dp.problems.recurrence import fill, least, most, recurrence, with_base
 from clgeom.intake.typing import ArrayLike, DeviceLike, FloatLike, IntLike, NDArray
-
-INF = float("inf")
 
 
 @recurrence(
@@ -33,10 +29,8 @@ def INVENTORY(
         left = j + x - demand[i]
         return M[i + 1, left] + (where(x > 0, setup, 0.0) + unit * x + holding * left)
 
-    last, lo = i == n - 1, maximum(demand[i] - j, 0)
-    hi = minimum(capacity, m - 1 + demand[i] - j) + 1  # so that what is left fits the warehouse
-    value, made = least(lo, hi, make)
-    return where(last, where(j == 0, 0.0, INF), value), where(last, -1, made)
+    lo, hi = maximum(demand[i] - j, 0), minimum(capacity, m - 1 + demand[i] - j) + 1  # the rest fits the warehouse
+    return with_base(i == n - 1, where(j == 0, 0.0, INF), least(lo, hi, make))
 
 
 @keeps_subnormals
@@ -79,20 +73,15 @@ def inventory(
     >>> inventory([1, 3, 2, 4], setup=3, unit=1, holding=0.5, capacity=5, warehouse=4)
     Allocation(value=20.0)
     """
-    caller = "inventory"
-    demands = arrays.whole_numbers(demands, "demands", caller=caller, least=0, empty=False)
-    costs = {
-        name: number(value, name, caller=caller)
-        for name, value in (("setup", setup), ("unit", unit), ("holding", holding))
-    }
-    capacity = whole_number(capacity, "capacity", caller=caller, most=1 << 20)
-    warehouse = whole_number(warehouse, "warehouse", caller=caller, most=1 << 20)
-    if demands.max() > 1 << 20:
-        raise wrong("demands", caller, f"at most {1 << 20:,}", demands.max())
-    given = {"demand": demands.astype(np.int32), "capacity": capacity, **costs}
-    table = fill(INVENTORY, (len(demands) + 1, warehouse + 1), **given, keep="decisions", device=device)
-    value = table.last[0]
-    return follow_choices(table, value, (0, 0), len(demands), lambda i, j, x: (i + 1, j + x - int(demands[i])))
+    check = Arguments("inventory")
+    demands = check.whole_numbers(demands, "demands", least=0, most=1 << 20)
+    costs = {"setup": setup, "unit": unit, "holding": holding}
+    given: dict[str, Any] = {name: check.number(cost, name) for name, cost in costs.items()}
+    capacity = check.whole_number(capacity, "capacity", most=1 << 20)
+    warehouse = check.whole_number(warehouse, "warehouse", most=1 << 20)
+    given |= {"demand": demands.astype(np.int32), "capacity": capacity}
+    shape = len(demands) + 1, warehouse + 1
+    return best_choices(INVENTORY, shape, given, 0, lambda i, j, x: j + x - int(demands[i]), device)
 
 
 @recurrence("RDU", "float64", {"p": "float64[]", "d": "int32[]"}, name="deadline_scheduling")
@@ -134,25 +123,21 @@ def deadline_scheduling(profits: ArrayLike, deadlines: ArrayLike, *, device: Dev
     >>> deadline_scheduling([10, 15, 20, 1, 5], [1, 2, 2, 3, 3])
     Allocation(value=40.0)
     """
-    caller = "deadline_scheduling"
-    profits = arrays.numbers(profits, "profits", caller=caller, least=0, empty=False).astype(float)
-    deadlines = arrays.whole_numbers(
-        deadlines, "deadlines", caller=caller, least=0, size=(len(profits), "as many numbers as 'profits'")
-    )
+    check = Arguments("deadline_scheduling")
+    profits = check.floats(profits, "profits", least=0)
     n = len(profits)
+    deadlines = check.whole_numbers(deadlines, "deadlines", least=0, size=(n, "as many numbers as 'profits'"))
     order = np.argsort(deadlines, kind="stable")
-    d = np.minimum(deadlines[order], n).astype(np.int32)
-    table = fill(DEADLINES, (n + 1, n + 2), p=profits[order], d=d, keep="decisions", device=device)
-    found = follow_choices(table, table.last[0], (0, 0), n, lambda i, j, x: (i + 1, j + x))
+    given = {"p": profits[order], "d": np.minimum(deadlines[order], n).astype(np.int32)}
+    found = best_choices(DEADLINES, (n + 1, n + 2), given, 0, lambda i, j, x: j + x, device)
     return Allocation(found.value, None if found.choice is None else order[found.choice.astype(bool)])
 
 
 @recurrence("RDU", "float64", {"p": "float64"})
 def LAS_VEGAS(M: Any, i: Any, j: Any, p: Any, n: Any, m: Any) -> Any:
     """Row i: after i plays; column j: chips, the last column for the goal and more. Choice: the bet."""
-    last = i == n - 1
-    value, best = most(0, j + 1, lambda x: p * M[i + 1, minimum(j + x, m - 1)] + (1.0 - p) * M[i + 1, j - x])
-    return where(last, where(j == m - 1, 1.0, 0.0), value), where(last, -1, best)
+    best = most(0, j + 1, lambda x: p * M[i + 1, minimum(j + x, m - 1)] + (1.0 - p) * M[i + 1, j - x])
+    return with_base(i == n - 1, where(j == m - 1, 1.0, 0.0), best)
 
 
 @keeps_subnormals
@@ -208,10 +193,10 @@ def las_vegas(p: FloatLike, plays: IntLike, *, chips: IntLike, goal: IntLike, de
     >>> round(las_vegas(2 / 3, 3, chips=3, goal=5).probability, 12)  # 20/27
     0.740740740741
     """
-    caller = "las_vegas"
-    p = number(p, "p", caller=caller, least=0, most=1)
-    plays = whole_number(plays, "plays", caller=caller, most=1 << 20)
-    goal = whole_number(goal, "goal", caller=caller, least=1, most=1 << 20)
-    chips = min(whole_number(chips, "chips", caller=caller), goal)
+    check = Arguments("las_vegas")
+    p = check.number(p, "p", least=0, most=1)
+    plays = check.whole_number(plays, "plays", most=1 << 20)
+    goal = check.whole_number(goal, "goal", least=1, most=1 << 20)
+    chips = min(check.whole_number(chips, "chips"), goal)
     table = fill(LAS_VEGAS, (plays + 1, goal + 1), p=p, keep="decisions", device=device)
     return Bets(float(table.last[chips]), table.decisions.numpy()[:plays].astype(np.int64))

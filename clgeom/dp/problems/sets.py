@@ -6,16 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.arguments import wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.functions import maximum, where
-from clgeom.dp.problems import arrays
-from clgeom.dp.problems.allocation import Allocation, follow_choices
-from clgeom.dp.problems.recurrence import least, recurrence
-from clgeom.dp.problems.tables import fill
+from clgeom.dp.problems.allocation import Allocation, best_choices
+from clgeom.dp.problems.arguments import INF, Arguments
+from clgeom.dp.problems.recurrence import fill, least, recurrence, with_base
 from clgeom.intake.typing import ArrayLike, DeviceLike
 
-INF = float("inf")
 MOST_THINGS = 20
 MOST_NODES = 16
 
@@ -42,8 +39,7 @@ def PROCESSES(M: Any, i: Any, j: Any, time: Any, weight: Any, due: Any, bit: Any
         late = maximum(total - free[j] + time[x] - due[x], 0.0)
         return where(j // bit[x] % 2 == 1, M[i + 1, j - bit[x]] + weight[x] * late, INF)
 
-    last, (value, process) = i == n - 1, least(0, n - 1, run)
-    return where(last, 0.0, value), where(last, -1, process)
+    return with_base(i == n - 1, 0.0, least(0, n - 1, run))
 
 
 @keeps_subnormals
@@ -81,15 +77,15 @@ def process_scheduling(
     >>> process_scheduling([3, 5, 2]).value  # 2, 5 and 10
     17.0
     """
-    caller = "process_scheduling"
-    times = arrays.numbers(times, "times", caller=caller, least=0, empty=False).astype(float)
+    check = Arguments("process_scheduling")
+    times = check.floats(times, "times", least=0)
     n = len(times)
     if n > MOST_THINGS:
-        raise wrong("times", caller, f"at most {MOST_THINGS} numbers", f"{n}")
+        raise check.wrong("times", f"at most {MOST_THINGS} numbers", f"{n}")
     same = n, "as many numbers as 'times'"
     weights = np.ones(n) if weights is None else weights
-    weights = arrays.numbers(weights, "weights", caller=caller, least=0, size=same).astype(float)
-    due = arrays.numbers(np.zeros(n) if due is None else due, "due", caller=caller, size=same).astype(float)
+    weights = check.floats(weights, "weights", least=0, size=same)
+    due = check.floats(np.zeros(n) if due is None else due, "due", size=same)
     free = np.zeros(1)
     for time in times:  # sets without and with the next process
         free = np.concatenate([free, free + time])
@@ -101,8 +97,7 @@ def process_scheduling(
         "total": free[-1],
         "free": free,
     }
-    table = fill(PROCESSES, (n + 1, 1 << n), **given, keep="decisions", device=device)
-    return follow_choices(table, table.corner, (0, (1 << n) - 1), n, lambda i, j, x: (i + 1, j - (1 << x)))
+    return best_choices(PROCESSES, (n + 1, 1 << n), given, (1 << n) - 1, lambda i, j, x: j - (1 << x), device)
 
 
 @recurrence("CRL", "float64", {"near": "float64[,]", "bit": "int32[]", "nodes": "int32"})
@@ -114,8 +109,7 @@ def SPANNING_TREE(M: Any, i: Any, j: Any, near: Any, bit: Any, nodes: Any, m: An
         outside = (j // maximum(b, 1) % 2 == 0) & (b > 0)
         return where(outside, M[i, j + b] + near[j, x], INF)
 
-    last, (value, node) = j == m - 1, least(0, nodes, join)
-    return where(last, 0.0, value), where(last, -1, node)
+    return with_base(j == m - 1, 0.0, least(0, nodes, join))
 
 
 @keeps_subnormals
@@ -148,12 +142,12 @@ def spanning_tree(lengths: ArrayLike, *, device: DeviceLike = None) -> Allocatio
     >>> spanning_tree([[0, 1, 4], [1, 0, 2], [4, 2, 0]])
     Allocation(value=3.0)
     """
-    caller = "spanning_tree"
-    lengths = arrays.numbers(lengths, "lengths", caller=caller, ndim=2, infinite=True, empty=False).astype(float)
+    check = Arguments("spanning_tree")
+    lengths = check.floats(lengths, "lengths", ndim=2, infinite=True)
     n = len(lengths)
     if lengths.shape != (n, n) or n > MOST_NODES or not np.array_equal(lengths, lengths.T):
         expected = f"square with at most {MOST_NODES} rows, and symmetric"
-        raise wrong("lengths", caller, expected, f"shape {lengths.shape}")
+        raise check.wrong("lengths", expected, f"shape {lengths.shape}")
     near = np.full((1, n), INF)
     for node in range(n):  # sets without and with the next node
         near = np.concatenate([near, np.minimum(near, lengths[node])])

@@ -8,21 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.arguments import whole_number, wrong
 from clgeom.core.device import as_session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import maximum, where, which_max
-from clgeom.dp.problems import arrays
 from clgeom.dp.problems.allocation import Allocation
+from clgeom.dp.problems.arguments import INF, Arguments
 from clgeom.dp.problems.edits import Edits, Letters
-from clgeom.dp.problems.recurrence import least, most, recurrence
-from clgeom.dp.problems.tables import fill, traceback
+from clgeom.dp.problems.recurrence import fill, least, most, recurrence, traceback, with_base
 from clgeom.intake.letters import codes_of, in_one_type
 from clgeom.intake.typing import ArrayLike, DeviceLike, IntLike, NDArray
-
-INF = float("inf")
-
 
 # Gaps with an opening: Gotoh (1982) ---------------------------------------------------------------------------------
 
@@ -161,21 +156,21 @@ def gapped_alignment(
     >>> gapped_alignment("ACGTTTACG", "ACGACG").score
     4
     """
-    caller, most = "gapped_alignment", 1 << 20
-    codes = in_one_type(codes_of(a, "a", caller=caller), codes_of(b, "b", caller=caller))
-    match = whole_number(match, "match", caller=caller, least=-most, most=most)
-    mismatch = whole_number(mismatch, "mismatch", caller=caller, least=-most, most=most)
-    opening = whole_number(opening, "opening", caller=caller, most=most)
-    extension = whole_number(extension, "extension", caller=caller, most=most)
+    check, most = Arguments("gapped_alignment"), 1 << 20
+    codes = in_one_type(codes_of(a, "a", caller=check.caller), codes_of(b, "b", caller=check.caller))
+    match = check.whole_number(match, "match", least=-most, most=most)
+    mismatch = check.whole_number(mismatch, "mismatch", least=-most, most=most)
+    opening = check.whole_number(opening, "opening", most=most)
+    extension = check.whole_number(extension, "extension", most=most)
     if mismatch > match:
-        raise wrong("mismatch", caller, f"at most 'match', {match}", mismatch)
+        raise check.wrong("mismatch", f"at most 'match', {match}", mismatch)
     symbols, numbers = np.unique(np.concatenate(codes), return_inverse=True)
     a, b = np.split(numbers.astype(np.int32), [len(codes[0])])
     # no alignment scores beyond this; twice as much stands for none
     bound = (len(a) + len(b) + 1) * max(abs(match), abs(mismatch), extension, 1) + 2 * opening
     dtype = next((name for name in ("int16", "int32") if 3 * bound < np.iinfo(name).max), None)
     if dtype is None:
-        raise wrong("match", caller, "so small that scores of these sequences stay within int32", match)
+        raise check.wrong("match", "so small that scores of these sequences stay within int32", match)
     scores: dict[str, Any] = {"match": match, "mismatch": mismatch, "opening": opening, "extension": extension}
     session = as_session(device)
     way = traceback(
@@ -286,18 +281,17 @@ def viterbi(
     >>> weather.states.tolist(), round(weather.log_probability, 4)
     ([0, 0, 1], -4.1917)
     """
-    caller = "viterbi"
-    observed = arrays.whole_numbers(observed, "observed", caller=caller, least=0, empty=False)
-    start = _logarithms(start, "start", caller, ndim=1)
+    check = Arguments("viterbi")
+    observed = check.whole_numbers(observed, "observed", least=0)
+    start = _logarithms(check, start, "start")
     states = len(start)
-    transitions = _logarithms(
-        transitions, "transitions", caller, ndim=2, size=((states, states), f"of shape {(states, states)}, as 'start'")
-    )
-    emissions = _logarithms(emissions, "emissions", caller, ndim=2)
+    size = (states, states), f"of shape {(states, states)}, as 'start'"
+    transitions = _logarithms(check, transitions, "transitions", ndim=2, size=size)
+    emissions = _logarithms(check, emissions, "emissions", ndim=2)
     if len(emissions) != states:
-        raise wrong("emissions", caller, f"a row for each of {states} states", f"{len(emissions)} rows")
+        raise check.wrong("emissions", f"a row for each of {states} states", f"{len(emissions)} rows")
     if observed.max() >= emissions.shape[1]:
-        raise wrong("observed", caller, f"below {emissions.shape[1]}, the number of symbols", f"{observed.max()}")
+        raise check.wrong("observed", f"below {emissions.shape[1]}, the number of symbols", f"{observed.max()}")
     given = {"start": start, "transitions": transitions, "emissions": emissions, "observed": observed.astype(np.int32)}
     table = fill(VITERBI, (len(observed), states), values=given, keep="decisions", device=device)
     best = int(np.argmax(table.last))
@@ -308,11 +302,11 @@ def viterbi(
     return StatePath(value, table.recover(source, len(observed)).astype(np.int64))
 
 
-def _logarithms(values: ArrayLike, name: str, caller: str, **options: Any) -> NDArray[np.float64]:
-    """Logarithms of probabilities."""
-    array = arrays.numbers(values, name, caller=caller, least=0, empty=False, **options)
+def _logarithms(check: Arguments, values: ArrayLike, name: str, **options: Any) -> NDArray[np.float64]:
+    """Return the logarithms of probabilities."""
+    array = check.numbers(values, name, least=0, **options)
     if array.max() > 1:
-        raise wrong(name, caller, "probabilities, at most 1", f"{array.max()}")
+        raise check.wrong(name, "probabilities, at most 1", f"{array.max()}")
     with np.errstate(divide="ignore"):
         logarithms: NDArray[np.float64] = np.log(array.astype(np.float64))
     return logarithms
@@ -332,8 +326,7 @@ def CHANGE(M: Any, i: Any, j: Any, coins: Any, count: Any) -> Any:
         value = M[i, j - coins[k]] + 1
         return where(coins[k] <= j, where(value < NEVER, value, NEVER), NEVER)
 
-    value, last = least(0, count, coin)
-    return where(j == 0, 0, value), where(j == 0, -1, last)
+    return with_base(j == 0, 0, least(0, count, coin))
 
 
 COINS_BACK = """
@@ -380,9 +373,9 @@ def coin_change(coins: ArrayLike, amount: IntLike, *, device: DeviceLike = None)
     >>> found.value, found.choice.tolist()
     (9, [4, 0, 2, 3])
     """
-    caller = "coin_change"
-    coins = arrays.whole_numbers(coins, "coins", caller=caller, least=1)
-    amount = whole_number(amount, "amount", caller=caller, most=NEVER - 1)
+    check = Arguments("coin_change")
+    coins = check.whole_numbers(coins, "coins", least=1, empty=True)
+    amount = check.whole_number(amount, "amount", most=NEVER - 1)
     if amount == 0 or not len(coins):
         return Allocation(0 if amount == 0 else INF, None if amount else np.zeros(len(coins), np.int64))
     given = {"coins": np.minimum(coins, amount + 1).astype(np.int32), "count": len(coins)}

@@ -8,19 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.arguments import whole_number, wrong
+from clgeom.arguments import whole_number
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import max_over, maximum, min_over, minimum, where
-from clgeom.dp.problems import arrays
 from clgeom.dp.problems.allocation import Allocation, follow_choices
-from clgeom.dp.problems.recurrence import least, recurrence
-from clgeom.dp.problems.tables import fill
+from clgeom.dp.problems.arguments import INF, Arguments
+from clgeom.dp.problems.recurrence import fill, least, recurrence, with_base
 from clgeom.errors import InvalidInput, short
 from clgeom.intake.typing import ArrayLike, DeviceLike, IntLike, NDArray
-
-INF = float("inf")
-
 
 # Layers of towns ------------------------------------------------------------------------------------------------
 
@@ -30,8 +26,7 @@ def STAGECOACH(M: Any, i: Any, j: Any, c: Any, n: Any, m: Any) -> Any:
     """Row i: layer i; column j: a town of it. Choice: the next town. c[i * m + j, x]: the leg from town j of layer i to
     town x of the next.
     """
-    last, (value, town) = i == n - 1, least(0, m, lambda x: M[i + 1, x] + c[i * m + j, x])
-    return where(last, 0.0, value), where(last, -1, town)
+    return with_base(i == n - 1, 0.0, least(0, m, lambda x: M[i + 1, x] + c[i * m + j, x]))
 
 
 @recurrence("RDU", "float64", {"c": "float64[,]"})
@@ -39,8 +34,7 @@ def BOTTLENECK(M: Any, i: Any, j: Any, c: Any, n: Any, m: Any) -> Any:
     """Row i: layer i; column j: a town of it. Choice: the next town. c[i * m + j, x]: the leg from town j of layer i to
     town x of the next.
     """
-    last, (value, town) = i == n - 1, least(0, m, lambda x: maximum(M[i + 1, x], c[i * m + j, x]))
-    return where(last, -INF, value), where(last, -1, town)
+    return with_base(i == n - 1, -INF, least(0, m, lambda x: maximum(M[i + 1, x], c[i * m + j, x])))
 
 
 @keeps_subnormals
@@ -72,7 +66,7 @@ def stagecoach(legs: Sequence[ArrayLike], *, device: DeviceLike = None) -> Alloc
     >>> stagecoach([[[2, 4, 3]], [[7, 4, 6], [3, 2, 4], [4, 1, 5]], [[1, 4], [6, 3], [3, 3]], [[3], [4]]])
     Allocation(value=11.0)
     """
-    return _through_layers(STAGECOACH, legs, "stagecoach", device)
+    return _through_layers(STAGECOACH, legs, Arguments("stagecoach"), device)
 
 
 @keeps_subnormals
@@ -103,31 +97,27 @@ def bottleneck(legs: Sequence[ArrayLike], *, device: DeviceLike = None) -> Alloc
     >>> found.value, found.choice.tolist()
     (7.0, [0, 0, 0])
     """
-    return _through_layers(BOTTLENECK, legs, "bottleneck", device)
+    return _through_layers(BOTTLENECK, legs, Arguments("bottleneck"), device)
 
 
-def _through_layers(equation: Equation, legs: Any, caller: str, device: DeviceLike) -> Allocation:
+def _through_layers(equation: Equation, legs: Any, check: Arguments, device: DeviceLike) -> Allocation:
     if isinstance(legs, (str, bytes)) or not np.iterable(legs):
-        raise wrong("legs", caller, "a sequence of tables", short(legs))
-    legs = [
-        arrays.numbers(leg, f"legs[{k}]", caller=caller, ndim=2, infinite=True, empty=False)
-        for k, leg in enumerate(legs)
-    ]
+        raise check.wrong("legs", "a sequence of tables", short(legs))
+    legs = [check.numbers(leg, f"legs[{k}]", ndim=2, infinite=True) for k, leg in enumerate(legs)]
     if not legs:
-        raise wrong("legs", caller, "at least one table", "none")
+        raise check.wrong("legs", "at least one table", "none")
     for k, (one, other) in enumerate(zip(legs, legs[1:])):
         if one.shape[1] != other.shape[0]:
             expected = f"tables that fit: legs[{k}] leads to {one.shape[1]} towns"
-            raise wrong("legs", caller, expected, f"{other.shape[0]} rows in legs[{k + 1}]")
+            raise check.wrong("legs", expected, f"{other.shape[0]} rows in legs[{k + 1}]")
     towns = max(max(leg.shape) for leg in legs)
     costs = np.full((len(legs), towns, towns), INF)
     for k, leg in enumerate(legs):
         costs[k, : leg.shape[0], : leg.shape[1]] = leg
     shape, costs = (len(legs) + 1, towns), costs.reshape(-1, towns)
     table = fill(equation, shape, c=costs, keep="decisions", device=device)
-    first = table.last[: len(legs[0])]
-    start = int(first.argmin())
-    found = follow_choices(table, first[start], (0, start), len(legs), lambda i, j, x: (i + 1, x))
+    start = int(table.last[: len(legs[0])].argmin())
+    found = follow_choices(table, start, lambda i, j, x: x)
     return Allocation(found.value, None if found.choice is None else np.append(start, found.choice))
 
 
@@ -171,25 +161,24 @@ def assembly_line(
     >>> assembly_line(a, [[2, 3, 1, 3, 4], [2, 1, 2, 2, 1]], [2, 4], [3, 2])
     Allocation(value=38.0)
     """
-    caller = "assembly_line"
-    stations = arrays.numbers(stations, "stations", caller=caller, ndim=2, empty=False).astype(float)
+    check = Arguments("assembly_line")
+    stations = check.floats(stations, "stations", ndim=2)
     lines, n = stations.shape
     ends = []
     for name, value in (("entry", entry), ("leave", leave)):
         value = np.zeros(lines) if value is None else value
-        ends.append(arrays.numbers(value, name, caller=caller, size=(lines, f"{lines} numbers, one for each line")))
+        ends.append(check.floats(value, name, size=(lines, f"{lines} numbers, one for each line")))
     transfers = np.empty((lines, 0)) if n == 1 and np.size(np.asarray(transfers)) == 0 else transfers
-    transfers = arrays.numbers(
-        transfers, "transfers", caller=caller, ndim=2, size=((lines, n - 1), f"a table of {lines} x {n - 1} numbers")
-    )
+    size = (lines, n - 1), f"a table of {lines} x {n - 1} numbers"
+    transfers = check.floats(transfers, "transfers", ndim=2, size=size, empty=True)
     legs = []
     for k in range(n - 1):
-        change = np.repeat(transfers[:, k : k + 1].astype(float), lines, axis=1)
+        change = np.repeat(transfers[:, k : k + 1], lines, axis=1)
         np.fill_diagonal(change, 0)
         legs.append(stations[:, k, None] + change)
     legs.append((stations[:, -1] + ends[1])[:, None])
-    legs[0] = legs[0] + np.asarray(ends[0], float)[:, None]
-    found = _through_layers(STAGECOACH, legs, caller, device)
+    legs[0] = legs[0] + ends[0][:, None]
+    found = _through_layers(STAGECOACH, legs, check, device)
     return Allocation(found.value, None if found.choice is None else found.choice[:-1])
 
 
@@ -199,8 +188,7 @@ def assembly_line(
 @recurrence("CRL", "float64", {"c": "float64[,]"})
 def REPLACEMENT(M: Any, i: Any, j: Any, c: Any, m: Any) -> Any:
     """One row; column j: from time j to the end. Choice: when to replace next."""
-    last, (value, time) = j == m - 1, least(j + 1, m, lambda x: M[i, x] + c[j, x])
-    return where(last, 0.0, value), where(last, -1, time)
+    return with_base(j == m - 1, 0.0, least(j + 1, m, lambda x: M[i, x] + c[j, x]))
 
 
 @keeps_subnormals
@@ -233,7 +221,7 @@ def replacement(costs: ArrayLike, *, device: DeviceLike = None) -> Allocation:
     >>> found.value, found.choice.tolist()
     (7.0, [1, 2])
     """
-    costs = arrays.square_table(costs, "costs", caller="replacement", least=2)
+    costs = Arguments("replacement").square_table(costs, "costs", least=2)
     n = len(costs) - 1
     table = fill(REPLACEMENT, (1, n + 1), c=costs, keep="decisions", device=device)
     value = float(table.corner)
@@ -308,10 +296,10 @@ def shortest_paths(lengths: ArrayLike, source: IntLike = 0, *, device: DeviceLik
     >>> found.distances.tolist()
     [0.0, 1.0, -1.0]
     """
-    caller = "shortest_paths"
-    lengths = arrays.square_table(lengths, "lengths", caller=caller)
+    check = Arguments("shortest_paths")
+    lengths = check.square_table(lengths, "lengths")
     n = len(lengths)
-    source = whole_number(source, "source", caller=caller, most=n - 1)
+    source = check.whole_number(source, "source", most=n - 1)
     # one column more than a path has edges: a shorter path there contains a cycle
     last = fill(SHORTEST_PATHS, (n, n + 1), c=lengths, source=source, keep="table", device=device).numpy()
     if not np.array_equal(last[:, n - 1], last[:, n]):
