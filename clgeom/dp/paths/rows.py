@@ -25,7 +25,6 @@ from clgeom.dp.table.table import CellStore, Filled
 from clgeom.intake.typing import NDArray
 
 if TYPE_CHECKING:
-    from clgeom.core.device import Session
     from clgeom.core.policies import Policy
 
 NAME = "rows"
@@ -100,13 +99,6 @@ class Launches(NamedTuple):
     left: np.ndarray
     right: np.ndarray
 
-    @classmethod
-    def of_rows(cls, n: int, each: int = 1) -> Any:
-        """Launches of `each` whole rows, without margins."""
-        row = np.arange(0, n, each)
-        none = np.zeros(len(row), np.int64)
-        return cls(np.ones(len(row), bool), row, np.minimum(each, n - row), none, none)
-
 
 def reaches_of(fill: Fill) -> tuple[np.ndarray, np.ndarray]:
     """Largest dependence offsets of each row to the left and to the right, in the order of filling."""
@@ -170,36 +162,31 @@ def fill_table(fill: Fill) -> Filled:
     near = isinstance(fill.equation.reach, Near)
     plan, last_slot = fill.planned(("rows",), planned) if near else planned()
     pitch, keep, bits = _pitch(m), fill.keep == "table", bits_of(fill)
-    buffers: dict[str, Any] = {"cells": launch.allocate(session, (n if keep else 2) * pitch * dtype.itemsize)}
-    table = CellStore(session, (buffers["cells"],), dtype, fill.shape, "ROWS", pitch=pitch) if keep else None
+    held = n if keep else 2  # rows in memory
+    buffers: dict[str, Any] = {"cells": launch.allocate(session, held * pitch * dtype.itemsize)}
+    table = CellStore(session, (buffers["cells"],), dtype, (held, m), "ROWS", pitch=pitch)
     decisions = new_packed(fill, bits, multiple=ALIGN, flip_rows=is_flipped(fill)) if bits else None
     if decisions is not None:
         buffers["decisions"] = decisions.buffer
-    result = fill.run(plan, **buffers)
-    last: Any = None
-    corner = None
-    if table is None:
-        last = LastRow(session, result["cells"], dtype, m, last_slot * pitch)
-        corner = last[fill.pattern.corner(n, m)[1]]
-        last = last.copy() if fill.keep == "last" else last if fill.keep == "decisions" else None
-    return Filled(NAME, "ROWS", table, last, corner, decisions)
+    fill.run(plan, **buffers)
+    if keep:
+        return Filled.of(fill, NAME, table, decisions)
+    last: Any = LastRow(table, last_slot)
+    return Filled.of(fill, NAME, None, decisions, last.copy() if fill.keep == "last" else last)
 
 
 @dataclass(frozen=True)
 class LastRow:
     """The row completed last, in device memory: copied when it is asked for."""
 
-    session: Session
-    buffer: Any
-    dtype: np.dtype[Any]
-    count: int
-    start: int
+    store: CellStore
+    row: int
 
     def __getitem__(self, j: int) -> Any:
-        return launch.read(self.session, self.buffer, self.dtype, 1, self.start + j)[0]
+        return self.store.cell(self.row, j)
 
     def copy(self) -> Any:
-        return launch.read(self.session, self.buffer, self.dtype, self.count, self.start)
+        return self.store.row(self.row)
 
 
 class Rows:
@@ -215,14 +202,6 @@ class Rows:
     def reaches(self) -> tuple[np.ndarray, np.ndarray]:
         """The offsets of `reaches_of`; whole rows of a narrow table do not need them."""
         return reaches_of(self.fill)
-
-    @property
-    def left(self) -> np.ndarray:
-        return self.reaches[0]
-
-    @property
-    def right(self) -> np.ndarray:
-        return self.reaches[1]
 
     def slots(self, parts: Launches) -> tuple[NDArray[Any], NDArray[Any]]:
         """Slots of the row that each launch reads and of the last one that it fills: in the table, or in two rows."""
@@ -246,9 +225,9 @@ class Rows:
     def on_gpu(self, direct: Policy, fused: Policy) -> list[Series]:
         """Launches for GPUs: fused rows in local memory where their margins allow it, else direct rows."""
         n, m = self.fill.shape
-        fused, guards, margin = shape_of(self.fill, fused, self.left, self.right)
+        fused, guards, margin = shape_of(self.fill, fused, *self.reaches)
         most = most_cells(self.fill, rate=RATE)
-        parts = launches(self.left, self.right, margin, guards, max(most // m, 1))
+        parts = launches(*self.reaches, margin, guards, max(most // m, 1))
         held, slots = pieces.held_row(self.fill.equation, flip=self.flip, traps=self.fill.traps), self.slots(parts)
         zero, series = np.int32(0), []
         changes = np.flatnonzero(np.diff(parts.direct)) + 1
@@ -282,9 +261,12 @@ class Rows:
         loops = pieces.loops(fill.equation, flip=self.flip, traps=fill.traps)
         if core >= m or self._parts_cost(core, margin, items, loops) and m <= alone:
             core, margin = _pitch(m), 0  # whole rows have no margins
-            parts = Launches.of_rows(n, max(min(max(MOST_ROWS, CELLS_PER_LAUNCH // m), alone // m), 1))
+            each = max(min(max(MOST_ROWS, CELLS_PER_LAUNCH // m), alone // m), 1)
+            row = np.arange(0, n, each)
+            none = np.zeros_like(row)
+            parts = Launches(none == 0, row, np.minimum(each, n - row), none, none)
         else:
-            parts = launches(self.left, self.right, margin, (margin, margin), max(most // m, 1))
+            parts = launches(*self.reaches, margin, (margin, margin), max(most // m, 1))
         together = min(ceil_div(m, core), max(most // core, 1))
         width = core + 2 * (margin + ALIGN) + 2 * margin
         scratch = Scratch("scratch", fill.equation.dtype, together * 3 * width)
@@ -299,8 +281,9 @@ class Rows:
     def _parts_cost(self, core: int, margin: int, items: int, loops: str) -> bool:
         """Whether columns in parts, with margins, cost more time in launches than they save."""
         n, m = self.fill.shape
-        far = int(((self.left > margin) | (self.right > margin)).sum())
-        sums = [int(np.minimum(side, m).sum()) for side in (self.left, self.right)]
+        left, right = self.reaches
+        far = int(((left > margin) | (right > margin)).sum())
+        sums = [int(np.minimum(side, m).sum()) for side in (left, right)]
         count = max(n / MOST_ROWS, max(sums) / margin) + far
         saved = n * m * (1 - (1 + 0.5 / MARGIN) / min(items, ceil_div(m, core)))  # half of a margin, on average
         return saved / CELLS_PER_SECOND[0 if loops else 1] < count * LAUNCH_SECONDS

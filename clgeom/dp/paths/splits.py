@@ -165,15 +165,7 @@ def fill_table(fill: Fill) -> Filled:
         buffers["decisions"] = launch.allocate(session, cells * kind.itemsize)
         decisions = frame.store(fill, buffers["decisions"], kind, index=equation.decisions == "index")
     fill.run(plan, **buffers)
-    last = table.row(fill.pattern.last(*fill.shape)) if fill.keep != "table" else None
-    return Filled(
-        NAME,
-        frame.layout,
-        table if fill.keep == "table" else None,
-        last if fill.keep in ("last", "decisions") else None,
-        None if last is None else last[fill.pattern.corner(*fill.shape)[1]],
-        decisions,
-    )
+    return Filled.of(fill, NAME, table, decisions)
 
 
 def _is_decided(fill: Fill) -> bool:

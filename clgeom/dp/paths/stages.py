@@ -80,21 +80,7 @@ def fill_table(fill: Fill) -> Filled:
         decisions = _new_decisions(fill, layout)
     kept: Any = Scratch("kept", dtype, n if fill.pattern.last_is_column else m) if ring else None
     result = run_stages(fill, policy, Memory(store, ring, decisions, kept))
-    last = None
-    if ring:
-        last = result.read(kept)
-    elif fill.keep != "table":
-        line = fill.pattern.last(n, m)
-        last = store.column(line) if fill.pattern.last_is_column else store.row(line)
-    i, j = fill.pattern.corner(n, m)
-    return Filled(
-        NAME,
-        layout,
-        table=store if fill.keep == "table" else None,
-        last=last if fill.keep in ("last", "decisions") else None,
-        corner=None if last is None else last[i if fill.pattern.last_is_column else j],
-        decisions=decisions,
-    )
+    return Filled.of(fill, NAME, store, decisions, result.read(kept) if ring else None)
 
 
 def _new_decisions(fill: Fill, layout: str) -> CellStore | PackedStore:

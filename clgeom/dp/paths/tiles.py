@@ -438,9 +438,7 @@ def fill_table(fill: Fill, *, waited: bool = False) -> Filled:
             DeviceWarning,
         )
         return fill_table(fill, waited=True)
-    last = None if sweep.table else sweep.in_order(result.read(line))
-    corner = None if last is None else last[fill.pattern.corner(n, m)[1]]
-    return Filled(NAME, "ROWS", table, last if fill.keep != "corner" else None, corner, decisions)
+    return Filled.of(fill, NAME, table, decisions, None if sweep.table else sweep.in_order(result.read(line)))
 
 
 def _planned(fill: Fill, waited: bool) -> tuple[Plan, Sweep, Scratch]:

@@ -175,10 +175,9 @@ def matrix_chain(dims: ArrayLike, *, order: bool = True, device: DeviceLike = No
     bound = largest * sum(map(int.__mul__, dims[:-1].tolist(), dims[1:].tolist())) + largest**3
     equation = matrix_chain_equation(check.sum_type(bound, "dims"))
     dims = dims.astype(equation.dtype)
-    if not check.boolean(order, "order"):
-        return MatrixChain(int(fill(equation, (n, n), d=dims, keep="corner", device=device).corner))
-    table = fill(equation, (n, n), d=dims, keep="decisions", device=device)
-    return MatrixChain(int(table.corner), _splits(table, n))
+    keep = "decisions" if check.boolean(order, "order") else "corner"
+    table = fill(equation, (n, n), d=dims, keep=keep, device=device)
+    return MatrixChain(int(table.corner), _splits(table))
 
 
 @keeps_subnormals
@@ -216,10 +215,9 @@ def alphabetic_tree(weights: ArrayLike, *, tree: bool = True, device: DeviceLike
     n = len(weights)
     equation = alphabetic_tree_equation(_sum_type(check, weights, n, "weights"))
     sums = np.concatenate([[0], np.cumsum(weights)]).astype(equation.dtype)
-    if not check.boolean(tree, "tree"):
-        return AlphabeticTree(fill(equation, (n, n), s=sums, keep="corner", device=device).corner.item())
-    table = fill(equation, (n, n), s=sums, keep="decisions", device=device)
-    return AlphabeticTree(table.corner.item(), _splits(table, n))
+    keep = "decisions" if check.boolean(tree, "tree") else "corner"
+    table = fill(equation, (n, n), s=sums, keep=keep, device=device)
+    return AlphabeticTree(table.corner.item(), _splits(table))
 
 
 @keeps_subnormals
@@ -265,11 +263,10 @@ def search_tree(
     dtype = _sum_type(check, np.concatenate([keys, gaps]), n + 1, "keys")
     equation = search_tree_equation(dtype)
     p, q = (np.concatenate([[0], np.cumsum(part)]).astype(equation.dtype) for part in (keys, gaps))
-    shape = n + 1, n + 1
-    if not check.boolean(tree, "tree"):
-        return SearchTree(fill(equation, shape, p=p, q=q, keep="corner", device=device).corner.item())
-    table = fill(equation, shape, p=p, q=q, keep="decisions", device=device)
-    return SearchTree(table.corner.item(), table.recover(PARENTS, 4 * n + 6)[:n].astype(np.int64))
+    keep = "decisions" if check.boolean(tree, "tree") else "corner"
+    table = fill(equation, (n + 1, n + 1), p=p, q=q, keep=keep, device=device)
+    parents = table.recover(PARENTS, 4 * n + 6)[:n].astype(np.int64) if keep == "decisions" else None
+    return SearchTree(table.corner.item(), parents)
 
 
 def _sum_type(check: Arguments, weights: NDArray[Any], depth: int, name: str) -> str:
@@ -324,8 +321,11 @@ return m - 1;
 """
 
 
-def _splits(table: Table, n: int) -> NDArray[np.int64]:
-    """The splits that SPLITS finds; its stack never holds more parts than there are things."""
+def _splits(table: Table) -> NDArray[np.int64] | None:
+    """Return the splits that SPLITS finds, if choices are kept; its stack never holds more parts than things."""
+    if table.decisions is None:
+        return None
+    n = len(table)
     splits = table.recover(SPLITS, 3 * (n - 1) + 2 * n + 2)
     return splits.astype(np.int64).reshape(-1, 3)
 

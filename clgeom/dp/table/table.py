@@ -259,10 +259,30 @@ class Filled:
 
     path: str
     layout: str
-    table: CellStore | None = None
-    last: NDArray[Any] | None = None
-    corner: Any = None
-    decisions: CellStore | PackedStore | None = None
+    table: CellStore | None
+    last: NDArray[Any] | None
+    corner: Any
+    decisions: CellStore | PackedStore | None
+
+    @classmethod
+    def of(
+        cls,
+        fill: Fill,
+        path: str,
+        table: CellStore | None,
+        decisions: CellStore | PackedStore | None,
+        last: NDArray[Any] | None = None,
+    ) -> Filled:
+        """Return the result of a fill that has this table or, if it is not kept, perhaps only the line `last`."""
+        layout, pattern = "ROWS" if table is None else table.layout, fill.pattern
+        if fill.keep == "table":
+            return cls(path, layout, table, None, None, decisions)
+        if table is not None and last is None:
+            line = pattern.last(*fill.shape)
+            last = table.column(line) if pattern.last_is_column else table.row(line)
+        assert last is not None
+        corner = last[pattern.corner(*fill.shape)[0 if pattern.last_is_column else 1]]
+        return cls(path, layout, None, None if fill.keep == "corner" else last, corner, decisions)
 
 
 @keeps_subnormals
@@ -393,11 +413,7 @@ class Table(OverTable):
             The table was filled with a `keep` that does not hold the row.
         """
         i = place(0, i, self.shape)
-        if self._store is not None:
-            return self._store.row(i)
-        if self._last is not None and not self._last_is_column and i == self._last_line:
-            return self._last.copy()
-        raise self._not_kept(f"row {i}")
+        return self._store.row(i) if self._store is not None else self._last_kept(i, f"row {i}", is_column=False)
 
     def column(self, j: int) -> NDArray[Any]:
         """The values of a column.
@@ -417,11 +433,13 @@ class Table(OverTable):
             As for `row`.
         """
         j = place(1, j, self.shape)
-        if self._store is not None:
-            return self._store.column(j)
-        if self._last is not None and self._last_is_column and j == self._last_line:
-            return self._last.copy()
-        raise self._not_kept(f"column {j}")
+        return self._store.column(j) if self._store is not None else self._last_kept(j, f"column {j}", is_column=True)
+
+    def _last_kept(self, line: int, name: str, *, is_column: bool) -> NDArray[Any]:
+        """Return the line that was completed last, if it is this row or column and is kept."""
+        if self._last is None or self._last_is_column != is_column or line != self._last_line:
+            raise self._not_kept(name)
+        return self._last.copy()
 
     def numpy(self) -> NDArray[Any]:
         """The whole table.
