@@ -25,7 +25,7 @@ from clgeom.dp.analysis import bands, bounds, readiness, trial
 from clgeom.dp.analysis import outside as outside_table
 from clgeom.dp.analysis.dependences import Near
 from clgeom.dp.analysis.infer import forbidden_reads, infer_pattern, text_of_read
-from clgeom.dp.fills import Fill, bind, check_shape, check_values, given_values, session_of, whole_table
+from clgeom.dp.fills import Fill, bind, check_shape, check_values, given_values, session_of
 from clgeom.dp.initial import initial_of
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.plain_c import nodes_of
@@ -199,7 +199,6 @@ def fill(
         if band is not None:
             bands.check_reachable(band, chosen, shape, caller="fill")
         stages_ = _range(start, stop, chosen.stages(*shape))
-        hold_to_pattern(equation, chosen, held, shape, stages=stages_, trapped=check is True)
     else:
         chosen, basis, stages_ = choice.pattern, choice.basis, choice.stages
     given_cells = None if initial is None else initial_of(initial, equation, chosen, shape, start, session)
@@ -260,9 +259,9 @@ def facts_of(values: Any) -> tuple[Any, ...]:
 
 
 def _checked(fill: Fill, path: str | None, check: bool | str, basis: str) -> Choice:
-    """How to fill a table, after the checks before a fill."""
+    """Make all checks before a fill, and return how to fill the table."""
+    check_reads(fill)
     module = _path(fill, path)
-    hold_to_table(fill)
     if check == "auto":
         with unrecorded():
             trial.check(fill)
@@ -319,45 +318,39 @@ def reads_itself(equation: Equation) -> DependencyError:
     )
 
 
-def hold_to_table(fill: Fill) -> None:
-    """Raise `DependencyError` if the equation is proven to read outside the table; with check=True, traps do that."""
+def check_reads(fill: Fill) -> None:
+    """Raise `DependencyError` if the equation reads outside the table, or what the pattern does not allow.
+
+    With check=True, traps find reads outside the table.
+    """
     nodes = nodes_of(fill.equation)
+    _check_pattern(fill, nodes)
     if nodes is not None and not fill.check:
         outside_table.check(fill, nodes)
 
 
-def hold_to_pattern(
-    equation: Equation,
-    pattern: Pattern,
-    values: Mapping[str, Any],
-    shape: tuple[int, int],
-    *,
-    stages: tuple[int, int] | None = None,
-    trapped: bool = False,
-) -> None:
+def _check_pattern(fill: Fill, nodes: Equation | None) -> None:
     """Raise `DependencyError` if the equation reads what the pattern does not allow.
 
     A read that leads to such cells wherever it is made may still be made by none: parameters, the shape and the stages
     may show that. Where values of cells decide, it is refused, unless the fill traps such reads.
     """
-    nodes = nodes_of(equation)
+    equation, pattern = fill.equation, fill.pattern
     key = "forbidden read", pattern.name
     read = equation.cache.get(key, lambda: _forbidden_read(equation, nodes, pattern))
     if read is None:  # no read is proven wrong for any parameters
         return
-    if equation.traced and not _indices_fit(equation, shape, values):
+    if equation.traced and not _indices_fit(fill):
         return  # indices may wrap around, and what is proven of sums says nothing
     verdict: readiness.Verdict = "depends on cells"
     if nodes is not None:
-        wrong = forbidden_reads(nodes, pattern, values, shape)
+        wrong = forbidden_reads(nodes, pattern, fill.values, fill.shape)
         if not wrong:
             return
         read = text_of_read(wrong[0])
-        fill = whole_table(equation, shape, pattern, values)
-        fill.start, fill.stop = stages or (fill.start, fill.stop)
         verdict = readiness.verdict_on(fill, wrong)
     decided_by_cells = verdict == "depends on cells"
-    if verdict in ("not made", "unknown") or decided_by_cells and trapped:
+    if verdict in ("not made", "unknown") or decided_by_cells and fill.check:
         return
     if read == "M(i, j)":
         raise reads_itself(equation)
@@ -377,8 +370,9 @@ def _forbidden_read(equation: Equation, nodes: Equation | None, pattern: Pattern
     return f"M({_step('i', bad[0][0])}, {_step('j', bad[0][1])})" if bad else None
 
 
-def _indices_fit(equation: Equation, shape: tuple[int, int], values: Any) -> bool:
-    """`bounds.indices_fit`, kept by the equation for parameters of the same ranges."""
+def _indices_fit(fill: Fill) -> bool:
+    """Return `bounds.indices_fit`, kept by the equation for parameters of the same ranges."""
+    equation, shape, values = fill.equation, fill.shape, fill.values
     ranges = tuple((v.min(), v.max()) if v.size else None for v in values.values() if v.dtype.kind in "iu")
     key = "indices fit", shape, ranges
     return bool(equation.cache.get(key, lambda: bounds.indices_fit(equation, shape, values)))
@@ -390,7 +384,7 @@ def _step(name: str, by: Any) -> Any:
 
 def _path(fill: Fill, forced: str | None) -> ModuleType:
     """The module of the forced path, or of the first path that applies."""
-    fill.wraps = fill.equation.traced and not _indices_fit(fill.equation, fill.shape, fill.values)
+    fill.wraps = fill.equation.traced and not _indices_fit(fill)
     if forced is None and stages.is_quickest(fill):
         return stages
     for name in (forced,) if forced else PATHS:

@@ -28,7 +28,7 @@ from clgeom.dp.analysis import bands, bounds, readiness, trial
 from clgeom.dp.batch.parameters import Held, bound, in_kernel, parameters_of
 from clgeom.dp.batch.result import TableBatch
 from clgeom.dp.codegen.cell import Form
-from clgeom.dp.filling import KEEPS, fill, hold_to_pattern, hold_to_table
+from clgeom.dp.filling import KEEPS, check_reads, fill
 from clgeom.dp.fills import LONGEST_SIDE, Fill, bind, build_options, given_values, session_of, whole_table
 from clgeom.dp.language.cells import record_in_c
 from clgeom.dp.language.equation import Equation
@@ -270,9 +270,8 @@ class _Batch:
         for k in tried:
             shape, values = self.shape_of(k), self.values_of(k)
             with _named(k):
-                hold_to_pattern(self.equation, self.pattern, values, shape)
                 one = self._fill_of(shape, values, bind(self.session, self.equation, values, caller="fill_batch"))
-                hold_to_table(one)
+                check_reads(one)
                 if check:
                     with unrecorded():
                         trial.check(one)

@@ -20,7 +20,7 @@ from clgeom.core.plan import Plan, Scratch, Series, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.dp.analysis import bands, bounds, trial
-from clgeom.dp.filling import hold_to_pattern, hold_to_table
+from clgeom.dp.filling import check_reads
 from clgeom.dp.fills import Fill, bind, check_shape, check_values, given_values, session_of, whole_table
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.users_c import users_errors
@@ -145,7 +145,6 @@ def traceback(
             f"{CALLER} needs integers that stay in their type in indices and conditions, and with these parameters "
             f"those of {equation.name} may not."
         )
-    hold_to_table(fill)
     if check:
         trial.check(fill)
     with users_errors(equation.source if equation.traced else equation.body, name=equation.name):
@@ -170,9 +169,10 @@ def _fill_of(
         equation, more = bands.with_band(equation, band, outside, caller=CALLER)
         given |= more
     held = check_values(equation, given, caller=CALLER)
-    hold_to_pattern(equation, pattern, held, shape)
     bound = bind(session, equation, held, caller=CALLER)
-    return whole_table(equation, shape, pattern, held, session=session, bound=bound, band=band)
+    fill = whole_table(equation, shape, pattern, held, session=session, bound=bound, band=band)
+    check_reads(fill)
+    return fill
 
 
 def _moves(moves: Any, equation: Equation, pattern: Pattern) -> tuple[tuple[str, ...], Moves]:
