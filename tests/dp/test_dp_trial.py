@@ -278,7 +278,7 @@ def test_nothing_right_is_refused(session, monkeypatch, call):
         seen.append(args[0].name)
         return dp.fill(*args, **{**options, "check": "auto", "device": session})
 
-    for module in (allocation, chains, knapsacks, pascal, plans, schedules, sequences, sets, ways):
+    for module in (allocation, chains, knapsacks, pascal, schedules, sequences, sets, ways):
         monkeypatch.setattr(module, "fill", fill)
     monkeypatch.setattr(sequences, "traceback", lambda *a, **k: seen.append(1) or dp.traceback(*a, **k))
     with warnings.catch_warnings():
