@@ -39,7 +39,7 @@ def maps_of(count, rows=30, columns=41, seed=0):
 
 
 def is_read(regions):
-    return all(group.chains._outline.on_host for group in regions._groups)
+    return all(group.chains.on_host for group in regions._groups)
 
 
 def check_same(found, expected):
@@ -112,7 +112,7 @@ def test_memory_of_results_that_nobody_asks_for_is_limited(gpu, monkeypatch):
     for _ in range(3):  # the first runs of a plan take other memory than those that keep it
         coverage_regions(there, LEVELS, parts=False)
     gpu.cache.drop(("unread",))
-    sizes = [made.nbytes for made in _made(gpu, there)]
+    sizes = [chains._result.nbytes for chains in _chains(gpu, there)]
     monkeypatch.setattr(chains, "UNREAD_PART", gpu.profile.global_mem_bytes // (3 * sizes[0]))
     gpu.cache.drop(("unread",))
     found = [coverage_regions(there, LEVELS, parts=False) for _ in range(6)]
@@ -123,9 +123,9 @@ def test_memory_of_results_that_nobody_asks_for_is_limited(gpu, monkeypatch):
     gpu.cache.drop(("unread",))
 
 
-def _made(gpu, there):
+def _chains(gpu, there):
     found = coverage_regions(there, LEVELS, parts=False)
-    return [group.chains._outline._made for group in found._groups]
+    return [group.chains for group in found._groups]
 
 
 # Memory of plans that run often --------------------------------------------------------------------------------------
@@ -214,15 +214,15 @@ def test_large_memory_is_not_kept(gpu, rounds, monkeypatch):
 
 def test_memory_that_another_queue_uses_does_not_wait_for_a_round(gpu, rounds):
     found, other = rounds(1), cl.CommandQueue(gpu.context)
-    made = found._groups[0].chains._outline._made
-    buffer, gate = made.found[made.out.memory], cl.UserEvent(gpu.context)
+    chains = found._groups[0].chains
+    buffer, gate = chains._result[chains._out.memory], cl.UserEvent(gpu.context)
     memory, size = buffer.int_ptr, buffer.size
     cl.enqueue_barrier(other, wait_for=[gate])
     gpu.pool.hold(buffer, other)
-    del found, made, buffer
+    del found, chains, buffer
     assert memory not in {one.int_ptr for one in [allocate(gpu, size) for _ in range(4)]}
-    made = rounds(1)._groups[0].chains._outline._made
-    assert made.found[made.out.memory].int_ptr != memory
+    chains = rounds(1)._groups[0].chains
+    assert chains._result[chains._out.memory].int_ptr != memory
     gate.set_status(cl.command_execution_status.COMPLETE)
     other.finish()
     assert memory in {one.int_ptr for one in [allocate(gpu, size) for _ in range(8)]}

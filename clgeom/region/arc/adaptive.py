@@ -19,26 +19,19 @@ from clgeom.core.call import Call
 from clgeom.core.device import Session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import run
-from clgeom.core.plan import Phase, Plan, Scratch, Step
+from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.errors import short
 from clgeom.geo.longitudes import turn_of_crs
 from clgeom.hull.antimeridian import warn_across
 from clgeom.hull.lexsort import lexsort
 from clgeom.hull.wagener.order import first_out_of_order, require_order
-from clgeom.intake.arrays import (
-    Chunk,
-    DeviceArray,
-    c_name,
-    refuse_nonfinite,
-    session_of,
-    to_device,
-)
+from clgeom.intake.arrays import Chunk, DeviceArray, c_name, refuse_nonfinite, session_of, to_device
 from clgeom.intake.chunks import Chunks, as_chunks
 from clgeom.intake.points import take_points
 from clgeom.intake.typing import AnyArray, ChunksLike, DeviceLike, FloatLike, IntLike, Nonfinite
 from clgeom.primitives.extremes import is_finite
-from clgeom.region.arc.chains import CUTS, KERNELS, Outline, chains_of, outline_of
-from clgeom.region.arc.chunked import Passes, checked_bounds, outline_of_hulls, outlines_of_chunks, widths
+from clgeom.region.arc.chains import CUTS, KERNELS, Chains, chains_of
+from clgeom.region.arc.chunked import Construction, Passes, chains_of_chunks, chains_of_hulls, checked_bounds, widths
 from clgeom.region.arc.outline_plans import OutlineOptions
 from clgeom.region.arc.result import CrossRegion, Region
 
@@ -141,221 +134,175 @@ def adaptive_region(
     >>> clgeom.adaptive_region(points, 1).area, clgeom.adaptive_region(points, 5).area
     (16.0, 6.0)
     """
-    found: Region | CrossRegion = region_of(
-        points,
-        segments,
-        cuts=cuts,
-        axis=axis,
-        nonfinite=nonfinite,
-        assume_sorted=assume_sorted,
-        device=device,
-        profile=profile,
-        bounds=bounds,
+    how = Construction(segments, cuts, assume_sorted)
+    region: Region | CrossRegion = region_of(
+        points, how, axis, nonfinite=nonfinite, device=device, profile=profile, bounds=bounds
     )
-    return found
+    return region
 
 
 def region_of(
     points: Any,
-    segments: IntLike,
-    *,
-    cuts: Cuts,
+    how: Construction,
     axis: str,
+    *,
     nonfinite: Nonfinite,
-    assume_sorted: bool,
     device: DeviceLike,
     profile: bool,
-    join: str = "tangent",
-    kernel: str = "auto",
-    made: type[Any] = Region,
+    result: type[Any] = Region,
     bounds: Any = None,
 ) -> Any:
-    """The result of `adaptive_region`, with the options that clgeom.region.arc.study compares.
-
-    `join` and `kernel` are those of `OutlineOptions`; `made` is the class of the result.
-    """
-    segments = integer(segments, "segments", caller=CALLER)
-    for name, value, choices in (("cuts", cuts, CUTS), ("axis", axis, AXES), ("kernel", kernel, KERNELS)):
+    """The result of `adaptive_region`, of class `result`, with the options that clgeom.region.arc.study compares."""
+    how = replace(how, segments=integer(how.segments, "segments", caller=CALLER))
+    for name, value, choices in (("cuts", how.cuts, CUTS), ("axis", axis, AXES), ("kernel", how.kernel, KERNELS)):
         one_of(value, choices, name, caller=CALLER)
-    if boolean(assume_sorted, "assume_sorted", caller=CALLER) and axis != "x":
+    if boolean(how.assume_sorted, "assume_sorted", caller=CALLER) and axis != "x":
         raise wrong("axis", CALLER, "'x' with assume_sorted", short(axis))
-    if cuts == "width" and segments > MOST_WIDTHS:
-        raise wrong("segments", CALLER, f"at most {MOST_WIDTHS:,} with cuts='width'", f"{segments:,}")
-    chunks, bounds = as_chunks(points), checked_bounds(bounds, cuts, caller=CALLER)
+    if how.cuts == "width" and how.segments > MOST_WIDTHS:
+        raise wrong("segments", CALLER, f"at most {MOST_WIDTHS:,} with cuts='width'", f"{how.segments:,}")
+    chunks, bounds = as_chunks(points), checked_bounds(bounds, how.cuts, caller=CALLER)
     if chunks is None and bounds is not None:
         chunks = Chunks([points], copy=False)
-    if chunks is not None:
-        if assume_sorted:
-            raise wrong("assume_sorted", CALLER, "False for chunks or bounds", "True")
-        options = {"cuts": cuts, "join": join, "kernel": kernel}
-        session, axes = session_of(points, device), "xy" if axis == "both" else axis
-        return _region_of_chunks(chunks, segments, cuts, axes, bounds, nonfinite, options, session, made, profile)
-    call = Call(CALLER, profile=profile)
-    given = take_points(call, points, device=device, nonfinite=nonfinite, is_finite=is_finite, shared=False)
-    array, crs = given.on(call.session), given.crs
-    options = {"cuts": cuts, "join": join, "kernel": kernel}
     axes = "xy" if axis == "both" else axis
-    found = [_region_along(array, segments, one, len(given), assume_sorted, options, made, profile) for one in axes]
-    if crs is not None:
-        for region in found:
-            region.crs = crs
-        warn_across(found[0], given.source, turn_of_crs(crs), caller=CALLER)
-    return CrossRegion(*found) if axis == "both" else found[0]
+    if chunks is not None:
+        if how.assume_sorted:
+            raise wrong("assume_sorted", CALLER, "False for chunks or bounds", "True")
+        passes = Passes(chunks, nonfinite, CALLER)
+        regions = _regions_of_chunks(passes, how, axes, bounds, session_of(points, device), result, profile)
+    else:
+        call = Call(CALLER, profile=profile)
+        cloud = take_points(call, points, device=device, nonfinite=nonfinite, is_finite=is_finite, shared=False)
+        array = cloud.on(call.session)
+        regions = []
+        for along in axes:
+            call = Call(CALLER, profile=profile)
+            with call:
+                chains = _chains_along(array, along, how) if array.n else None
+            facts = {"n": len(cloud), "axis": along, "session": array.session}
+            regions.append(_as_result(result, chains, array.dtype, call, facts))
+        if cloud.crs is not None:
+            for region in regions:
+                region.crs = cloud.crs
+            warn_across(regions[0], cloud.source, turn_of_crs(cloud.crs), caller=CALLER)
+    return CrossRegion(*regions) if axis == "both" else regions[0]
 
 
-def _region_along(
-    points: DeviceArray,
-    segments: int,
-    axis: str,
-    n: int,
-    assume_sorted: bool,
-    options: dict[str, Any],
-    made: type[Any],
-    profile: bool,
-) -> Any:
-    """The region of a DeviceArray along one axis."""
-    session, dtype = points.session, points.dtype
-    facts = {"n": n, "axis": axis, "session": session}
-    if points.n == 0:
-        return made(np.empty((0, 2), dtype), np.empty((0, 2), dtype), segments=0, **facts)
-    call = Call(CALLER, profile=profile)
-    with call:
-        outline = _outline_along(points, segments, axis, assume_sorted, options)
-    return _as_result(outline, tuple(call.phases), dtype, facts, made)
-
-
-def _outline_along(
-    points: DeviceArray, segments: int, axis: str, assume_sorted: bool, options: dict[str, Any]
-) -> Outline:
-    """The Outline of a DeviceArray along one axis."""
+def _chains_along(points: DeviceArray, axis: str, how: Construction) -> Chains:
+    """The chains of points along one axis."""
     if len(points.chunks) > 1:
-        return _outline_of_chunks(points, segments, axis, assume_sorted, options)
-    session, dtype = points.session, points.dtype
+        return _chains_of_pieces(points, axis, how)
+    session, segments = points.session, how.segments
     if axis == "y":
         points = _swapped(points)
-    if options["cuts"] == "count":
+    if how.cuts == "count":
         segments = min(segments, points.n)
     rows: str | Scratch = "points[0]"
     bound: dict[str, Any] = points.bindings("points")
-    if not assume_sorted:
-        if not _in_order(points):
+    if not how.assume_sorted:
+        first_disordered, has_nonfinite = first_out_of_order(points)
+        if has_nonfinite:
+            refuse_nonfinite(points, caller=CALLER)
+        if first_disordered < points.n:
             ordered, _, rows = lexsort(points, None, points.n)
             bound = {rows.name: ordered[rows]}
-    described = OutlineOptions(dtype, points.n, rows, rows, segments, check=assume_sorted, **options)
-    outline = outline_of(session, described, **bound)
-    if outline.disordered:
+    options = OutlineOptions(
+        points.dtype,
+        points.n,
+        rows,
+        rows,
+        segments,
+        cuts=how.cuts,
+        join=how.join,
+        kernel=how.kernel,
+        check=how.assume_sorted,
+    )
+    chains = chains_of(session, options, **bound)
+    if chains.disordered:
         require_order(points, caller=CALLER, drop=True)
-    return outline
+    return chains
 
 
 def _as_result(
-    outline: Outline, phases: tuple[Phase, ...], dtype: np.dtype[Any], facts: dict[str, Any], made: type[Any]
+    result: type[Any], chains: Chains | None, dtype: np.dtype[Any], call: Call, facts: dict[str, Any]
 ) -> Any:
-    """A result of class `made` with the chains of an Outline of one region."""
-    facts = {**facts, "segments": int(outline.effective[0]), "phases": phases}
-    split, total = int(outline.lower_offsets[-1]), int(outline.lower_offsets[-1] + outline.upper_offsets[-1])
+    """A result with the chains of one region; an empty one without chains."""
+    if chains is None:
+        empty = np.empty((0, 2), dtype)
+        return result(empty, empty, segments=0, **facts)
+    facts = {**facts, "segments": int(chains.effective[0]), "phases": tuple(call.phases)}
 
     def fetch() -> tuple[np.ndarray, np.ndarray]:
-        rows = outline.vertices()
-        return rows[:split], rows[split:]
+        return chains.lower, chains.upper
 
-    if not outline.on_host and made is Region:
-        return Region.on_device(fetch, (split, total - split), dtype, **facts)
-    return made(*fetch(), **facts)
+    if not chains.on_host and result is Region:
+        sizes = int(chains.lower_offsets[-1]), int(chains.upper_offsets[-1])
+        return Region.on_device(fetch, sizes, dtype, **facts)
+    return result(*fetch(), **facts)
 
 
-def _region_of_chunks(
-    chunks: Chunks[Any],
-    segments: int,
-    cuts: str,
+def _regions_of_chunks(
+    passes: Passes,
+    how: Construction,
     axes: str,
     bounds: tuple[float, ...] | None,
-    nonfinite: Nonfinite,
-    options: dict[str, Any],
     session: Session,
-    made: type[Any],
+    result: type[Any],
     profile: bool,
-) -> Any:
-    """The region of points in chunks."""
-    passes = Passes(chunks, nonfinite, CALLER)
+) -> list[Any]:
+    """The regions along the axes of points in chunks."""
     session.pool.free_held()
     call = Call(CALLER, profile=profile)
     with call:
-        outlines = outlines_of_chunks(passes, segments, cuts, axes, bounds, options, session)
+        found = chains_of_chunks(passes, axes, bounds, how, session)
     passes.meter.see(session)
-    found = []
-    for number, axis in enumerate(axes):
+    dtype, regions = np.dtype(passes.dtype or np.float64), []
+    for axis, chains in zip(axes, found):
         facts = {"n": passes.n, "axis": axis, "session": session}
-        if outlines is None:
-            empty = np.empty((0, 2), passes.dtype or np.float64)
-            found.append(made(empty, empty, segments=0, **facts))
-        else:
-            found.append(_as_result(outlines[number], tuple(call.phases), np.dtype(passes.dtype), facts, made))
-    for region in found:
-        region.crs, region.peak = passes.crs, passes.meter.peak()
-    return CrossRegion(*found) if len(found) > 1 else found[0]
+        regions.append(_as_result(result, chains, dtype, call, facts))
+        regions[-1].crs, regions[-1].peak = passes.crs, passes.meter.peak()
+    return regions
 
 
 # Points beyond one allocation -----------------------------------------------------------------------------------
 
 
-def _outline_of_chunks(
-    points: DeviceArray, segments: int, axis: str, assume_sorted: bool, options: dict[str, Any]
-) -> Outline:
-    """The Outline of points in several chunks: of the corners of the segments' hulls in each chunk."""
+def _chains_of_pieces(points: DeviceArray, axis: str, how: Construction) -> Chains:
+    """The chains of points in several chunks, from the corners of the segments' hulls in each chunk."""
     session, dtype = points.session, points.dtype
     rows = points.to_host()
     if dtype.kind == "f" and not np.isfinite(rows).all():
         refuse_nonfinite(points, caller=CALLER)
-    if assume_sorted:
+    if how.assume_sorted:
         require_order(points, caller=CALLER, drop=True)
     if axis == "y":
         rows = rows[:, ::-1]
-    if not assume_sorted:
+    if not how.assume_sorted:
         rows = np.ascontiguousarray(rows[np.lexsort((rows[:, 1], rows[:, 0]))])
         points = to_device(session, rows, caller=CALLER)
-    cut = _first_points(rows[:, 0], segments, options["cuts"])
-    sides = ("points[0]", "points[0]")
+    cuts = _cuts(rows[:, 0], how)
     corners, owners = [], []
     for chunk, part in zip(points.chunks, points.split()):
-        begins = np.clip(cut - chunk.start, 0, chunk.count).astype(np.uint32)
+        begins = np.clip(cuts - chunk.start, 0, chunk.count).astype(np.uint32)
         some = np.flatnonzero(begins[1:] > begins[:-1])
-        begins = to_device(session, np.append(begins[some], begins[some[-1] + 1]), caller=CALLER)
-        described = OutlineOptions(
-            dtype, part.n, *sides, segments=1, starts="begins[0]", regions=len(some), kernel=options["kernel"]
+        starts = to_device(session, np.append(begins[some], begins[some[-1] + 1]), caller=CALLER)
+        options = OutlineOptions(
+            dtype, part.n, "points[0]", "points[0]", 1, starts="begins[0]", regions=len(some), kernel=how.kernel
         )
-        bound: dict[str, Any] = {**part.bindings("points"), **begins.bindings("begins")}
-        hulls = chains_of(session, described, **bound)
+        bound: dict[str, Any] = {**part.bindings("points"), **starts.bindings("begins")}
+        hulls = chains_of(session, options, **bound)
         corners += [hulls.lower, hulls.upper]
-        owners += [
-            np.repeat(some, np.diff(hulls.lower_offsets)),
-            np.repeat(some, np.diff(hulls.upper_offsets)),
-        ]
-    return outline_of_hulls(session, np.concatenate(corners), np.concatenate(owners), segments, options, CALLER)
+        owners += [np.repeat(some, np.diff(offsets)) for offsets in (hulls.lower_offsets, hulls.upper_offsets)]
+    return chains_of_hulls(session, np.concatenate(corners), np.concatenate(owners), how, CALLER)
 
 
-def _first_points(x: np.ndarray, segments: int, cuts: str) -> np.ndarray:
-    """Return the index of the first point of each segment, as arc_cuts computes it, then the number of points.
-
-    `x` ascends.
-    """
-    n = len(x)
-    if cuts == "count":
+def _cuts(x: np.ndarray, how: Construction) -> np.ndarray:
+    """The first point of each segment, as arc_cuts computes it, then the number of points; `x` ascends."""
+    n, segments = len(x), how.segments
+    if how.cuts == "count":
         firsts = x[[k * n // segments for k in range(segments)]]
     else:
         firsts = np.append(x[:1], widths(x[0], x[-1], segments, x.dtype))
     return np.append(np.searchsorted(x, firsts, side="left"), n)
-
-
-# Order ----------------------------------------------------------------------------------------------------------
-
-
-def _in_order(points: DeviceArray) -> bool:
-    """Whether points are in lexicographic order; `InvalidInput` for a NaN or infinity."""
-    first, nonfinite_seen = first_out_of_order(points)
-    if nonfinite_seen:
-        refuse_nonfinite(points, caller=CALLER)
-    return first >= points.n
 
 
 def _swapped(points: DeviceArray) -> DeviceArray:

@@ -1,4 +1,4 @@
-"""Upper and lower chains of adaptive regions, many at once: running the plans of outline_plans, reading the results.
+"""Upper and lower chains of many adaptive regions: run the plans of outline_plans and read the results.
 
 The input of a region is its candidates: for each x, the lowest and the highest point there. Cuts divide them into
 segments. The region is the union of the convex hulls of all pairs of neighbouring segments. Where the tangents on both
@@ -12,8 +12,7 @@ from __future__ import annotations
 import collections
 import threading
 import weakref
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,19 +23,31 @@ from clgeom.region.arc.outline_plans import OutlineOptions, Output, outline_plan
 
 KERNELS = ("auto", "naive", "local")
 CUTS = ("count", "width")
-JOINS = ("tangent", "published")
 #: Most segments whose vertices are read with the head. On a GPU a second read takes as long as reading 64 KiB.
 AT_ONCE, AT_ONCE_OF_CPU = 1 << 11, 1 << 16
-#: Part of a device's memory that results may have which nobody has asked for.
+#: Part of a device's memory that unread results may have.
 UNREAD_PART = 32
 #: Most plans that a session keeps.
 PLANS = 32
 
 
+class _Head(NamedTuple):
+    """The numbers at the head of an output."""
+
+    lower_offsets: np.ndarray
+    upper_offsets: np.ndarray
+    effective: np.ndarray
+    disordered: bool
+
+    @property
+    def vertices(self) -> int:
+        return int(self.lower_offsets[-1] + self.upper_offsets[-1])
+
+
 class Chains:
     """Lower and upper chains of some regions, from left to right, of strictly ascending x.
 
-    Those of an Outline that is still on the device are read at the first access.
+    They may be on the device, or not computed yet: the first access to an attribute waits for them and reads it.
 
     Attributes
     ----------
@@ -45,34 +56,32 @@ class Chains:
     lower_offsets, upper_offsets : ndarray of int64, shape (regions + 1,)
         Region r has the vertices from offset r to offset r + 1.
     effective : ndarray of int64, shape (regions,)
-        Number of segments that hold candidates.
+        Number of segments of each region that hold candidates.
+    disordered : bool
+        Whether a candidate is not finite or out of order, for options that `check`.
     """
 
-    def __init__(self, outline: Outline, regions: int) -> None:
-        self._outline, self._regions = outline, regions
+    def __init__(self, session: Session, regions: int, out: Output, result: Result) -> None:
+        result.drop_others(out.names)
+        self._session, self._regions, self._out = session, regions, out
+        self._result: Result | None = result
+        self._head: _Head | None = None
+        self._rows: np.ndarray | None = None
+        self._lock = threading.Lock()
+
+    def __getstate__(self) -> tuple[Any, ...]:  # memory of a device stays in its process
+        self.vertices()
+        return self._regions, self._head, self._rows
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self._result, self._lock = None, threading.Lock()
+        self._regions, self._head, self._rows = state
 
     def __len__(self) -> int:
         return self._regions
 
-    @property
-    def lower(self) -> np.ndarray:
-        return self._outline.vertices()[: self.lower_offsets[-1]]
-
-    @property
-    def upper(self) -> np.ndarray:
-        return self._outline.vertices()[self.lower_offsets[-1] :]
-
-    @property
-    def lower_offsets(self) -> np.ndarray:
-        return self._outline.lower_offsets
-
-    @property
-    def upper_offsets(self) -> np.ndarray:
-        return self._outline.upper_offsets
-
-    @property
-    def effective(self) -> np.ndarray:
-        return self._outline.effective
+    def __repr__(self) -> str:
+        return f"Chains({len(self)} regions: {len(self.lower)} lower and {len(self.upper)} upper vertices)"
 
     def __getitem__(self, region: int) -> tuple[np.ndarray, np.ndarray]:
         """The lower and the upper chain of one region."""
@@ -84,50 +93,6 @@ class Chains:
             self.upper[self.upper_offsets[region] : self.upper_offsets[region + 1]],
         )
 
-    def __repr__(self) -> str:
-        return f"Chains({len(self)} regions: {len(self.lower)} lower and {len(self.upper)} upper vertices)"
-
-
-def chains_of(
-    session: Session,
-    options: OutlineOptions,
-    *,
-    planned: tuple[Plan, Output] | None = None,
-    later: bool = False,
-    **buffers: Any,
-) -> Chains:
-    """Chains of the regions that an OutlineOptions describes; the parameters are those of `outline_of`."""
-    outline = outline_of(session, options, planned=planned, later=later, **buffers)
-    if not later:
-        outline.vertices()
-    return Chains(outline, options.regions)
-
-
-class Outline:
-    """Chains that may still be on the device, or not computed yet. What is asked for first waits for them."""
-
-    def __init__(self, made: _Made) -> None:
-        self._made: _Made | None = made
-        self._facts: _Facts | None = None
-        self._rows: np.ndarray | None = None
-        self._lock = threading.Lock()
-
-    def __getstate__(self) -> tuple[Any, ...]:  # memory of a device stays in its process
-        self.vertices()
-        return self._facts, self._rows
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self._made, self._lock = None, threading.Lock()
-        self._facts, self._rows = state
-
-    def read_head(self) -> _Facts:
-        """The numbers at the head of the output."""
-        with self._lock:
-            if self._facts is None:
-                assert self._made is not None
-                self._facts, self._rows = self._made.head()
-            return self._facts
-
     @property
     def lower_offsets(self) -> np.ndarray:
         return self.read_head().lower_offsets
@@ -138,7 +103,6 @@ class Outline:
 
     @property
     def effective(self) -> np.ndarray:
-        """Number of segments of each region that hold candidates."""
         return self.read_head().effective
 
     @property
@@ -146,90 +110,72 @@ class Outline:
         return self.read_head().disordered
 
     @property
+    def lower(self) -> np.ndarray:
+        return self.vertices()[: self.lower_offsets[-1]]
+
+    @property
+    def upper(self) -> np.ndarray:
+        return self.vertices()[self.lower_offsets[-1] :]
+
+    @property
     def on_host(self) -> bool:
         """Whether the vertices are on the host."""
         return self._rows is not None
 
+    def read_head(self) -> _Head:
+        with self._lock:
+            if self._head is None:
+                assert self._result is not None
+                self._head = self._read_head(self._result)
+            return self._head
+
     def vertices(self) -> np.ndarray:
         """All lower chains, then all upper chains."""
-        facts = self.read_head()
+        head = self.read_head()
         with self._lock:
             if self._rows is None:
-                assert self._made is not None
-                self._rows = self._made.rows(facts.total)
-            self._made = None
+                assert self._result is not None
+                emission, point = self._out.emission, 2 * self._out.emission.dtype.itemsize
+                raw = self._result.read(self._out.memory, head.vertices * point, emission.head * point)
+                self._rows = raw.view(emission.dtype).reshape(-1, 2)
+            self._result = None
             return self._rows
 
+    def _read_head(self, result: Result) -> _Head:
+        """Read the head, and the vertices if they fit in the same copy.
 
-@dataclass(frozen=True, eq=False)
-class _Facts:
-    """The head of an output."""
-
-    lower_offsets: np.ndarray
-    upper_offsets: np.ndarray
-    effective: np.ndarray
-    disordered: bool
-
-    @property
-    def total(self) -> int:
-        return int(self.lower_offsets[-1] + self.upper_offsets[-1])
-
-
-@dataclass(eq=False)
-class _Made:
-    """The Output of a run, and the buffers that the last launch used, which runs again if it had too little room."""
-
-    session: Session
-    regions: int
-    out: Output
-    found: Result
-
-    def __post_init__(self) -> None:
-        self.found.drop_others(self.out.names)
-
-    @property
-    def nbytes(self) -> int:
-        return self.found.nbytes
-
-    def head(self) -> tuple[_Facts, np.ndarray | None]:
-        """The facts; and the vertices if they could be read in the same copy, else None."""
-        out, emission = self.out, self.out.emission
+        If the output had too little room for the vertices, the last launch runs again.
+        """
+        out, emission = self._out, self._out.emission
         dtype, point = emission.dtype, 2 * emission.dtype.itemsize
-        most = AT_ONCE_OF_CPU if self.session.profile.is_cpu else AT_ONCE
+        most = AT_ONCE_OF_CPU if self._session.profile.is_cpu else AT_ONCE
         likely = min(out.room, 3 * emission.segments + 64) if emission.segments <= most else 0
-        raw = self.found.read(out.memory, (emission.head + likely) * point)
-        summary = raw[: 4 * (3 * (self.regions + 1) + 1)].view(np.uint32)
-        lower_at, upper_at, segments_at = summary[:-1].reshape(3, self.regions + 1).astype(np.int64)
-        facts = _Facts(lower_at, upper_at - upper_at[0], np.diff(segments_at), bool(summary[-1]))
-        if facts.disordered:
-            return facts, np.empty((0, 2), dtype)
-        if facts.total <= likely:
-            return facts, raw[emission.head * point :].view(dtype)[: 2 * facts.total].reshape(-1, 2)
-        if facts.total > out.room:
-            self.out = emission.into(facts.total, self.session.profile)
-            kept: dict[str, Any] = {name: self.found[name] for name in out.names if name != out.memory.name}
-            self.found = run(self.session, self.out.plan, **kept)
-        self.found.drop_others([self.out.memory.name])
-        return facts, None
-
-    def rows(self, total: int) -> np.ndarray:
-        """The vertices."""
-        emission, point = self.out.emission, 2 * self.out.emission.dtype.itemsize
-        raw = self.found.read(self.out.memory, total * point, emission.head * point)
-        return raw.view(emission.dtype).reshape(-1, 2)
+        raw = result.read(out.memory, (emission.head + likely) * point)
+        summary = raw[: 4 * (3 * (self._regions + 1) + 1)].view(np.uint32)
+        lower_at, upper_at, segments_at = summary[:-1].reshape(3, self._regions + 1).astype(np.int64)
+        head = _Head(lower_at, upper_at - upper_at[0], np.diff(segments_at), bool(summary[-1]))
+        if head.disordered:
+            self._rows = np.empty((0, 2), dtype)
+        elif head.vertices <= likely:
+            self._rows = raw[emission.head * point :].view(dtype)[: 2 * head.vertices].reshape(-1, 2)
+        else:
+            if head.vertices > out.room:
+                self._out = emission.into(head.vertices, self._session.profile)
+                kept: dict[str, Any] = {name: result[name] for name in out.names if name != out.memory.name}
+                result = self._result = run(self._session, self._out.plan, **kept)
+            result.drop_others([self._out.memory.name])
+        return head
 
 
-def outline_of(
+def chains_of(
     session: Session,
     options: OutlineOptions,
     *,
     planned: tuple[Plan, Output] | None = None,
     later: bool = False,
     **buffers: Any,
-) -> Outline:
-    """Run the plan of `outline_plan`.
-
-    With `options.check`, `Outline.disordered` says whether a candidate is not finite or out of order.
+) -> Chains:
+    """Enqueue the outlines of regions and, unless `later`, wait for the numbers of their vertices.
 
     Parameters
     ----------
@@ -240,50 +186,44 @@ def outline_of(
     later : bool
         Return without waiting for the device.
     **buffers
-        Those that the names in the plan stand for.
+        Buffers by their names in the plan.
     """
-    plan, out = planned or _cached_plan(session, options)
-    made = _Made(session, options.regions, out, run(session, plan, **buffers))
-    outline = Outline(made)
+    # building a plan takes as long as a device needs for a million points
+    plan, out = planned or session.cached(
+        ("outline plan", options), lambda: outline_plan(session, options), most=PLANS, policies=True
+    )
+    result = run(session, plan, **buffers)
+    chains = Chains(session, options.regions, out, result)
     if later:
         flush(session)
-        session.cached(("unread",), lambda: Unread(session.profile.global_mem_bytes // UNREAD_PART)).add(
-            outline, made.nbytes
-        )
+        most = session.profile.global_mem_bytes // UNREAD_PART
+        session.cached(("unread",), lambda: Unread(most)).add(chains, result.nbytes)
     else:
-        outline.read_head()
-    return outline
+        chains.read_head()
+    return chains
 
 
 class Unread:
-    """Outlines that nobody has asked for yet. If they have more than `most` bytes, the oldest is read."""
+    """Chains that no caller has read yet. If they have more than `most` bytes, the oldest are read."""
 
     def __init__(self, most: int) -> None:
         self.most, self.nbytes, self.lock = most, 0, threading.Lock()
-        self.waiting: collections.deque[tuple[weakref.ref[Outline], int]] = collections.deque()
+        self.waiting: collections.deque[tuple[weakref.ref[Chains], int]] = collections.deque()
 
-    def add(self, outline: Outline, nbytes: int) -> None:
+    def add(self, chains: Chains, nbytes: int) -> None:
         old = []
         with self.lock:
-            self.waiting.append((weakref.ref(outline), nbytes))
+            self.waiting.append((weakref.ref(chains), nbytes))
             self.nbytes += nbytes
             while self.waiting[0][0]() is None:
                 self.nbytes -= self.waiting.popleft()[1]
             if self.nbytes > self.most:
-                self.waiting = collections.deque(one for one in self.waiting if one[0]() is not None)
+                self.waiting = collections.deque(entry for entry in self.waiting if entry[0]() is not None)
                 self.nbytes = sum(size for _, size in self.waiting)
             while self.nbytes > self.most and len(self.waiting) > 1:
-                one, size = self.waiting.popleft()
+                oldest, size = self.waiting.popleft()
                 self.nbytes -= size
-                old.append(one())
+                old.append(oldest())
         for unread in old:
             if unread is not None:
                 unread.vertices()
-
-
-def _cached_plan(session: Session, options: OutlineOptions) -> tuple[Plan, Output]:
-    """The plan for these options, cached: building one takes as long as a device needs for a million points."""
-    plan: tuple[Plan, Output] = session.cached(
-        ("outline plan", options), lambda: outline_plan(session, options), most=PLANS, policies=True
-    )
-    return plan

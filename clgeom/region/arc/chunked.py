@@ -12,7 +12,7 @@ The cuts of equal numbers are order statistics of x. Each pass divides the range
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -25,7 +25,7 @@ from clgeom.hull.batch.hulls import convex_hulls_by_label
 from clgeom.hull.pieces import PointStream
 from clgeom.intake.arrays import to_device
 from clgeom.intake.chunks import Chunks, Meter
-from clgeom.region.arc.chains import Outline, outline_of
+from clgeom.region.arc.chains import Chains, chains_of
 from clgeom.region.arc.outline_plans import OutlineOptions
 from clgeom.sorting.keys import KeyOrder
 
@@ -35,6 +35,17 @@ PART_BITS = 20
 BYTES_PER_KEY = 64
 LEAST_KEYS = 1 << 10
 BOUNDS = "(xmin, ymin, xmax, ymax), finite, with xmin <= xmax and ymin <= ymax"
+
+
+@dataclass(frozen=True)
+class Construction:
+    """How an outline is computed: parameters of `adaptive_region`, and `join` and `kernel` of `OutlineOptions`."""
+
+    segments: Any
+    cuts: str
+    assume_sorted: bool
+    join: str = "tangent"
+    kernel: str = "auto"
 
 
 def checked_bounds(bounds: Any, cuts: str, *, caller: str) -> tuple[float, ...] | None:
@@ -98,44 +109,25 @@ class Passes:
         return kept, low, high
 
 
-def outlines_of_chunks(
-    passes: Passes,
-    segments: int,
-    cuts: str,
-    axes: str,
-    bounds: tuple[float, ...] | None,
-    options: dict[str, Any],
-    session: Session,
-) -> list[Outline] | None:
-    """The outline along each axis; None if there are no points.
-
-    Parameters
-    ----------
-    passes : Passes
-    segments : int
-    cuts : {"count", "width"}
-    axes : "x", "y" or "xy"
-    bounds : tuple of 4 floats or None
-    options : dict
-        Of `OutlineOptions`.
-    session : Session
-    """
-    where: dict[int, Any] = {}
-    columns = ["xy".index(axis) for axis in axes]
+def chains_of_chunks(
+    passes: Passes, axes: str, bounds: tuple[float, ...] | None, how: Construction, session: Session
+) -> list[Chains | None]:
+    """The chains along each of the `axes` "x", "y" or "xy"; None if there are no points."""
+    segments, cuts_of = how.segments, {}
+    columns: list[int] = ["xy".index(axis) for axis in axes]
+    nothing: list[Chains | None] = [None] * len(columns)
     if bounds is None:
-        why = "for the cuts" if cuts == "count" else "unless cuts='width' and bounds are given,"
+        why = "for the cuts" if how.cuts == "count" else "unless cuts='width' and bounds are given,"
         passes.chunks.require_reiterable(why, caller=passes.caller)
         kept, low, high = passes.facts()
         if not kept:
-            return None
-        if cuts == "count":
+            return nothing
+        if how.cuts == "count":
             segments = min(segments, kept)
             ranks = [k * kept // segments for k in range(1, segments)]
-            for column in columns:
-                where[column] = order_statistics(passes, column, low[column], high[column], ranks)
+            cuts_of = {k: order_statistics(passes, k, low[k], high[k], ranks) for k in columns}
         else:
-            for column in columns:
-                where[column] = widths(low[column], high[column], segments, passes.dtype)
+            cuts_of = {k: widths(low[k], high[k], segments, passes.dtype) for k in columns}
 
     def labelled() -> Iterator[tuple[np.ndarray, np.ndarray]]:
         for piece in passes.pieces():
@@ -144,10 +136,10 @@ def outlines_of_chunks(
                 _check_bounds(piece, bounds, passes)
             passes.dtype = passes.dtype or rows.dtype
             for number, column in enumerate(columns):
-                if column not in where and bounds is not None:
-                    where[column] = widths(*_within(bounds, column, passes.dtype), segments, passes.dtype)
+                if column not in cuts_of and bounds is not None:
+                    cuts_of[column] = widths(*_within(bounds, column, passes.dtype), segments, passes.dtype)
                 along = rows[:, column].astype(passes.dtype, copy=False)
-                owners = np.searchsorted(where[column], along, side="right")
+                owners = np.searchsorted(cuts_of[column], along, side="right")
                 yield rows[:, ::-1] if column else rows, owners + number * segments
 
     chunks = Chunks(labelled, max_bytes=passes.chunks.max_bytes, read_ahead=False, copy=False)
@@ -155,22 +147,20 @@ def outlines_of_chunks(
     passes.meter.add(batch.peak.host_bytes)
     passes.meter.device = max(passes.meter.device, batch.peak.device_bytes)
     if not len(batch):
-        return None
-    owners = np.repeat(batch.labels, np.diff(batch.offsets))
-    found = []
+        return nothing
+    owners, how = np.repeat(batch.labels, np.diff(batch.offsets)), replace(how, segments=segments)
+    found: list[Chains | None] = []
     for number in range(len(columns)):
         mine = owners // segments == number
         corners = batch.points[mine].astype(passes.dtype, copy=False)
-        found.append(
-            outline_of_hulls(session, corners, owners[mine] - number * segments, segments, options, passes.caller)
-        )
+        found.append(chains_of_hulls(session, corners, owners[mine] - number * segments, how, passes.caller))
     return found
 
 
-def outline_of_hulls(
-    session: Session, corners: np.ndarray, owners: np.ndarray, segments: int, options: dict[str, Any], caller: str
-) -> Outline:
-    """The outline of the vertices of segments' hulls, each of its segment."""
+def chains_of_hulls(
+    session: Session, corners: np.ndarray, owners: np.ndarray, how: Construction, caller: str
+) -> Chains:
+    """The chains of the vertices of segments' hulls; `owners` has the segment of each vertex."""
     order = np.lexsort((corners[:, 1], corners[:, 0]))
     rows = to_device(session, np.ascontiguousarray(corners[order]), caller=caller)
     if len(rows.chunks) > 1:
@@ -178,11 +168,20 @@ def outline_of_hulls(
             f"The hulls of {caller}'s segments have {rows.n:,} corners, {rows.nbytes:,} bytes, and one "
             f"allocation of {session.profile.name} holds {session.profile.max_alloc_bytes:,}."
         )
-    begins = np.searchsorted(owners[order], np.arange(segments + 1)).astype(np.uint32)
+    begins = np.searchsorted(owners[order], np.arange(how.segments + 1)).astype(np.uint32)
     cut = to_device(session, begins, caller=caller)
-    described = OutlineOptions(rows.dtype, rows.n, "points[0]", "points[0]", segments, cut="begins[0]", **options)
+    options = OutlineOptions(
+        rows.dtype,
+        rows.n,
+        "points[0]",
+        "points[0]",
+        how.segments,
+        join=how.join,
+        kernel=how.kernel,
+        cut="begins[0]",
+    )
     bound: dict[str, Any] = {**rows.bindings("points"), **cut.bindings("begins")}
-    return outline_of(session, described, **bound)
+    return chains_of(session, options, **bound)
 
 
 # Cuts at equal widths -------------------------------------------------------------------------------------------

@@ -17,9 +17,10 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.plan import Phase
 from clgeom.intake.typing import AnyArray, DeviceLike, IntLike, NDArray, Nonfinite
 from clgeom.region.arc.adaptive import Cuts, region_of
+from clgeom.region.arc.chunked import Construction
 from clgeom.region.arc.result import CrossRegion, Region
 
-#: Where the hulls of segments are found.
+#: The kernel that computes the hulls of segments.
 SegmentHulls: TypeAlias = Literal["auto", "naive", "local"]
 
 
@@ -61,18 +62,9 @@ def region_by_kernel(
     >>> region_by_kernel([(0, 0), (1, 2), (2, 0), (3, 2), (4, 0)], 3, kernel="naive").area
     6.0
     """
-    found: Region | CrossRegion = region_of(
-        points,
-        segments,
-        cuts=cuts,
-        axis=axis,
-        nonfinite=nonfinite,
-        assume_sorted=assume_sorted,
-        device=device,
-        profile=profile,
-        kernel=kernel,
-    )
-    return found
+    how = Construction(segments, cuts, assume_sorted, kernel=kernel)
+    region: Region | CrossRegion = region_of(points, how, axis, nonfinite=nonfinite, device=device, profile=profile)
+    return region
 
 
 @keeps_subnormals
@@ -112,18 +104,8 @@ def published_walk(
     [[0.0, 0.0], [2.0, 0.0], [4.0, 0.0]]
     """
     one_of(axis, ("x", "y"), "axis", caller="published_walk")
-    walk: Walk = region_of(
-        points,
-        segments,
-        cuts=cuts,
-        axis=axis,
-        nonfinite=nonfinite,
-        assume_sorted=assume_sorted,
-        device=device,
-        profile=profile,
-        join="published",
-        made=Walk,
-    )
+    how = Construction(segments, cuts, assume_sorted, join="published")
+    walk: Walk = region_of(points, how, axis, nonfinite=nonfinite, device=device, profile=profile, result=Walk)
     return walk
 
 

@@ -111,13 +111,13 @@ def _chains(masks: Masks, lines: dict[Scratch, cl.Buffer], segments: int, cuts: 
         outlines, out = outline_plan(session, options)
         return (Plan(candidates) + outlines).kept(memory=True), out
 
-    return chains_of(
-        session,
-        options,
-        planned=session.cached(("coverage chains", options), planned, policies=True),
-        later=masks.stack.buffer is not None and not session.profile.is_cpu,
-        **{memory.name: buffer for memory, buffer in lines.items()},
-    )
+    later = masks.stack.buffer is not None and not session.profile.is_cpu
+    plan = session.cached(("coverage chains", options), planned, policies=True)
+    buffers: dict[str, Any] = {memory.name: buffer for memory, buffer in lines.items()}
+    chains = chains_of(session, options, planned=plan, later=later, **buffers)
+    if not later:
+        chains.vertices()
+    return chains
 
 
 def _extents_plan(masks: Masks, pieces: list[Piece], launches: list[Any]) -> tuple[Plan, Scratch, int]:

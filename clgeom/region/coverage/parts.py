@@ -154,4 +154,7 @@ def _chains(session: Session, lines: Lines, regions: np.ndarray, segments: int, 
         written(session, np.stack([lines.x[pick], rows[pick]], axis=1).astype(REAL)) for rows in (lines.low, lines.high)
     )
     options = OutlineOptions(REAL, len(pick), "lower", "upper", segments, "starts", len(regions), cuts)
-    return chains_of(session, options, lower=lower, upper=upper, starts=written(session, starts.astype(np.uint32)))
+    starts_there = written(session, starts.astype(np.uint32))
+    chains = chains_of(session, options, lower=lower, upper=upper, starts=starts_there)
+    chains.vertices()
+    return chains
