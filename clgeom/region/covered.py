@@ -13,7 +13,7 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InputWarning, InvalidInput, short, warn
 from clgeom.geo.geodesy import same_crs, shown
 from clgeom.intake.chunks import as_chunks
-from clgeom.intake.device_arrays import fetched, is_device_array
+from clgeom.intake.device_arrays import on_host
 from clgeom.intake.interop.rasters import Raster, placed_raster
 from clgeom.intake.typing import AnyArray, FloatLike
 from clgeom.region.coverage.cell_areas import cells_area
@@ -115,8 +115,7 @@ def covered_area(
     if as_chunks(raster) is not None:
         raise wrong("raster", CALLER, "a whole raster, no strips of one", short(raster))
     placed = placed_raster(raster, caller=CALLER, transform=transform, crs=crs, nodata=nodata)
-    values = fetched(placed.values) if is_device_array(placed.values) else placed.values
-    cells, integers = canonical_cells(values, caller=CALLER)
+    cells, integers = canonical_cells(on_host(placed.values), caller=CALLER)
     grid = as_grid(placed.transform, placed.crs, cells.shape[-2:], caller=CALLER)
     summed = _weights(weights, placed, grid)
     chosen = as_levels(levels, direction, placed.nodata, cells.dtype, caller=CALLER, integers=integers)
@@ -139,8 +138,7 @@ def _weights(weights: Any, placed: Raster, grid: Grid) -> dict[str, np.ndarray]:
     found = {}
     for name, given in weights.items():
         one = placed_raster(given, caller=CALLER, name="weights")
-        values = fetched(one.values) if is_device_array(one.values) else one.values
-        values = known_values(values, one.nodata, caller=CALLER, name="weights")
+        values = known_values(on_host(one.values), one.nodata, caller=CALLER, name="weights")
         values[np.isnan(values)] = 0
         if not np.isfinite(values).all():
             raise wrong("weights", CALLER, "finite", f"an infinity in {shown(name)}")

@@ -29,7 +29,7 @@ from clgeom.intake.device_arrays import is_device_array
 from clgeom.radio import shadowing
 from clgeom.region.coverage.regions import coverage_regions
 from clgeom.region.rings import outward
-from clgeom.region.rings.on_device import ARRAYS
+from clgeom.region.rings.emission import ARRAYS
 
 BUDGETS = ({"iou": 1e-6}, {"iou": 0.8}, {"iou": 1}, {"tolerance": 0.75}, {"tolerance": 3.0, "iou": 0.6})
 

@@ -19,7 +19,7 @@ from clgeom.region.coverage.rasters import as_levels, as_stack
 from clgeom.region.coverage.regions import coverage_regions
 from clgeom.region.rings import runs
 from clgeom.region.rings import trace as tracing
-from clgeom.region.rings.on_device import ARRAYS
+from clgeom.region.rings.emission import ARRAYS
 from clgeom.region.rings.trace import Rings, twice_areas
 
 LEVELS = (0.3, 0.55, 0.8)

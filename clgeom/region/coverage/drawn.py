@@ -11,6 +11,7 @@ import numpy as np
 
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput
+from clgeom.intake.device_arrays import on_host
 from clgeom.intake.interop.rasters import chosen_unit
 from clgeom.intake.interop.strips import Strips
 from clgeom.intake.typing import FloatLike, NDArray
@@ -100,7 +101,7 @@ class MapRegions(OnMap, Sequence[Region]):
             For a level that is not one of `given`.
         """
         number = level_index(level, self.given, caller="at_level")
-        return [self[i] for i in np.flatnonzero(self.levels == number).tolist()]
+        return [self[i] for i in np.flatnonzero(on_host(self.levels) == number).tolist()]
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw all regions with Matplotlib.

@@ -37,7 +37,6 @@ from clgeom.region.coverage.masks import (
 )
 from clgeom.region.rings.budgets import Goal
 from clgeom.region.rings.emission import Emitted, arrays_of, emitted, joined
-from clgeom.region.rings.on_device import DevicePolygons
 from clgeom.region.rings.outward import simplified
 from clgeom.region.rings.polygons import CoveragePolygons
 from clgeom.region.rings.trace import rings_of
@@ -163,8 +162,8 @@ def outlined(
             raise DeviceLimit(f"{caller} takes maps that stay apart all at once, and these are too large for that.")
     with call:
         arrays, exact = dispatch(call, work)
-    kind = DevicePolygons if cells.is_on_device else CoveragePolygons
-    polygons = kind(arrays, exact, cells.grid, cells.levels.given, cells.levels.direction, tuple(call.phases))
+    levels = cells.levels
+    polygons = CoveragePolygons(arrays, exact, cells.grid, levels.given, levels.direction, tuple(call.phases))
     polygons.apart, polygons.peak = goal.apart, cells.peak
     return polygons
 

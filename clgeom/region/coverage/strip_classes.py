@@ -20,7 +20,7 @@ import numpy as np
 from clgeom.arguments import wrong
 from clgeom.errors import InvalidInput
 from clgeom.intake.chunks import Chunks, Meter, Peak, read_ahead
-from clgeom.intake.device_arrays import fetched, is_device_array
+from clgeom.intake.device_arrays import on_host
 from clgeom.intake.interop.objects import values_of
 from clgeom.intake.interop.rasters import placed_raster
 from clgeom.intake.interop.strips import Strips
@@ -88,7 +88,7 @@ def _rasters(chunks: Chunks[Any], caller: str) -> Iterator[tuple[np.ndarray, boo
                 f"{where} must be arrays, and 'transform' and 'crs' those of the whole raster. "
                 f"Got {type(chunk).__name__} with a position as strip {number}: pass its values."
             )
-        values = fetched(placed.values) if is_device_array(placed.values) else placed.values
+        values = on_host(placed.values)
         try:
             values = values_of(values, caller=caller, name="raster")
             values = values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)

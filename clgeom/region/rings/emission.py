@@ -45,64 +45,68 @@ class Emitted:
     is_kept: bool
 
 
-def emitted(rings: DeviceRings, before: list[Emitted], taken: tuple[cl.Buffer, cl.Buffer] | None = None) -> Emitted:
+def emitted(rings: DeviceRings, before: list[Emitted], removed: tuple[cl.Buffer, cl.Buffer] | None = None) -> Emitted:
     """The polygons of a batch that follows others.
 
-    `taken` names corners that are left out: a buffer of uint8 by corner, and one by ring of those that vanished.
+    `removed` names corners that are left out: a buffer of uint8 by corner, and one by ring of those that vanished.
     """
     session, levels, runs = rings.masks.session, len(rings.masks.levels.given), rings.runs
     profile, n, r, p = session.profile, rings.corners, rings.rings, rings.polygons
-    numbers: dict[str, np.generic] = {"rings": np.uint32(r), "polygons": np.uint32(p)}
+    numbers: dict[str, np.generic] = {"corners": np.uint32(n), "rings": np.uint32(r), "polygons": np.uint32(p)}
     numbers |= {f"first_{name}": np.uint64(sum(getattr(one, name) for one in before)) for name in ("corners", "rings")}
     numbers["first_maps"] = np.uint64(rings.masks.before + rings.masks.first_map)
     corners, corner_count, ring_count, bound = rings.memory["corners"], n, r, dict(rings.memory)
-    chosen: Plan | None = None
-    if taken is not None:
-        ranks, sizes = Scratch("outward_ranks", np.dtype(np.uint32), n + 1), Scratch("outward_sizes", ULONG, r + 1)
-        args: tuple[Argument, ...] = ("taken", "vanished", "ring_of", np.uint32(n), ranks)
-        plan = Plan(Step.over(profile, KEPT, args, n + 1, bytes_moved=9 * n)) + exclusive_sums(profile, ranks, "ranks")
-        plan += Plan(Step.over(profile, SIZES, (ranks, "begins", np.uint32(r), sizes), r + 1, bytes_moved=20 * r))
-        plan += exclusive_sums(profile, sizes, "kept_sizes")
-        made = run(session, plan, **bound, taken=taken[0], vanished=taken[1])
+    sized = runs.sized(n), runs.sized(r), runs.sized(p)
+    if removed is not None:
+        ranking, (ranks, sizes) = runs.planned(session, "rings kept", sized[:2], lambda: _kept(profile, *sized[:2]))
+        made = run(session, ranking, numbers=numbers, **bound, taken=removed[0], vanished=removed[1])
         total = int(made.read(sizes, 1, r)[0])
         ring_count, corner_count = total >> 32, total & 0xFFFFFFFF
         corners = allocate(session, 8 * corner_count)
-        args = ("corners", ranks, np.uint32(n), "corners_out")
-        chosen = Plan(Step.over(profile, EMIT, args, n, bytes_moved=20 * n))
-        bound |= {ranks.name: made[ranks], sizes.name: made[sizes], "corners_out": corners}
-        plan, out = _columns(profile, r, p, ring_count, levels, kept=True)
-    else:
-        sized = runs.sized(r), runs.sized(p)
-        plan, out = runs.planned(
-            session, "rings emitted", (*sized, levels), lambda: _columns(profile, *sized, sized[0], levels, kept=False)
-        )
-    made = run(session, plan if chosen is None else chosen + plan, numbers=numbers, **bound)
+        bound |= {"outward_ranks": made[ranks], "outward_sizes": made[sizes], "corners_out": corners}
+    kept = removed is not None
+    plan, out = runs.planned(
+        session, "rings emitted", (*sized, levels, kept), lambda: _columns(profile, *sized, levels, kept=kept)
+    )
+    made = run(session, plan, numbers=numbers, **bound)
     memory = {"corners": corners, **{name: made[scratch] for name, scratch in out.items()}}
     counts = dict.fromkeys(COLUMNS, p)
     counts |= {"corners": 2 * corner_count, "ring_offsets": ring_count + 1, "polygon_offsets": p + 1}
-    return Emitted(corner_count, ring_count, p, n, memory, counts, taken is None and runs.is_kept)
+    return Emitted(corner_count, ring_count, p, n, memory, counts, runs.is_kept)
+
+
+def _kept(profile: DeviceProfile, corners: int, rings: int) -> tuple[Plan, tuple[Scratch, Scratch]]:
+    """(the plan that ranks the corners that a simplification keeps, memory of ranks and of the sizes of rings)."""
+    ranks, sizes = Scratch("ranks", np.dtype(np.uint32), corners + 1), Scratch("kept_sizes", ULONG, rings + 1)
+    n, args = Number("corners"), (ranks, "begins", Number("rings"), sizes)
+    ranking = Step.over(profile, KEPT, ("taken", "vanished", "ring_of", n, ranks), corners + 1, bytes_moved=9 * corners)
+    plan = Plan(ranking) + exclusive_sums(profile, ranks, "ranks")
+    plan += Plan(Step.over(profile, SIZES, args, rings + 1, bytes_moved=20 * rings))
+    return plan + exclusive_sums(profile, sizes, "kept_sizes"), (ranks, sizes)
 
 
 def _columns(
-    profile: DeviceProfile, rings: int, polygons: int, rings_out: int, levels: int, *, kept: bool
+    profile: DeviceProfile, corners: int, rings: int, polygons: int, levels: int, *, kept: bool
 ) -> tuple[Plan, dict[str, Scratch]]:
     """(the plan of offsets and of the columns with a value for each polygon, its memory by name).
 
-    With `kept`, of the rings that a simplification keeps.
+    With `kept`, of the corners and rings that a simplification keeps.
     """
     out = {name: Scratch(f"polygons_{name}", LONG, polygons) for name in COLUMNS}
-    out["ring_offsets"] = Scratch("polygons_ring_offsets", LONG, rings_out + 1)
+    out["ring_offsets"] = Scratch("polygons_ring_offsets", LONG, rings + 1)
     out["polygon_offsets"] = Scratch("polygons_polygon_offsets", LONG, polygons + 1)
-    params, sizes = {"kept": kept}, ("outward_sizes",) if kept else ()
+    params, sizes, plan = {"kept": kept}, ("outward_sizes",) if kept else (), Plan()
+    if kept:
+        args: tuple[Argument, ...] = ("corners", "outward_ranks", Number("corners"), "corners_out")
+        plan += Plan(Step.over(profile, EMIT, args, corners, bytes_moved=20 * corners))
     offsets = (*(sizes or ("begins",)), Number("rings"), Number("first_corners"), out["ring_offsets"])
     columns = ("firsts", "begins", "owners", "areas", *sizes, Number("polygons"), np.uint32(levels))
     columns += (Number("first_maps"), Number("first_rings"))
     columns += (out["polygon_offsets"], *(out[name] for name in COLUMNS))
-    plan = Plan(
+    return plan + Plan(
         Step.over(profile, OFFSETS, offsets, rings + 1, params=params, bytes_moved=16 * rings),
         Step.over(profile, POLYGONS, columns, polygons + 1, params=params, bytes_moved=60 * polygons),
-    )
-    return plan, out
+    ), out
 
 
 def arrays_of(

@@ -17,10 +17,12 @@ from clgeom.core.messages import counted
 from clgeom.core.plan import Phase
 from clgeom.errors import short
 from clgeom.intake.chunks import Peak
+from clgeom.intake.device_arrays import fetched, on_host
 from clgeom.intake.typing import FloatLike, NDArray
 from clgeom.optional import require_shapely
 from clgeom.region.coverage.drawn import MapRegion, MapRegions
 from clgeom.region.coverage.grid import Grid
+from clgeom.region.rings.emission import ARRAYS, COLUMNS
 from clgeom.region.rings.trace import twice_areas
 
 
@@ -183,11 +185,29 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
         direction: str,
         phases: tuple[Phase, ...],
     ) -> None:
-        self.corners, self.ring_offsets = arrays["corners"], arrays["ring_offsets"]
-        self.polygon_offsets, self.cells = arrays["polygon_offsets"], arrays["cells"]
-        self.maps, self.levels, self.parts = arrays["maps"], arrays["levels"], arrays["parts"]
+        self.corners, self.ring_offsets, self.polygon_offsets = (arrays[name] for name in ARRAYS[:3])
+        self.maps, self.levels, self.parts, self.cells = (arrays[name] for name in COLUMNS)
         self.exact_vertices = exact_vertices
         self.grid, self.given, self.direction, self.phases = grid, given, direction, phases
+        self._copy: CoveragePolygons | None = None
+
+    @property
+    def on_host(self) -> CoveragePolygons:
+        """These polygons, or a copy of them with arrays on the host, which the first use makes."""
+        if isinstance(self.corners, np.ndarray):
+            return self
+        if self._copy is None:
+            self._copy = self._with({name: fetched(getattr(self, name)) for name in ARRAYS})
+        return self._copy
+
+    def _with(self, arrays: Mapping[str, Any]) -> CoveragePolygons:
+        """Polygons of other arrays, with the other attributes of these."""
+        made = CoveragePolygons(arrays, self.exact_vertices, self.grid, self.given, self.direction, self.phases)
+        made.apart = self.apart
+        return made
+
+    def __getstate__(self) -> dict[str, Any]:  # arrays on a device stay there
+        return self.on_host.__dict__
 
     def __len__(self) -> int:
         return len(self.maps)
@@ -202,22 +222,22 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
         index = operator.index(index)
         if not -len(self) <= index < len(self):
             raise IndexError(f"There are {len(self)} polygons, and no polygon {index}.")
-        index %= len(self)
-        first, last = self.polygon_offsets[index : index + 2].tolist()
-        bounds = self.ring_offsets[first : last + 1].tolist()
+        index, host = index % len(self), self.on_host
+        first, last = host.polygon_offsets[index : index + 2].tolist()
+        bounds = host.ring_offsets[first : last + 1].tolist()
         rings, corners = (
             tuple(places[begin:end] for begin, end in zip(bounds, bounds[1:]))
-            for places in (self._ragged.places, self.corners)
+            for places in (self.vertices, host.corners)
         )
         return CoveragePolygon(
             rings,
             corners,
             self.grid,
-            self.given[int(self.levels[index])],
+            self.given[int(host.levels[index])],
             self.direction,
-            int(self.maps[index]),
-            int(self.parts[index]),
-            int(self.cells[index]),
+            int(host.maps[index]),
+            int(host.parts[index]),
+            int(host.cells[index]),
             float(self.areas[index]),
         )
 
@@ -232,9 +252,7 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
     @functools.cached_property
     def _ragged(self) -> Any:
         """The polygons in map coordinates, outer rings counter-clockwise."""
-        from clgeom.geo.ragged import Ragged
-
-        return self._as_map(Ragged(self.corners, self.ring_offsets, self.polygon_offsets))
+        return self._as_map(self._in_cells())
 
     @property
     def vertices(self) -> NDArray[np.float64]:
@@ -244,8 +262,9 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
 
     @functools.cached_property
     def _cell_areas(self) -> np.ndarray:
-        rings = twice_areas(self.corners, self.ring_offsets)
-        return np.add.reduceat(rings, self.polygon_offsets[:-1]) / 2 if len(self) else np.zeros(0)
+        host = self.on_host
+        rings = twice_areas(host.corners, host.ring_offsets)
+        return np.add.reduceat(rings, host.polygon_offsets[:-1]) / 2 if len(self) else np.zeros(0)
 
     @property
     def areas(self) -> NDArray[np.float64]:
@@ -277,15 +296,15 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
         """
         from clgeom.geo.geodesy import ragged_areas
 
-        crs = self._system(crs, "areas_km2")
-        rings = ragged_areas(self.vertices, self.ring_offsets, crs, caller="areas_km2")
-        rings[np.setdiff1d(np.arange(len(rings)), self.polygon_offsets[:-1])] *= -1
-        return np.add.reduceat(rings, self.polygon_offsets[:-1]) / 1e6 if len(self) else np.zeros(0)
+        crs, host = self._system(crs, "areas_km2"), self.on_host
+        rings = ragged_areas(self.vertices, host.ring_offsets, crs, caller="areas_km2")
+        rings[np.setdiff1d(np.arange(len(rings)), host.polygon_offsets[:-1])] *= -1
+        return np.add.reduceat(rings, host.polygon_offsets[:-1]) / 1e6 if len(self) else np.zeros(0)
 
     @property
     def iou(self) -> float:
         """Cells over the area of the polygons, over all maps and levels; no cell is missed. 1 for none."""
-        return float(self.cells.sum() / self._cell_areas.sum()) if len(self) else 1.0
+        return float(self.on_host.cells.sum() / self._cell_areas.sum()) if len(self) else 1.0
 
     def select(self, chosen: Any) -> CoveragePolygons:
         """Some of the polygons, by their indices in ascending order, or by a mask of bools.
@@ -312,20 +331,18 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
         >>> polygons.select([0, -1]).parts.tolist(), len(polygons.select(polygons.cells > 1))
         ([0, 2], 0)
         """
-        own = self._chosen(chosen)
-        rings, polygon_offsets = _ranges(self.polygon_offsets, own)
-        corners, ring_offsets = _ranges(self.ring_offsets, rings)
-        arrays = {name: getattr(self, name)[own] for name in ("maps", "levels", "parts", "cells")}
-        arrays |= {"corners": self.corners[corners], "ring_offsets": ring_offsets, "polygon_offsets": polygon_offsets}
-        made = CoveragePolygons(arrays, self.exact_vertices, self.grid, self.given, self.direction, self.phases)
-        made.apart = self.apart
-        return made
+        host, own = self.on_host, self._chosen(chosen)
+        rings, polygon_offsets = _ranges(host.polygon_offsets, own)
+        corners, ring_offsets = _ranges(host.ring_offsets, rings)
+        arrays = {name: getattr(host, name)[own] for name in COLUMNS}
+        arrays |= {"corners": host.corners[corners], "ring_offsets": ring_offsets, "polygon_offsets": polygon_offsets}
+        return self._with(arrays)
 
     def _chosen(self, chosen: Any) -> np.ndarray:
         """The indices that the parameter of `select` means."""
         count = len(self)
         try:
-            array = np.asarray(chosen)
+            array = np.asarray(on_host(chosen))
         except (TypeError, ValueError):  # lists of several lengths
             array = np.asarray(None)
         array = array.astype(np.int64) if array.shape == (0,) and array.dtype.kind == "f" else array  # []
@@ -366,12 +383,9 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
         InvalidInput
             Shapely is not installed.
         """
-        from clgeom.geo.ragged import Ragged
-
+        made = self._ragged
         if boolean(cells, "cells", caller="to_shapely"):
-            made = Ragged(self.corners.astype(np.float64), self.ring_offsets, self.polygon_offsets)
-        else:
-            made = self._ragged
+            made = replace(self._in_cells(), places=self.on_host.corners.astype(np.float64))
         shapes: NDArray[np.object_] = made.to_shapely()
         return shapes
 
@@ -417,20 +431,21 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
 
         corners = self._in_cells(noded=self.apart or (self._is_turned and is_wgs84(crs, caller)))
         levels = np.array(self.given) * (1 if self.direction == "<=" else -1)  # the most demanding one is the least
-        ranks = np.unique(np.argsort(np.argsort(levels))[self.levels], return_inverse=True)[1]
+        ranks = np.unique(np.argsort(np.argsort(levels))[self.on_host.levels], return_inverse=True)[1]
         oriented = corners.reversed() if self.grid.determinant < 0 else corners
-        sheets = Sheets(oriented, ranks, self.maps, self.apart)
+        sheets = Sheets(oriented, ranks, self.on_host.maps, self.apart)
         resolution = math.sqrt(self.grid.cell_area)
         found = in_degrees(
             self._as_map(corners), crs, caller=caller, resolution=resolution, densify=densify, sheets=sheets
         )
         return replace(found, added=found.added + len(corners.places) - len(self.corners))
 
-    def _in_cells(self, *, noded: bool) -> Any:
+    def _in_cells(self, *, noded: bool = False) -> Any:
         """The polygons in columns and rows, with the vertices of their neighbours if they are `noded`."""
         from clgeom.geo import ragged
 
-        made = ragged.Ragged(self.corners, self.ring_offsets, self.polygon_offsets)
+        host = self.on_host
+        made = ragged.Ragged(host.corners, host.ring_offsets, host.polygon_offsets)
         return ragged.noded(made) if noded else made
 
     def _as_map(self, corners: Any) -> Any:
@@ -439,14 +454,15 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
         return made.reversed() if self.grid.determinant < 0 else made
 
     def _columns(self) -> dict[str, Any]:
+        host = self.on_host
         return {
             "id": np.arange(1, len(self) + 1),
-            "level": np.array(self.given)[self.levels],
+            "level": np.array(self.given)[host.levels],
             "direction": np.full(len(self), self.direction, object),
-            "map": self.maps,
-            "part": self.parts,
-            "cells": self.cells,
-            "cells_area": self.cells * self.grid.cell_area,
+            "map": host.maps,
+            "part": host.parts,
+            "cells": host.cells,
+            "cells_area": host.cells * self.grid.cell_area,
             "area": self.areas,
         }
 
