@@ -1,5 +1,7 @@
 """Exact rings of covered cells: those of the plain reference, for every setting, level, map and shape of launch."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from covered import SHAPES, picture
@@ -8,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from clgeom.core.launch import read
 from clgeom.core.policies import Policy
 from clgeom.core.tuning import override
 from clgeom.errors import DeviceLimit
@@ -20,7 +23,39 @@ from clgeom.region.coverage.regions import coverage_regions
 from clgeom.region.rings import runs
 from clgeom.region.rings import trace as tracing
 from clgeom.region.rings.emission import ARRAYS
-from clgeom.region.rings.trace import Rings, twice_areas
+from clgeom.region.rings.trace import twice_areas
+
+
+@dataclass(frozen=True, eq=False)
+class Rings:
+    """Rings of polygons on the host, one after the other.
+
+    Parameters
+    ----------
+    corners : ndarray of int32, shape (n, 2)
+        Columns and rows. Rings are not closed. The first ring of a polygon is its outer one, of positive area by the
+        shoelace formula; the others are holes, of negative area. No ring touches itself.
+    saddles : ndarray of bool, shape (n,)
+        Corners at which two rings touch.
+    rings : ndarray of int64, shape (number of rings + 1,)
+        Ring r has the corners from ``rings[r]`` to ``rings[r + 1]``.
+    polygons : ndarray of int64, shape (number of polygons + 1,)
+        Polygon p has the rings from ``polygons[p]`` to ``polygons[p + 1]``.
+    masks : ndarray of int64, shape (number of polygons,)
+        The mask of each polygon, ascending.
+    """
+
+    corners: np.ndarray
+    saddles: np.ndarray
+    rings: np.ndarray
+    polygons: np.ndarray
+    masks: np.ndarray
+
+    @property
+    def ring_polygons(self) -> np.ndarray:
+        """The polygon of each ring."""
+        return np.repeat(np.arange(len(self.masks)), np.diff(self.polygons))
+
 
 LEVELS = (0.3, 0.55, 0.8)
 NOTHING = Rings(
@@ -56,7 +91,19 @@ def rings_of(masks):
     found = tracing.rings_of(masks)
     if found is None:
         return NOTHING
-    made = found.fetched()
+    n, session = found.corners, masks.session
+
+    def values(name, dtype, count):
+        return read(session, found.memory[name], np.dtype(dtype), count)
+
+    made = Rings(
+        values("corners", np.int32, 2 * n).reshape(-1, 2),
+        values("saddles", np.uint8, n).astype(bool),
+        *(
+            values(name, np.uint32, count).astype(np.int64)
+            for name, count in (("begins", found.rings + 1), ("firsts", found.polygons + 1), ("owners", found.polygons))
+        ),
+    )
     assert (found.corners, found.rings, found.polygons) == (len(made.corners), len(made.rings) - 1, len(made.masks))
     owner = made.masks[made.ring_polygons]
     corners = np.bincount(owner, np.diff(made.rings), len(masks))

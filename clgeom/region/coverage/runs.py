@@ -9,12 +9,17 @@ from typing import Any
 import numpy as np
 
 from clgeom.core.launch import run
-from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.plan import Argument, Number, Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
+from clgeom.core.profile import DeviceProfile
 from clgeom.core.tuning import select
 from clgeom.intake.cl_arrays import as_array
 from clgeom.primitives.compact import partition
 from clgeom.region.coverage.masks import Masks, written
+from clgeom.region.coverage.rasters import Piece
+
+#: Most runs of which plans are kept.
+MOST_KEPT = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -69,35 +74,15 @@ class Runs:
 def covered_runs(masks: Masks) -> Runs:
     """The runs of all masks. Kernels label their first and last cells and compact these."""
     session, stack = masks.session, masks.stack
-    profile, rows, columns = session.profile, stack.rows, stack.columns
-    kernel = "region/coverage/coverage_edges"
-    policy = select(profile, kernel, stack.dtype, rows * columns)
+    rows, columns, nodata = stack.rows, stack.columns, masks.compared.nodata_or_zero
     begins: list[np.ndarray] = []
     ends: list[np.ndarray] = []
     for piece in masks.pieces(halo=1):
-        cells = piece.maps * piece.rows * columns
-        for first_level, thresholds, params in masks.level_launches(most=profile.max_alloc_bytes // cells):
-            labels = Scratch("coverage_labels", np.uint8, cells * params["levels"])
-            step = Step(
-                kernel,
-                policy,
-                args=(
-                    "raster",
-                    np.uint64(piece.start),
-                    np.uint32(piece.maps),
-                    np.uint32(piece.first_row),
-                    np.uint32(piece.rows),
-                    np.uint32(rows),
-                    np.uint32(columns),
-                    "thresholds",
-                    masks.compared.nodata_or_zero,
-                    labels,
-                ),
-                groups=policy.groups(piece.maps * piece.rows, profile.compute_units),
-                params=params,
-                bytes_moved=cells * (stack.dtype.itemsize + params["levels"]),
-            )
-            made = run(session, Plan(step), raster=piece.buffer, thresholds=thresholds)
+        cells, place = piece.maps * piece.rows * columns, (piece.start, piece.maps, piece.first_row, piece.rows)
+        for first_level, thresholds, params in masks.level_launches(most=session.profile.max_alloc_bytes // cells):
+            key = "runs labelled", stack.dtype, rows, columns, place, nodata, *params.items()
+            plan, labels = session.cached(key, functools.partial(_labelled, masks, piece, params), policies=True)
+            made = run(session, plan, raster=piece.buffer, thresholds=thresholds)
             flat = as_array(session, made[labels], (labels.count,), np.uint8)
             only_begin, only_end, both = partition(flat, 3, device=session)
             for found, only in ((begins, only_begin), (ends, only_end)):
@@ -110,6 +95,20 @@ def covered_runs(masks: Masks) -> Runs:
     begin, end = (np.sort(np.concatenate(found)) for found in (begins, ends))
     column, top = np.divmod(begin, rows)
     return Runs(column, top, end - column * rows, columns, len(masks) * columns, rows)
+
+
+def _labelled(masks: Masks, piece: Piece, params: dict[str, Any]) -> tuple[Plan, Scratch]:
+    """(the plan that labels the ends of runs in a piece of a raster at a few levels, memory of the labels)."""
+    stack, profile, kernel = masks.stack, masks.session.profile, "region/coverage/coverage_edges"
+    cells = piece.maps * piece.rows * stack.columns
+    labels = Scratch("coverage_labels", np.uint8, cells * params["levels"])
+    args: tuple[Argument, ...] = ("raster", np.uint64(piece.start))
+    args += tuple(map(np.uint32, (piece.maps, piece.first_row, piece.rows, stack.rows, stack.columns)))
+    args += ("thresholds", masks.compared.nodata_or_zero, labels)
+    policy = select(profile, kernel, stack.dtype, stack.rows * stack.columns)
+    groups = policy.groups(piece.maps * piece.rows, profile.compute_units)
+    moved = cells * (stack.dtype.itemsize + params["levels"])
+    return Plan(Step(kernel, policy, args, groups, params, moved)).kept(memory=True), labels
 
 
 def connected(masks: Masks, runs: Runs, *, corners: bool) -> np.ndarray:
@@ -129,34 +128,49 @@ def connected(masks: Masks, runs: Runs, *, corners: bool) -> np.ndarray:
         "starts": stack.sent(starts.astype(np.uint32)),
         "parents": written(session, np.arange(n, dtype=np.uint32)),
     }
-    profile, number, roots = session.profile, np.uint32(n), Scratch("coverage_roots", np.uint32, n)
-    policy = select(profile, "region/coverage/coverage_unite", np.dtype(np.uint32), n)
+    is_kept = n <= MOST_KEPT
+    size = 1 << (n - 1).bit_length() if is_kept else n
+
+    def planned() -> tuple[Plan, Scratch]:
+        roots, number = Scratch("coverage_roots", np.uint32, size), Number("runs")
+        args = ("tops", "bottoms", "columns", "starts", number, Number("width"))
+        plan = connection_plan(session.profile, size, args, "parents", number, roots, corners=corners)
+        return plan.kept(memory=True) if is_kept else plan, roots
+
+    key = "runs connected", size, corners
+    plan, roots = session.cached(key, planned, policies=True) if is_kept else planned()
+    numbers: dict[str, np.generic] = {"runs": np.uint32(n), "width": np.uint32(runs.width)}
+    return run(session, plan, numbers=numbers, **buffers).read(roots, n).astype(np.int64)
+
+
+def connection_plan(
+    profile: DeviceProfile,
+    n: int,
+    runs: tuple[Argument, ...],
+    parents: Argument,
+    number: Argument,
+    roots: Scratch,
+    *,
+    corners: bool = False,
+) -> Plan:
+    """The plan that finds the first run of the connected part of each of `n` runs.
+
+    `runs` are the first arguments of the kernels, `parents` the numbers of the runs.
+    """
+    unite, uint = "region/coverage/coverage_unite", np.dtype(np.uint32)
+    policy = select(profile, unite, uint, n)
     groups = policy.groups(ceil_div(n, policy.tile), profile.compute_units)
     # few work-items: each joins the runs of its share alone; only joins between shares are atomic
     serial = policy.variant == "serial"
-    share = ceil_div(n, groups) if serial else 1
-    args = (
-        "tops",
-        "bottoms",
-        "columns",
-        "starts",
-        number,
-        np.uint32(runs.width),
-        np.int32(corners),
-        np.uint32(share),
-        "parents",
-    )
-    uniting = [
-        Step(f"region/coverage/{name}", policy, args, groups, bytes_moved=16 * n)
-        for name in (("coverage_unite_shares", "coverage_unite") if serial else ("coverage_unite",))
-    ]
+    args = (*runs, np.int32(corners), np.uint32(ceil_div(n, groups) if serial else 1), parents)
+    kernels = (f"{unite}_shares", unite) if serial else (unite,)
+    uniting = Plan(*(Step(kernel, policy, args, groups, bytes_moved=16 * n) for kernel in kernels))
     rooting = Step.over(
         profile,
         "region/coverage/coverage_roots",
-        ("parents", number, roots),
+        (parents, number, roots),
         n,
-        dtype=np.dtype(np.uint32),
+        dtype=uint,
         bytes_moved=16 * n,
     )
-    made = run(session, Plan(*uniting, rooting), **buffers)
-    return made.read(roots).astype(np.int64)
+    return uniting + Plan(rooting)

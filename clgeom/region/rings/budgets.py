@@ -10,7 +10,7 @@ those with the last limit are sorted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,116 +38,77 @@ WITHIN, NEEDED = 1, 2
 
 @dataclass(frozen=True)
 class Goal:
-    """How far rings are simplified.
+    """How far rings are simplified."""
 
-    Parameters
-    ----------
-    vertices : int or None
-        Most vertices of each map and level.
-    part_vertices : int or None
-        Most vertices of each polygon.
-    tolerance : float or None
-        Largest distance of a new edge from the corners behind it, in cells.
-    iou : float or None
-        Least intersection over union of the polygons and the cells of each map and level.
-    apart : bool
-        Whether polygons of different maps and one level stay apart, too.
-    """
-
-    vertices: int | None = None
-    part_vertices: int | None = None
-    tolerance: float | None = None
-    iou: float | None = None
-    apart: bool = False
+    vertices: int | None = None  # at most, of each map and level
+    part_vertices: int | None = None  # at most, of each polygon
+    tolerance: float | None = None  # largest distance of a new edge from the corners behind it, in cells
+    iou: float | None = None  # least intersection over union of the polygons and the cells of each map and level
+    apart: bool = False  # whether polygons of different maps and one level stay apart, too
 
 
-@dataclass(frozen=True, eq=False)
-class Level:
-    """The removals of a level.
-
-    Parameters
-    ----------
-    corners : int
-    args : tuple
-        Arguments by which kernels find the corners.
-    removed, last, rounds : int
-        Numbers of removals, of those with the last limit of each map, and of rounds.
-    limit : int
-        The largest one.
-    bound : dict
-        Buffers by name.
-    """
+@dataclass(eq=False)
+class Removals:
+    """The removals of a level, or those with the last limits, in the orders of their owners: maps, or polygons."""
 
     rings: DeviceRings
     goal: Goal
     corners: int
-    args: tuple[Argument, ...]
+    args: tuple[Argument, ...]  # by which kernels find the corners
     removed: int
-    last: int
+    last: int  # removals with the last limit of each map
     rounds: int
-    limit: int
-    bound: dict[str, Any]
+    limit: int  # the largest one
+    bound: dict[str, Any]  # buffers by name
+    orders: dict[bool, cl.Buffer] = field(default_factory=dict)  # removed corners by owner, round, area and number
 
+    def __post_init__(self) -> None:
+        self.session, goal = self.rings.masks.session, self.goal
+        self.profile = self.session.profile
+        self.only_last = goal.iou is not None and goal.vertices is None and goal.part_vertices is None
+        self.count = self.last if self.only_last else self.removed
 
-def cut(level: Level) -> tuple[str, int] | None:
-    """Mark the removals that the goal asks for in `taken`, and the holes that vanish by them in `vanished`.
+    def cut(self) -> tuple[str, int] | None:
+        """Mark the removals that the goal asks for in `taken`, and the holes that vanish by them in `vanished`.
 
-    If a budget of vertices is too small, return its name and the least that is enough.
-    """
-    goal, work = level.goal, _Cut(level)
-    if goal.iou is not None and work.removed:
-        work.take(False, "area")
-    flag = WITHIN if goal.iou is not None else 0
-    # of each polygon a budget takes the first removals: both together take the longer one of two such starts
-    for name, budget in (("vertices", goal.vertices), ("part_vertices", goal.part_vertices)):
-        if budget is None:
-            continue
-        least = work.take(name == "part_vertices", "vertices", budget)
-        if least > budget:
-            return name, least
-        flag = NEEDED
-    n, params = level.corners, {"flag": flag, "last": work.last}
-    args = (*level.args, "ring_of", "nodes", "state", "taken", "vanished")
-    plan = Plan(Step.over(work.profile, SETTLE, args, n, params=params, bytes_moved=14 * n))
-    run(work.session, plan, **level.bound)
-    return None
-
-
-class _Cut:
-    """The removals of a level, or those with the last limits, in the orders of their owners, maps or polygons."""
-
-    def __init__(self, level: Level) -> None:
-        self.level, self.rings = level, level.rings
-        self.session = level.rings.masks.session
-        self.profile, goal = self.session.profile, level.goal
-        self.orders: dict[bool, cl.Buffer] = {}
-        self.last = goal.iou is not None and goal.vertices is None and goal.part_vertices is None
-        self.removed = level.last if self.last else level.removed
+        If a budget of vertices is too small, return its name and the least that is enough.
+        """
+        goal = self.goal
+        if goal.iou is not None and self.count:
+            self.take(False, "area")
+        flag = WITHIN if goal.iou is not None else 0
+        # of each polygon a budget takes the first removals: both together take the longer one of two such starts
+        for name, budget in (("vertices", goal.vertices), ("part_vertices", goal.part_vertices)):
+            if budget is None:
+                continue
+            least = self.take(name == "part_vertices", "vertices", budget)
+            if least > budget:
+                return name, least
+            flag = NEEDED
+        n, params = self.corners, {"flag": flag, "last": self.only_last}
+        args = (*self.args, "ring_of", "nodes", "state", "taken", "vanished")
+        plan = Plan(Step.over(self.profile, SETTLE, args, n, params=params, bytes_moved=14 * n))
+        run(self.session, plan, **self.bound)
+        return None
 
     def owners(self, by_polygon: bool) -> tuple[int, tuple[Argument, ...]]:
         """The number of owners, and the arguments by which kernels find them."""
-        levels = self.level.args[-2]
+        levels = self.args[-2]
         count = self.rings.polygons if by_polygon else self.rings.masks.maps
         return count, ("mask_of", levels, "ring_of", "firsts", np.uint32(self.rings.polygons))
 
-    def order(self, by_polygon: bool) -> cl.Buffer:
-        """A buffer with the removed corners by owner, round, area and number."""
-        if by_polygon not in self.orders:
-            self.orders[by_polygon] = self._sorted(by_polygon)
-        return self.orders[by_polygon]
-
     def _sorted(self, by_polygon: bool) -> cl.Buffer:
-        profile, m, n = self.profile, self.removed, self.level.corners
+        profile, m, n = self.profile, self.count, self.corners
         removed, gone = Scratch("cut_removed", UINT, m), Scratch("cut_gone", UINT, n + 1)
-        args = self.level.args
+        args = self.args
         which = (*args, "nodes", "state", gone)
-        plan = Plan(Step.over(profile, GONE, which, n + 1, params={"last": self.last}, bytes_moved=20 * n))
+        plan = Plan(Step.over(profile, GONE, which, n + 1, params={"last": self.only_last}, bytes_moved=20 * n))
         plan += exclusive_sums(profile, gone, "cut_gone")
         plan += Plan(Step.over(profile, LIST, (*args, gone, removed), n, bytes_moved=4 * (n + m)))
-        made = run(self.session, plan, **self.level.bound)  # the device works while the rest is planned
+        made = run(self.session, plan, **self.bound)  # the device works while the rest is planned
         plan = Plan()
         count, owners = self.owners(by_polygon)
-        area_bits, round_bits = self.level.limit.bit_length(), self.level.rounds.bit_length()
+        area_bits, round_bits = self.limit.bit_length(), self.rounds.bit_length()
         order, owner_bits = removed, (count - 1).bit_length()
         for shift, some in _words(area_bits + round_bits, owner_bits):
             keys = Scratch(f"cut_keys_{shift}", UINT, m)
@@ -174,27 +135,29 @@ class _Cut:
 
         Returns the most vertices that an owner has after all of its removals, for a budget of vertices.
         """
-        profile, session, level, m = self.profile, self.session, self.level, self.removed
+        profile, session, m = self.profile, self.session, self.count
         count, owners = self.owners(by_polygon)
-        by_area, limited = what == "area", what == "vertices" and level.goal.iou is not None
+        by_area, limited = what == "area", what == "vertices" and self.goal.iou is not None
         bounds = allocate(session, 16 * count)
         fill(session, bounds, np.uint64(0), 2 * count)
-        bound, plan, params = {**level.bound, "bounds": bounds}, Plan(), {"by_polygon": by_polygon}
+        bound, plan, params = {**self.bound, "bounds": bounds}, Plan(), {"by_polygon": by_polygon}
         if m:
-            bound["order"] = self.order(by_polygon)
+            if by_polygon not in self.orders:
+                self.orders[by_polygon] = self._sorted(by_polygon)
+            bound["order"] = self.orders[by_polygon]
             sums, own = Scratch("cut_sums", ULONG, m + 1), {"by_area": by_area, "limited": limited}
             amounts = ("order", np.uint32(m), "nodes", "taken", sums)
             plan += Plan(Step.over(profile, AMOUNTS, amounts, m + 1, params=own, bytes_moved=16 * m))
             plan += exclusive_sums(profile, sums, "cut_sums")
             args = (*owners, "order", np.uint32(m), sums, "bounds")
             plan += Plan(Step.over(profile, BOUNDS, args, m, params=params, bytes_moved=24 * m))
-            args = (*args, "rooms", "begins", "facts", level.args[-1], np.uint64(budget), "state", "taken")
-            own |= {**params, "last": self.last}
+            args = (*args, "rooms", "begins", "facts", self.args[-1], np.uint64(budget), "state", "taken")
+            own |= {**params, "last": self.only_last}
             plan += Plan(Step.over(profile, TAKE, args, m, params=own, bytes_moved=32 * m))
         if by_area:
             run(session, plan, **bound)
             return 0
-        args = ("owners", "firsts", "begins", "facts", np.uint32(count), *level.args[-2:], "bounds", "state")
+        args = ("owners", "firsts", "begins", "facts", np.uint32(count), *self.args[-2:], "bounds", "state")
         plan += Plan(Step.over(profile, LEAST, args, count, params=params, bytes_moved=24 * count))
         bound["state"] = allocate(session, 4 * WORDS)
         fill(session, bound["state"], np.uint32(0), WORDS)

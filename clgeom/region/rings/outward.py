@@ -35,7 +35,7 @@ from clgeom.core.launch import allocate, copy, fill, read, run
 from clgeom.core.plan import Argument, Plan, Step
 from clgeom.core.tuning import select
 from clgeom.region.coverage.masks import written
-from clgeom.region.rings.budgets import Goal, Level, cut
+from clgeom.region.rings.budgets import Goal, Removals
 from clgeom.region.rings.trace import UINT, DeviceRings
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _all_levels(rings: DeviceRings, goal: Goal) -> tuple[cl.Buffer, cl.Buffer]:
     order = sorted(range(len(given)), key=lambda k: given[k], reverse=below)
     for level in order:
         work.remove(level)
-        least = cut(work.level(level))
+        least = work.removals(level).cut()
         if least is not None:
             raise _TooFew(*least)
         if level != order[-1]:
@@ -143,20 +143,11 @@ class _Work:
         states[:, MAPS::MAP_WORDS], states[:, MAPS + 1 :: MAP_WORDS] = 2, NEVER
         return states
 
-    def level(self, level: int) -> Level:
-        """The removals of a level, for `cut`."""
-        head, count = self.head, self.counts[level]
-        return Level(
-            self.rings,
-            self.goal,
-            count,
-            self.of_level(level),
-            head[REMOVED],
-            head[CUT],
-            head[ROUND],
-            head[MOST],
-            self.bound,
-        )
+    def removals(self, level: int) -> Removals:
+        """The removals of a level."""
+        removed, last, rounds, limit = (self.head[word] for word in (REMOVED, CUT, ROUND, MOST))
+        count, args = self.counts[level], self.of_level(level)
+        return Removals(self.rings, self.goal, count, args, removed, last, rounds, limit, self.bound)
 
     def remove(self, level: int) -> None:
         """Remove vertices of a level until every map meets the goal, or nothing more can go."""
@@ -194,18 +185,8 @@ class _Work:
         small stack's.
         """
         size = 1 << (count - 1).bit_length()
-        key = (
-            "limits",
-            size,
-            self.maps,
-            self.levels,
-            self.words,
-            self.stride,
-            self.tolerance,
-            nested,
-            measured,
-            *self.params.items(),
-        )
+        sizes = self.maps, self.levels, self.words, self.stride
+        key = "limits", size, *sizes, self.tolerance, nested, measured, *self.params.items()
 
         def make() -> list[Plan]:
             even, odd = (self.limit(size, k, nested).kept() for k in (0, 1))
@@ -217,17 +198,8 @@ class _Work:
     def limit(self, count: int, k: int, nested: bool, measured: bool = False) -> Plan:
         """The launches for a limit; `measured` if its candidates are listed."""
         profile, levels = self.session.profile, np.uint32(self.levels)
-        measure: tuple[Argument, ...] = (
-            "corners",
-            "saddles",
-            "ring_of",
-            "begins",
-            "mask_of",
-            "facts",
-            levels,
-            "bitmaps",
-        )
-        measure += ("outer" if nested else "bitmaps", *self.of_bitmaps, self.tolerance)
+        measure: tuple[Argument, ...] = ("corners", "saddles", "ring_of", "begins", "mask_of", "facts", levels)
+        measure += ("bitmaps", "outer" if nested else "bitmaps", *self.of_bitmaps, self.tolerance)
         params, steps = {**self.params, "nested": nested}, []
         for number in range(ROUNDS):
             lists = (f"alive_{k}" if number == 0 else "dirty", f"alive_{1 - k}")

@@ -27,6 +27,7 @@ from clgeom.errors import DeviceLimit
 from clgeom.primitives.scan import sums_plan
 from clgeom.region.coverage.masks import Masks, written
 from clgeom.region.coverage.rasters import Piece as RasterPiece
+from clgeom.region.coverage.runs import MOST_KEPT
 
 RUNS, BITS, ENDS = (f"region/rings/rings_{name}" for name in "runs bits ends".split())
 UINT = np.dtype(np.uint32)
@@ -34,8 +35,8 @@ UINT = np.dtype(np.uint32)
 MOST_RUNS = (1 << 30) - (1 << 20)
 #: Memory that the rings of a run may take: of the run and its ends, of the ends' rings and of their corners.
 RUN_BYTES = 400
-#: Most runs of which plans are kept, and most pieces of a raster.
-MOST_KEPT, FEW_PIECES = 1 << 16, 4
+#: Most pieces of a raster whose plans are kept.
+FEW_PIECES = 4
 #: Function of a number of runs: the plan that finds them, and its memory; see `CountedRuns`.
 PlanOfRuns: TypeAlias = Callable[[int], tuple[Plan, tuple[Scratch, ...]]]
 #: Cells of a word of rings_bits, and most words of a batch.
@@ -44,23 +45,15 @@ WORD, MOST_WORDS = 32, (1 << 31) - (1 << 20)
 
 @dataclass(frozen=True, eq=False)
 class CountedRuns:
-    """The runs in all rows of masks, which are counted and not found yet.
-
-    Parameters
-    ----------
-    count : int
-    key : tuple or None
-        What `plan` depends on; None for a raster of many pieces, whose plans are not kept.
-    plan : function of int
-        Returns the plan that finds the runs and their memory, for so many runs: first and last columns, the numbers of
-        their rows, and their own numbers.
-    buffers : dict of str to buffer
-        For this plan; "coverage_starts" has the first run of each row.
-    """
+    """The runs in all rows of masks, which are counted and not listed yet."""
 
     count: int
+    #: What `plan` depends on; None for a raster of many pieces, whose plans are not kept.
     key: tuple[Any, ...] | None
+    #: Function of a number of runs. It returns the plan that lists them, and their memory: first and last columns, the
+    #: numbers of their rows, and their own numbers.
     plan: PlanOfRuns
+    #: Buffers for this plan; "coverage_starts" has the first run of each row.
     buffers: dict[str, Any]
 
     def sized(self, n: int) -> int:
@@ -188,16 +181,12 @@ def _launches(masks: Masks, pieces: list[RasterPiece]) -> list[tuple[tuple[Argum
     stack, levels = masks.stack, masks.compared
     launches: list[tuple[tuple[Argument, ...], int]] = []
     for i, piece in enumerate(pieces):
-        args = (
+        sizes = piece.maps, piece.first_row, piece.rows, stack.rows, stack.columns
+        numbers = map(np.uint32, (*sizes, piece.first_map - masks.first_map, len(levels.given)))
+        args: tuple[Argument, ...] = (
             f"raster_{i}",
             np.uint64(piece.start),
-            np.uint32(piece.maps),
-            np.uint32(piece.first_row),
-            np.uint32(piece.rows),
-            np.uint32(stack.rows),
-            np.uint32(stack.columns),
-            np.uint32(piece.first_map - masks.first_map),
-            np.uint32(len(levels.given)),
+            *numbers,
             "thresholds",
             levels.nodata_or_zero,
         )
@@ -245,14 +234,8 @@ def _by_words(
 
     def plan(count: int) -> tuple[Plan, tuple[Scratch, ...]]:
         memory = _memory(count)
-        args: tuple[Argument, ...] = (
-            "rings_bits",
-            "rings_counts",
-            np.uint32(n),
-            np.uint32(words),
-            "coverage_starts",
-            *memory,
-        )
+        args: tuple[Argument, ...] = ("rings_bits", "rings_counts", np.uint32(n), np.uint32(words), "coverage_starts")
+        args += memory
         return Plan(Step.over(profile, ENDS, args, n, bytes_moved=8 * n + 16 * count)), memory
 
     counting += exclusive_sums(profile, counts, "rings")

@@ -14,30 +14,26 @@ The host reads the numbers of runs, of chains, of rings and corners, and a few n
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from clgeom.core.device import Session
-from clgeom.core.launch import read, run
+from clgeom.core.launch import run
 from clgeom.core.plan import Argument, Number, Plan, Scratch, Step
-from clgeom.core.policies import ceil_div
 from clgeom.core.profile import DeviceProfile
 from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit
 from clgeom.region.coverage.masks import Masks
+from clgeom.region.coverage.runs import connection_plan
 from clgeom.region.rings.runs import CountedRuns, exclusive_sums, given_runs, runs_of
 from clgeom.sorting.radix.passes import digit_windows, radix_plan
 from clgeom.sorting.radix.work import features_of
-
-if TYPE_CHECKING:
-    pass
 
 LINK, TRACE, CHAINS, FIRSTS, WALK, JUMP, RANK, LEADERS, SIZES, PLACE, SIDES, CORNERS, FACTS = (
     f"region/rings/rings_{name}"
     for name in "link trace chains firsts walk jump rank leaders sizes place sides corners facts".split()
 )
-UNITE, SHARES, ROOTS = (f"region/coverage/coverage_{name}" for name in ("unite", "unite_shares", "roots"))
 UINT, ULONG = np.dtype(np.uint32), np.dtype(np.uint64)
 #: Most corners of one batch, for kernels that count them with 31 bits.
 MOST_CORNERS = (1 << 31) - (1 << 20)
@@ -46,78 +42,24 @@ HOPS = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Rings:
-    """Rings of polygons on the host, one after the other.
-
-    Parameters
-    ----------
-    corners : ndarray of int32, shape (n, 2)
-        Columns and rows. Rings are not closed. The first ring of a polygon is its outer one, of positive area by the
-        shoelace formula; the others are holes, of negative area. No ring touches itself.
-    saddles : ndarray of bool, shape (n,)
-        Corners at which two rings touch.
-    rings : ndarray of int64, shape (number of rings + 1,)
-        Ring r has the corners from ``rings[r]`` to ``rings[r + 1]``.
-    polygons : ndarray of int64, shape (number of polygons + 1,)
-        Polygon p has the rings from ``polygons[p]`` to ``polygons[p + 1]``.
-    masks : ndarray of int64, shape (number of polygons,)
-        The mask of each polygon, ascending.
-    """
-
-    corners: np.ndarray
-    saddles: np.ndarray
-    rings: np.ndarray
-    polygons: np.ndarray
-    masks: np.ndarray
-
-    @property
-    def ring_polygons(self) -> np.ndarray:
-        """The polygon of each ring."""
-        return np.repeat(np.arange(len(self.masks)), np.diff(self.polygons))
-
-
-@dataclass(frozen=True, eq=False)
 class DeviceRings:
-    """The rings of some masks in the memory of a device, in the order of `Rings`.
+    """The rings of some masks in the memory of a device.
 
-    Parameters
-    ----------
-    masks : Masks
-    corners, rings, polygons : int
-        Their numbers.
-    facts : ndarray of int64, shape (number of masks + 1, 2)
-        Numbers of corners, and of cells, before each mask, and in all.
-    runs : CountedRuns
-        The runs of the masks, which know whether plans of this size are kept.
-    memory : dict
-        Buffers by name: `corners` (int32) and `saddles` (uint8) of each corner, with its `ring_of` and its `mask_of`;
-        `begins`, the first corner of each ring, and `firsts`, the first ring of each polygon, both with an end;
-        `owners`, the mask of each polygon; `areas` (int64), the cells of all rings before every second corner;
-        `facts` (uint64), the number of polygons and the facts. Others are of uint32.
+    The first ring of a polygon is its outer one, of positive area by the shoelace formula; the others are holes, of
+    negative area. No ring touches itself. `memory` has buffers by name: `corners` (int32, columns and rows) and
+    `saddles` (uint8, where two rings touch) of each corner, with its `ring_of` and its `mask_of`; `begins`, the first
+    corner of each ring, and `firsts`, the first ring of each polygon, both with an end; `owners`, the mask of each
+    polygon, ascending; `areas` (int64), the cells of all rings before every second corner; `facts` (uint64), the number
+    of polygons and the facts. Others are of uint32.
     """
 
     masks: Masks
     corners: int
     rings: int
     polygons: int
-    facts: np.ndarray
+    facts: np.ndarray  # numbers of corners, and of cells, before each mask and in all; int64, shape (masks + 1, 2)
     runs: CountedRuns
     memory: dict[str, Any]
-
-    def fetched(self) -> Rings:
-        """A copy on the host."""
-        session, n = self.masks.session, self.corners
-
-        def values(name: str, dtype: Any, count: int) -> np.ndarray:
-            return read(session, self.memory[name], dtype, count)
-
-        return Rings(
-            values("corners", np.int32, 2 * n).reshape(-1, 2),
-            values("saddles", np.uint8, n).astype(bool),
-            values("begins", UINT, self.rings + 1).astype(np.int64),
-            values("firsts", UINT, self.polygons + 1).astype(np.int64),
-            values("owners", UINT, self.polygons).astype(np.int64),
-        )
 
 
 def twice_areas(corners: np.ndarray, rings: np.ndarray) -> np.ndarray:
@@ -136,11 +78,8 @@ def rings_of(masks: Masks, given: np.ndarray | None = None) -> DeviceRings | Non
     None if there are none. After `DeviceLimit` fewer maps at a time may do. `given` are the packed runs of a raster, of
     which then only the size is used.
     """
-    session, rows, runs = (
-        masks.session,
-        masks.stack.rows,
-        runs_of(masks) if given is None else given_runs(masks, given),
-    )
+    session, rows = masks.session, masks.stack.rows
+    runs = runs_of(masks) if given is None else given_runs(masks, given)
     if runs.count == 0:
         return None
     profile, size, starts = session.profile, runs.sized(runs.count), runs.buffers["coverage_starts"]
@@ -219,29 +158,12 @@ def _placed(
         )
     }
     numbers = Scratch("rings_numbers", UINT, chains)
-    placed = Step.over(
-        profile,
-        PLACE,
-        (
-            order,
-            first_edges,
-            sizes,
-            names["row_of"],
-            ring_count,
-            np.uint32(rows),
-            *(memory[name] for name in ("begins", "firsts", "owners")),
-            numbers,
-            memory["facts"],
-        ),
-        rings + 1,
-        bytes_moved=32 * rings,
-    )
+    args = (order, first_edges, sizes, names["row_of"], ring_count, np.uint32(rows))
+    args += (*(memory[name] for name in ("begins", "firsts", "owners")), numbers, memory["facts"])
+    placed = Step.over(profile, PLACE, args, rings + 1, bytes_moved=32 * rings)
     listed, steps = select(profile, CORNERS, UINT, corners).variant != "serial", [placed]
-    items, number, args = (
-        chains,
-        n,
-        (*(names[name] for name in ("first_edges", "leaders", "places")), numbers, memory["begins"]),
-    )
+    items, number = chains, n
+    args = (*(names[name] for name in ("first_edges", "leaders", "places")), numbers, memory["begins"])
     if listed:
         items, number, sides = corners // 2, Number("sides"), Scratch("rings_sides", ULONG, corners // 2)
         of_chains: tuple[Argument, ...] = (names["following"], names["turns"], *args, n, sides)
@@ -252,15 +174,8 @@ def _placed(
     args += tuple(memory[name] for name in ("corners", "saddles", "ring_of", "mask_of", "areas"))
     nbytes = 20 * chains + 34 * runs + 21 * corners
     steps.append(Step.over(profile, CORNERS, args, items, params={"listed": listed}, bytes_moved=nbytes))
-    facts: tuple[Argument, ...] = (
-        names["chains"],
-        heads,
-        memory["areas"],
-        np.uint32(masks),
-        np.uint32(rows),
-        memory["facts"],
-    )
-    found = Step.over(profile, FACTS, ("coverage_starts", *facts), masks + 1, bytes_moved=36 * masks)
+    args = ("coverage_starts", names["chains"], heads, memory["areas"], np.uint32(masks), np.uint32(rows))
+    found = Step.over(profile, FACTS, (*args, memory["facts"]), masks + 1, bytes_moved=36 * masks)
     plan = Plan(led) + by_part + Plan(sized) + exclusive_sums(profile, sizes, "sizes") + Plan(*steps)
     return plan + exclusive_sums(profile, memory["areas"], "areas") + Plan(found), memory
 
@@ -272,37 +187,17 @@ def _linked(
     lefts, rights, row_of, parents = runs
     count, edges, n = lefts.count, 2 * lefts.count, Number("runs")
     names = {"lefts": lefts, "rights": rights, "row_of": row_of}
-    for name, dtype, length in (
-        ("roots", UINT, count),
-        ("following", UINT, edges),
-        ("turns", np.dtype(np.uint8), edges),
-        ("chains", UINT, edges + 1),
-    ):
-        names[name] = Scratch(f"rings_{name}", dtype, length)
-    policy = select(profile, UNITE, UINT, count)
-    groups = policy.groups(ceil_div(count, policy.tile), profile.compute_units)
-    serial = policy.variant == "serial"  # few work-items: each unites its share alone, see coverage_unite_shares
-    share = np.uint32(ceil_div(count, groups) if serial else 1)
-    args: tuple[Argument, ...] = (
-        lefts,
-        rights,
-        row_of,
-        "coverage_starts",
-        n,
-        np.uint32(rows),
-        np.int32(0),
-        share,
-        parents,
+    sizes = {"roots": count, "following": edges, "turns": edges, "chains": edges + 1}
+    names |= {name: Scratch(f"rings_{name}", UINT, length) for name, length in sizes.items()}
+    names["turns"] = Scratch("rings_turns", np.dtype(np.uint8), edges)
+    uniting = connection_plan(
+        profile, count, (lefts, rights, row_of, "coverage_starts", n, np.uint32(rows)), parents, n, names["roots"]
     )
-    uniting = [
-        Step(name, policy, args, groups, bytes_moved=16 * count) for name in ((SHARES, UNITE) if serial else (UNITE,))
-    ]
-    roots = Step.over(profile, ROOTS, (parents, n, names["roots"]), count, dtype=UINT, bytes_moved=16 * count)
     cut = select(profile, JUMP, UINT, edges).variant != "serial"
-    args = (lefts, rights, row_of, "coverage_starts", names["roots"], n, np.uint32(rows))
+    args: tuple[Argument, ...] = (lefts, rights, row_of, "coverage_starts", names["roots"], n, np.uint32(rows))
     args += (names["following"], names["turns"])
     link = Step.over(profile, LINK, args, count, params={"cut": cut}, bytes_moved=40 * count)
-    plan = finding + Plan(*uniting, roots, link)
+    plan = finding + uniting + Plan(link)
     if not cut:
         own = select(profile, TRACE, UINT, edges)
         args = (names["following"], "coverage_starts", np.uint32(masks), np.uint32(rows), names["turns"])
@@ -327,16 +222,8 @@ def _ranked(
     states = [Scratch(f"rings_states_{i}", UINT, 4 * chains) for i in (0, 1)]
     lists = [Scratch(f"rings_list_{i}", UINT, chains) for i in (0, 1)]
     lengths = Scratch("rings_lengths", UINT, rounds + 2)
-    args: tuple[Argument, ...] = (
-        names["following"],
-        names["turns"],
-        names["chains"],
-        firsts,
-        n,
-        *states,
-        lists[0],
-        lengths,
-    )
+    args: tuple[Argument, ...] = (names["following"], names["turns"], names["chains"], firsts, n)
+    args += (*states, lists[0], lengths)
     steps = [
         Step.over(profile, FIRSTS, (names["chains"], Number("edges"), firsts), edges, bytes_moved=4 * edges),
         Step.over(profile, "primitives/clear_words", (lengths, np.uint64(rounds + 2)), rounds + 2),
