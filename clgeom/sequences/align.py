@@ -33,21 +33,11 @@ from clgeom.intake.dispatch import Work, dispatch
 from clgeom.intake.letters import Sequences, choose_sessions_of
 from clgeom.intake.typing import ChunksLike, DevicesLike
 from clgeom.sequences.align_pairs import ShortPairs, are_short
-from clgeom.sequences.align_tiles import (
-    A_BEGIN,
-    A_END,
-    B_BEGIN,
-    B_END,
-    PART_CELLS,
-    PART_CELLS_OF_GPUS,
-    PairSpans,
-    PairTiles,
-    Rules,
-)
+from clgeom.sequences.align_tiles import PART_CELLS, PART_CELLS_OF_GPUS, PairSpans, PairTiles
 from clgeom.sequences.bands import align_in_growing_bands
 from clgeom.sequences.letters import as_sequences, refuse_letters
 from clgeom.sequences.result import Alignment, AlignmentBatch
-from clgeom.sequences.scoring import UNKNOWN, Scoring, as_scoring
+from clgeom.sequences.scoring import A_BEGIN, A_END, B_BEGIN, B_END, Rules, Scoring, as_scoring
 
 if TYPE_CHECKING:
     from clgeom.core.device import Session
@@ -199,8 +189,8 @@ def _aligned(
     a: Any, b: Any, a_offsets: Any, b_offsets: Any, rules: Rules, is_adaptive: bool, device: DevicesLike, profile: bool
 ) -> Alignment | AlignmentBatch:
     """The alignments of one batch, or of two single sequences."""
-    call = Call("align", profile=profile, options=rules)
-    pairs = _take_pairs(as_sequences(a, a_offsets, "a"), as_sequences(b, b_offsets, "b"))
+    call = Call(caller="align", profile=profile, options=rules)
+    pairs = SequencePairs(as_sequences(a, a_offsets, "a"), as_sequences(b, b_offsets, "b"))
     _check_sizes(rules, pairs)
     choose_sessions_of(call, (pairs.a, pairs.b), device)
 
@@ -310,15 +300,28 @@ def _free(free_ends: Any, mode: Any) -> int:
 
 @dataclass(frozen=True)
 class SequencePairs:
-    """Sequences in pairs, of which one side may be a single sequence for all; `n` and `m` are the lengths of each."""
+    """The sequences first with first, second with second ..., or one with all; `n` and `m` are the lengths of each."""
 
     a: Sequences
     b: Sequences
-    n: np.ndarray
-    m: np.ndarray
+
+    def __post_init__(self) -> None:
+        if not self.a.single and not self.b.single and len(self.a) != len(self.b):
+            raise InvalidInput(
+                f"The 'a' and 'b' parameters of align must have the same number of sequences, or one of them a single "
+                f"sequence. Got {len(self.a):,} and {len(self.b):,} instead."
+            )
 
     def __len__(self) -> int:
-        return len(self.n)
+        return len(self.b) if self.a.single else len(self.a)
+
+    @functools.cached_property
+    def n(self) -> np.ndarray:
+        return np.broadcast_to(self.a.lengths, len(self))
+
+    @functools.cached_property
+    def m(self) -> np.ndarray:
+        return np.broadcast_to(self.b.lengths, len(self))
 
     @property
     def is_single(self) -> bool:
@@ -327,18 +330,7 @@ class SequencePairs:
 
     def subset(self, indices: np.ndarray) -> SequencePairs:
         """The pairs at these ascending indices."""
-        return SequencePairs(self.a.subset(indices), self.b.subset(indices), self.n[indices], self.m[indices])
-
-
-def _take_pairs(a: Sequences, b: Sequences) -> SequencePairs:
-    """The sequences first with first, second with second ..., or one with all."""
-    if not a.single and not b.single and len(a) != len(b):
-        raise InvalidInput(
-            f"The 'a' and 'b' parameters of align must have the same number of sequences, or one of them a single "
-            f"sequence. Got {len(a):,} and {len(b):,} instead."
-        )
-    count = len(b) if a.single else len(a)
-    return SequencePairs(a, b, *(np.broadcast_to(one.lengths, count) if one.single else one.lengths for one in (a, b)))
+        return SequencePairs(self.a.subset(indices), self.b.subset(indices))
 
 
 class AlignWork(Work):
@@ -478,12 +470,8 @@ class AlignWork(Work):
 
     def _refuse(self) -> NoReturn:
         """Raise the error that names the first letter outside the alphabet."""
-        scoring, (a, b) = self.rules.scoring, (self.pairs.a, self.pairs.b)
-        first, second, complement = scoring.codes
-        refuse_letters(a, first, UNKNOWN, scoring.alphabet, "a")
-        refuse_letters(b, second, UNKNOWN, scoring.alphabet, "b")
-        if self.rules.strand != "forward":
-            refuse_letters(b, complement, UNKNOWN, scoring.alphabet, "b", reverse=True)
+        has_complement = self.rules.strand != "forward"
+        refuse_letters(self.pairs.a, self.pairs.b, self.rules.scoring, complement=has_complement)
         raise AssertionError("the device met a letter outside the alphabet that the host does not find")
 
 

@@ -16,16 +16,16 @@ from clgeom.core.launch import allocate, constant, read, run
 from clgeom.core.plan import Plan, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
-from clgeom.sequences.align_tiles import SATURATED
+from clgeom.sequences.scoring import SATURATED
 
 if TYPE_CHECKING:
     import pyopencl as cl
 
     from clgeom.core.device import Session
     from clgeom.core.policies import Policy
-    from clgeom.sequences.align_tiles import PairTiles, Rules
+    from clgeom.sequences.align_tiles import PairTiles
     from clgeom.sequences.policies import PairsPolicy
-    from clgeom.sequences.scoring import Scoring
+    from clgeom.sequences.scoring import Rules, Scoring
 
 KERNEL = "sequences/align_pairs"
 #: Most letters of a sequence: a work-item alone would take too long.

@@ -20,25 +20,22 @@ from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit
 from clgeom.intake.arrays import as_device_values, to_device
-from clgeom.sequences.scoring import Scoring
+from clgeom.sequences.scoring import A_BEGIN, A_END, B_BEGIN, B_END, SATURATED
 
 if TYPE_CHECKING:
     import pyopencl as cl
 
     from clgeom.core.device import Session
     from clgeom.core.policies import Policy
+    from clgeom.sequences.scoring import Rules
 
 KERNEL = "sequences/align_tiles"
-#: Bits of ends that are free, as in sequences/align_jobs.h.
-A_BEGIN, B_BEGIN, A_END, B_END = 1, 2, 4, 8
 JOB_WORDS = 12
 #: Elements of vectors on CPUs, 32 bytes.
 LANES = {"short": 16, "int": 8}
 TYPES: dict[str, np.dtype[Any]] = {"short": np.dtype(np.int16), "int": np.dtype(np.int32)}
-#: Score of a local alignment in 16 bits that may be greater in truth.
-SATURATED = 32_767
-#: Greatest rows or columns of a tile in 16 bits; half of the least number stands for minus infinity.
-MOST_SIDE, NEVER = 32_000, 16_384
+#: Greatest rows or columns of a tile in 16 bits.
+MOST_SIDE = 32_000
 #: Rows and columns of tiles: least for scores, least for paths, most, and most of a pair that is one tile. PoCL, 2
 #: cores of an EPYC, a pair of 3,000, 8,000 and 20,000 letters, GCUPS: scores with tiles of 64 1.8 2.8 2.4, 128 2.3 3.6
 #: 3.3, 256 1.7 4.1 3.3, 512 0.9 3.5 3.4; paths 0.4 0.8 1.3, 0.6 1.2 1.3, 0.6 1.7 1.5, 0.3 1.7 1.7.
@@ -60,51 +57,6 @@ NO_END = np.iinfo(np.int32).min
 Tiled = tuple[Any, int, int]
 #: Of pairs that are a tile each: fours of rows and columns of choices, walks, operations, and where these end.
 Path = tuple[int, int, Any, Any, np.ndarray]
-
-
-@dataclass(frozen=True)
-class Rules:
-    """What an alignment is: its scores, mode, free ends, band and strand; and whether path and ends are asked for."""
-
-    scoring: Scoring
-    local: bool
-    free: int
-    band: int | None
-    mode: str = "global"
-    strand: str = "forward"
-    path: bool = True
-    ends: bool = True
-
-    def gap(self, length: np.ndarray) -> np.ndarray:
-        """Cost of a gap, for an array of lengths."""
-        return np.where(length == 0, 0, self.scoring.gap_open + length * self.scoring.gap_extend)
-
-    def reaches(self, n: np.ndarray, m: np.ndarray, band: Any) -> np.ndarray:
-        """Whether the band has a cell in which an alignment may end, for arrays of lengths."""
-        reached: np.ndarray = np.abs(n - m) <= band
-        if self.free & A_END:
-            reached |= m - n <= band
-        if self.free & B_END:
-            reached |= n - m <= band
-        return reached
-
-    def fits_short(self, n: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Whether 16 bits are enough for tables of these sizes, or a local score that they cannot hold is noticed."""
-        scoring = self.scoring
-        opened, greatest = scoring.gap_open + scoring.gap_extend, max(scoring.greatest, 0)
-        largest = max(scoring.greatest, -scoring.least)
-        if 2 * opened + largest > NEVER // 2:
-            return np.zeros(n.shape, bool)
-        if self.local:
-            return np.ones(n.shape, bool)
-        lowest = (n + m) * scoring.gap_extend + 2 * scoring.gap_open + 2 * (opened + largest)
-        if self.band is not None:
-            lowest = lowest - np.minimum(n, m) * min(scoring.least, 0)
-        return np.asarray(((np.minimum(n, m) + 1) * greatest < SATURATED) & (lowest < NEVER))
-
-    def border(self, length: np.ndarray, is_free: int) -> np.ndarray:
-        """Score of a gap from the corner along an edge of the table, for an array of lengths."""
-        return np.zeros_like(length) if is_free or self.local else -self.gap(length)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clgeom.sequences.align_tiles import A_BEGIN, A_END, B_BEGIN, B_END, Rules
+from clgeom.sequences.scoring import A_BEGIN, A_END, B_BEGIN, B_END, Rules
 
 if TYPE_CHECKING:
     from clgeom.sequences.align import SequencePairs

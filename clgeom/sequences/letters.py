@@ -10,40 +10,42 @@ from clgeom.arguments import wrong
 from clgeom.errors import InvalidInput, short
 from clgeom.intake.device_arrays import is_device_array, within_memory
 from clgeom.intake.letters import Sequences, codes_of, many_sequences, offsets_of
+from clgeom.sequences.scoring import UNKNOWN, Scoring
 
+CALLER = "align"
 FORMS = "str, bytes, an array of bytes or letters, or a list or an array of str or bytes, or rows of bytes"
 
 
-def as_sequences(value: Any, offsets: Any, name: str, *, caller: str = "align") -> Sequences:
+def as_sequences(value: Any, offsets: Any, name: str) -> Sequences:
     """The sequences of an argument, each of one letter at least."""
     if type(value) is not list and is_device_array(value):
-        value = within_memory(value, caller=caller, name=name)
+        value = within_memory(value, caller=CALLER, name=name)
     if offsets is not None:
-        if not _is_one(value, name, caller):
-            raise wrong(name, caller, "one str, bytes or array of letters, as offsets are given", short(value))
-        letters = _letters_of(value, name, caller)
-        found = Sequences(letters, offsets_of(offsets, len(letters), f"'{name}_offsets' parameter of {caller}"))
-    elif _is_one(value, name, caller):
-        letters = _letters_of(value, name, caller)
+        if not _is_one(value, name):
+            raise wrong(name, CALLER, "one str, bytes or array of letters, as offsets are given", short(value))
+        letters = _letters_of(value, name)
+        found = Sequences(letters, offsets_of(offsets, len(letters), f"'{name}_offsets' parameter of {CALLER}"))
+    elif _is_one(value, name):
+        letters = _letters_of(value, name)
         found = Sequences(letters, np.array([0, len(letters)]), single=True)
     else:
-        found = _many(value, name, caller)
+        found = _many(value, name)
     if len(found) and not found.lengths.all():
         index = int(np.argmin(found.lengths))
         where = "an empty one" if found.single else f"an empty one at index {index}"
-        raise wrong(name, caller, "free of empty sequences, which align with nothing", where)
+        raise wrong(name, CALLER, "free of empty sequences, which align with nothing", where)
     return found
 
 
-def _is_one(value: Any, name: str, caller: str) -> bool:
+def _is_one(value: Any, name: str) -> bool:
     """Whether a value is one sequence and no collection."""
     if type(value) in (str, bytes, list):
         return type(value) is not list
     if isinstance(value, memoryview) and (value.ndim != 1 or value.format not in ("B", "b", "c")):
-        raise wrong(name, caller, FORMS, f"a memoryview of format {value.format!r}, shape {value.shape}")
+        raise wrong(name, CALLER, FORMS, f"a memoryview of format {value.format!r}, shape {value.shape}")
     if is_device_array(value):
         if value.dtype != np.uint8:
-            raise wrong(name, caller, FORMS, f"an array of pyopencl of {value.dtype}, shape {value.shape}")
+            raise wrong(name, CALLER, FORMS, f"an array of pyopencl of {value.dtype}, shape {value.shape}")
         return value.ndim == 1
     if isinstance(value, np.ndarray):
         letter = np.dtype(f"{value.dtype.kind}1") if value.dtype.kind in "US" else np.dtype(np.uint8)
@@ -51,31 +53,31 @@ def _is_one(value: Any, name: str, caller: str) -> bool:
     return isinstance(value, (str, bytes, bytearray, memoryview))
 
 
-def _letters_of(value: Any, name: str, caller: str) -> Any:
+def _letters_of(value: Any, name: str) -> Any:
     """The letters of one sequence."""
     if is_device_array(value):
         return value
-    codes = codes_of(value, name, caller=caller)
-    return _narrow(codes, np.array([0, len(codes)]), name, caller, "")
+    codes = codes_of(value, name, caller=CALLER)
+    return _narrow(codes, np.array([0, len(codes)]), name, "")
 
 
-def _many(value: Any, name: str, caller: str) -> Sequences:
+def _many(value: Any, name: str) -> Sequences:
     """The sequences of a collection."""
     if isinstance(value, np.ndarray) and value.ndim == 2 and value.dtype != np.uint8:
-        raise wrong(name, caller, FORMS, f"an array of {value.dtype}, shape {value.shape}")
-    found = many_sequences(value, name, caller=caller, expected=FORMS)
+        raise wrong(name, CALLER, FORMS, f"an array of {value.dtype}, shape {value.shape}")
+    found = many_sequences(value, name, caller=CALLER, expected=FORMS)
     if found is not None:
-        return Sequences(_narrow(found.letters, found.offsets, name, caller, " of sequence {}"), found.offsets)
+        return Sequences(_narrow(found.letters, found.offsets, name, " of sequence {}"), found.offsets)
     parts = []
     for index, one in enumerate(value):  # a list of more than text, or of more than bytes
-        if is_device_array(one) or not _is_one(one, name, caller):
-            raise wrong(name, caller, FORMS, f"{short(one)} at index {index}")
-        parts.append(_letters_of(one, name, caller))
+        if is_device_array(one) or not _is_one(one, name):
+            raise wrong(name, CALLER, FORMS, f"{short(one)} at index {index}")
+        parts.append(_letters_of(one, name))
     lengths = np.fromiter(map(len, parts), np.int64, len(parts))
     return Sequences(np.concatenate([np.empty(0, np.uint8), *parts]), np.append(0, np.cumsum(lengths)))
 
 
-def _narrow(letters: np.ndarray, offsets: np.ndarray, name: str, caller: str, place: str) -> np.ndarray:
+def _narrow(letters: np.ndarray, offsets: np.ndarray, name: str, place: str) -> np.ndarray:
     """Letters as bytes; those beyond ASCII are refused. Bytes are not looked at: kernels do that."""
     if letters.dtype == np.uint8:
         return letters
@@ -85,34 +87,28 @@ def _narrow(letters: np.ndarray, offsets: np.ndarray, name: str, caller: str, pl
     at = int(np.argmax(beyond))
     sequence = int(np.searchsorted(offsets, at, side="right")) - 1
     what = f"{chr(letters[at])!a} at index {at - int(offsets[sequence])}{place.format(sequence)}"
-    raise wrong(name, caller, "letters of the alphabet", what)
+    raise wrong(name, CALLER, "letters of the alphabet", what)
 
 
-def refuse_letters(
-    sequences: Sequences,
-    codes: np.ndarray,
-    unknown: int,
-    alphabet: str,
-    name: str,
-    *,
-    caller: str = "align",
-    reverse: bool = False,
-) -> None:
-    """Raise the error that names the first letter that is outside the alphabet, if there is one."""
-    bad = codes[sequences.host_letters] == unknown
-    if not bad.any():
-        return
-    at = int(np.argmax(bad))
-    sequence = int(np.searchsorted(sequences.offsets, at, side="right")) - 1
-    place = f"index {at - int(sequences.offsets[sequence])}"
-    if not sequences.single:
-        place += f" of sequence {sequence}"
-    letter = chr(sequences.host_letters[at])
-    expected = f"letters of the alphabet {alphabet}" + (" that have a complement" if reverse else "")
-    raise InvalidInput(
-        f"The '{name}' parameter of {caller} must be {expected}. Got {letter!a} at {place} instead."
-        f"{letter_hint(letter, alphabet)}"
-    )
+def refuse_letters(a: Sequences, b: Sequences, scoring: Scoring, *, complement: bool) -> None:
+    """Raise the error that names the first letter outside the alphabet, or one of `b` that has no `complement`."""
+    tables = [(a, scoring.codes[0], "a", ""), (b, scoring.codes[1], "b", "")]
+    if complement:
+        tables.append((b, scoring.codes[2], "b", " that have a complement"))
+    for sequences, codes, name, suffix in tables:
+        unknown = codes[sequences.host_letters] == UNKNOWN
+        if not unknown.any():
+            continue
+        at = int(np.argmax(unknown))
+        sequence = int(np.searchsorted(sequences.offsets, at, side="right")) - 1
+        place = f"index {at - int(sequences.offsets[sequence])}"
+        if not sequences.single:
+            place += f" of sequence {sequence}"
+        letter = chr(sequences.host_letters[at])
+        raise InvalidInput(
+            f"The '{name}' parameter of {CALLER} must be letters of the alphabet {scoring.alphabet}{suffix}. Got "
+            f"{letter!a} at {place} instead.{letter_hint(letter, scoring.alphabet)}"
+        )
 
 
 def letter_hint(letter: str, alphabet: str) -> str:

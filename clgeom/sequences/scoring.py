@@ -16,6 +16,10 @@ from clgeom.sequences.matrices import MATRICES
 
 #: As in sequences/align_jobs.h.
 CODES, PAD, UNKNOWN = 32, 31, 255
+#: Bits of ends that are free, as in sequences/align_jobs.h.
+A_BEGIN, B_BEGIN, A_END, B_END = 1, 2, 4, 8
+#: Score of a local alignment in 16 bits that may be greater in truth, and minus infinity: half of the least number.
+SATURATED, NEVER = 32_767, 16_384
 #: IUPAC's codes of nucleotides and their complements. U and T are one letter, unless an alphabet has both.
 NUCLEOTIDES, COMPLEMENTS = "ACGTRYKMBDHVSWN", "TGCAYRMKVHDBSWN"
 #: Without a matrix: all letters.
@@ -250,3 +254,48 @@ def _as_matrix(matrix: Any) -> SubstitutionMatrix:
     if isinstance(alphabet, str):
         return SubstitutionMatrix(alphabet, np.asarray(matrix))
     raise wrong("matrix", "align", f"one of {', '.join(MATRICES)}, or a matrix with its alphabet", short(matrix))
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What an alignment is: its scores, mode, free ends, band and strand; and whether path and ends are asked for."""
+
+    scoring: Scoring
+    local: bool
+    free: int
+    band: int | None
+    mode: str = "global"
+    strand: str = "forward"
+    path: bool = True
+    ends: bool = True
+
+    def gap(self, length: np.ndarray) -> np.ndarray:
+        """Cost of a gap, for an array of lengths."""
+        return np.where(length == 0, 0, self.scoring.gap_open + length * self.scoring.gap_extend)
+
+    def reaches(self, n: np.ndarray, m: np.ndarray, band: Any) -> np.ndarray:
+        """Whether the band has a cell in which an alignment may end, for arrays of lengths."""
+        reached: np.ndarray = np.abs(n - m) <= band
+        if self.free & A_END:
+            reached |= m - n <= band
+        if self.free & B_END:
+            reached |= n - m <= band
+        return reached
+
+    def fits_short(self, n: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """Whether 16 bits are enough for tables of these sizes, or a local score that they cannot hold is noticed."""
+        scoring = self.scoring
+        opened, greatest = scoring.gap_open + scoring.gap_extend, max(scoring.greatest, 0)
+        largest = max(scoring.greatest, -scoring.least)
+        if 2 * opened + largest > NEVER // 2:
+            return np.zeros(n.shape, bool)
+        if self.local:
+            return np.ones(n.shape, bool)
+        lowest = (n + m) * scoring.gap_extend + 2 * scoring.gap_open + 2 * (opened + largest)
+        if self.band is not None:
+            lowest = lowest - np.minimum(n, m) * min(scoring.least, 0)
+        return np.asarray(((np.minimum(n, m) + 1) * greatest < SATURATED) & (lowest < NEVER))
+
+    def border(self, length: np.ndarray, is_free: int) -> np.ndarray:
+        """Score of a gap from the corner along an edge of the table, for an array of lengths."""
+        return np.zeros_like(length) if is_free or self.local else -self.gap(length)

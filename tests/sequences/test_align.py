@@ -14,7 +14,7 @@ from clgeom.core.policies import Policy
 from clgeom.core.tuning import override
 from clgeom.sequences import align_tiles
 from clgeom.sequences.result import cigar_of
-from clgeom.sequences.scoring import as_scoring
+from clgeom.sequences.scoring import Rules, as_scoring
 
 ENDS = ("a_begin", "a_end", "b_begin", "b_end")
 BLOSUM = clgeom.SubstitutionMatrix.named("BLOSUM62")
@@ -171,7 +171,7 @@ def test_paths_in_tiles_with_little_memory(session):
 
 def test_pairs_are_cut_where_their_choices_have_no_room(session):
     """A pair is one tile as long as choices of 4 bits for all lanes of a group, with strips, have room."""
-    rules = align_tiles.Rules(as_scoring(None, None, None, None, None), False, 0, None)
+    rules = Rules(as_scoring(None, None, None, None, None), False, 0, None)
     for shape, lanes in (("serial", align_tiles.LANES["short"]), ("group", 64)):
         small = imposed_session(session.device, max_alloc_bytes=lanes * 508 * 1_000 // 2)
         with override({align_tiles.KERNEL: SHAPES[shape]}):
@@ -183,7 +183,7 @@ def test_pairs_are_cut_where_their_choices_have_no_room(session):
 
 def test_tiles_that_just_fit_keep_their_shape(session):
     """With a byte less a work-item fills one tile at a time, or the group has half the work-items."""
-    rules = align_tiles.Rules(as_scoring(None, None, None, None, None), False, 0, None)
+    rules = Rules(as_scoring(None, None, None, None, None), False, 0, None)
     lanes = align_tiles.LANES["short"]
     for shape, most, less in (
         ("serial", ("short", lanes, 1), ("int", 1, 1)),

@@ -15,8 +15,7 @@ import clgeom
 from clgeom.core.tuning import override
 from clgeom.errors import InvalidInput
 from clgeom.sequences import align_tiles, bands
-from clgeom.sequences.align_tiles import A_BEGIN, A_END, B_BEGIN, B_END, Rules
-from clgeom.sequences.scoring import as_scoring
+from clgeom.sequences.scoring import A_BEGIN, A_END, B_BEGIN, B_END, Rules, as_scoring
 
 FIELDS = ("scores", "a_starts", "a_ends", "b_starts", "b_ends", "strands")
 BITS = dict(zip(("a_begin", "b_begin", "a_end", "b_end"), (A_BEGIN, B_BEGIN, A_END, B_END)))
