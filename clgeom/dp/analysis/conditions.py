@@ -265,25 +265,18 @@ class Ways:
 
     def is_possible(self, way: Way, *facts: Sum) -> bool:
         """Whether it is not proven that these sums are never all non-negative on a way."""
-        return any(self._is_possible(own, () if own is way else facts) for own in self.with_facts(way, *facts))
+        return any(self._is_possible(own) for own in self.with_facts(way, *facts))
 
-    def _is_possible(self, way: Way, asked: Sequence[Sum]) -> bool:
-        """Whether the facts of a way are not proven to contradict each other, or those connected with `asked`."""
-        facts = list(way.facts)
-        if asked:
-            near, rest, facts = {v for fact in asked for v in fact if v is not None}, facts, []
-            while touching := [fact for fact in rest if not near.isdisjoint(fact)]:
-                facts += touching
-                rest = [fact for fact in rest if near.isdisjoint(fact)]
-                near |= {v for fact in touching for v in fact if v is not None}
-        if not facts:
+    def _is_possible(self, way: Way) -> bool:
+        """Whether the facts of a way are not proven to contradict each other."""
+        if not way.facts:
             return True
         key = (
-            frozenset((v, way.box[v]) for fact in facts for v in fact if v is not None),
-            frozenset(frozenset(fact.items()) for fact in facts),
+            frozenset((v, way.box[v]) for fact in way.facts for v in fact if v is not None),
+            frozenset(frozenset(fact.items()) for fact in way.facts),
         )
         if key not in self.possible:
-            self.possible[key] = not is_impossible(way.box, facts)
+            self.possible[key] = not is_impossible(way.box, way.facts)
         return self.possible[key]
 
     def signs(self, way: Way, index: Expr, own: str) -> set[int]:

@@ -16,8 +16,6 @@ from clgeom.dp.language.intervals import Interval
 
 #: Most facts of an elimination.
 MOST_FACTS = 120
-#: Passes over all facts in search of a solution.
-PASSES = 6
 #: Values of a variable that are tried, from the lowest on; one suffices if coefficients are 1 or -1.
 TRIES = 16
 
@@ -27,33 +25,7 @@ Steps: TypeAlias = list[tuple[Any, list[Sum]]]
 
 def is_impossible(box: Mapping[Any, Interval], facts: Iterable[Sum]) -> bool:
     """Whether no values of variables within their intervals are proven to make all facts true."""
-    facts = list(facts)
-    if _has_least_solution(box, facts):
-        return False
-    possible, _ = _eliminate(box, facts, ())
-    return not possible
-
-
-def _has_least_solution(box: Mapping[Any, Interval], facts: list[Sum]) -> bool:
-    """Whether a solution is found quickly: from the least values, variables are raised until all facts are true.
-
-    It finds the least solution of differences of variables, if there is one.
-    """
-    values = {v: box[v][0] for fact in facts for v in fact if v is not None}
-    for _ in range(PASSES):
-        wrong = [fact for fact in facts if value_of(fact, values) < 0]
-        if not wrong:
-            return True
-        for fact in wrong:
-            lacking = -value_of(fact, values)
-            for variable, by in fact.items():
-                if variable is not None and by > 0 and lacking > 0:
-                    more = min(-(-lacking // by), box[variable][1] - values[variable])
-                    values[variable] += more
-                    lacking -= by * more
-            if lacking > 0:
-                return False
-    return False
+    return not _eliminate(box, facts, ())[0]
 
 
 def solution(box: Mapping[Any, Interval], facts: Iterable[Sum], first: tuple[Any, ...]) -> dict[Any, int] | None:
