@@ -273,7 +273,7 @@ def _checked(fill: Fill, path: str | None, check: bool | str, basis: str) -> Cho
             evaluated=check == "auto",
             warned=basis == "probed",
         )
-    lasts = fill.initial is None and not fill.check and basis != "probed" and readiness.is_proven(fill)
+    lasts = fill.initial is None and not fill.check and basis != "probed" and not readiness.reads_of(fill)
     run = module.fill_table
     if bounds.traps_overflows(fill):
         run = functools.partial(bounds.trap_overflows, run=run)

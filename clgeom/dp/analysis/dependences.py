@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -282,10 +282,10 @@ def _outermost(op: str, bounds: Sequence[Expr | int | None]) -> Expr | int | Non
         return None
     numbers = [bound for bound in bounds if isinstance(bound, int)]
     exprs = [bound for bound in bounds if isinstance(bound, Expr)]
-    best = (min if op == "min" else max)(numbers) if numbers else None
+    best = [(min if op == "min" else max)(numbers)] if numbers else []
     if not exprs:
-        return best
-    parts = exprs if best is None else [Expr("const", (), "long", best), *exprs]
+        return best[0]
+    parts = [*(Expr("const", (), "long", number) for number in best), *exprs]
     return functools.reduce(lambda a, b: Expr(op, (a, b), "long", None), parts)
 
 
@@ -317,7 +317,7 @@ def _split(roots: tuple[Expr, ...], cells: list[Expr]) -> Split | None:
             right = at
     if left is None or right is None:
         return None
-    offsets = _near_offsets(part for root in roots for part in _outside(root, body) if part.op == "cell")
+    offsets = _near_offsets(part for part in walk(*roots, beyond=(body,)) if part.op == "cell")
     if offsets is None:
         return None
     term = functools.reduce(lambda a, b: Expr("add", (a, b), widest((a, b)), None), others) if others else None
@@ -343,21 +343,7 @@ def _summands(expr: Expr) -> list[Expr]:
 def _index_offset(expr: Expr, k: Expr) -> int | None:
     """c for an index that is k + c, else None."""
     total = affine(expr)
-    if total is None or total.get(k) != 1 or set(total) - {k, None}:
-        return None
-    return total.get(None, 0)
-
-
-def _outside(root: Expr, body: Expr) -> Iterator[Expr]:
-    """The nodes of `root` on paths that do not go through `body`."""
-    seen: set[int] = set()
-    stack = [root]
-    while stack:
-        part = stack.pop()
-        if part is not body and id(part) not in seen:
-            seen.add(id(part))
-            yield part
-            stack.extend(part.args)
+    return total.get(None, 0) if total is not None and total.get(k) == 1 and set(total) <= {k, None} else None
 
 
 # Reductions for work-groups -----------------------------------------------------------------------------------------

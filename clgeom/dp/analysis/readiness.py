@@ -15,12 +15,11 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
-from clgeom.dp.analysis.bounds import ranges_of
 from clgeom.dp.analysis.dependences import Near
 from clgeom.dp.analysis.infer import unproven_reads
 from clgeom.dp.fills import Fill
@@ -108,7 +107,7 @@ def check(
     `evaluate` takes the seconds that it may last, and evaluates the reads of all tables, see `Evaluation.run`.
     `evaluated`: evaluate what is not proven, if that takes little time. `warned`: of a pattern that is not proven.
     """
-    if _settled.get() or is_proven(fill):
+    if _settled.get() or not reads_of(fill):
         return
     reason = NOT_LOOKED_AT
     if evaluated:
@@ -152,31 +151,16 @@ def warn_of(equation: EquationBase, pattern: str, reason: str) -> None:
     )
 
 
-def is_proven(fill: Fill) -> bool:
-    """Whether all reads are proven to lie where the pattern allows them."""
-    return not reads_of(fill)
-
-
 def reads_of(fill: Fill) -> tuple[Read, ...]:
-    """The reads that are not proven to lie where the pattern allows them. Cached on the equation."""
-    equation, pattern, nodes = fill.equation, fill.pattern, nodes_of(fill.equation)
-
-    def kept(condition: Any, make: Callable[[], Sequence[Expr]]) -> tuple[Read, ...]:
-        def reads() -> tuple[Read, ...]:
-            return tuple(Read(read, read.args) for read in make())
-
-        found: tuple[Read, ...] = equation.cache.get(("unproven reads", pattern.name, condition), reads)
-        return found
-
+    """The reads that are not proven to lie where the pattern allows them."""
+    nodes = nodes_of(fill.equation)
     if nodes is None:
-        return _in_text(equation, pattern)
-    if fill.wraps:  # what is proven of sums says nothing of integers that wrap around
-        return kept("wraps", lambda: unproven_reads(nodes, pattern, sums=False))
-    reads = kept("any values", lambda: unproven_reads(nodes, pattern))
-    if reads:
-        ranges = tuple(sorted(ranges_of(fill.values).items()))
-        reads = kept(ranges, lambda: unproven_reads(nodes, pattern, fill.values))
-    return reads
+        return _in_text(fill.equation, fill.pattern)
+    # what is proven of sums says nothing of integers that wrap around
+    unproven = unproven_reads(nodes, fill.pattern, sums=not fill.wraps)
+    if unproven and not fill.wraps:
+        unproven = unproven_reads(nodes, fill.pattern, fill.values)
+    return tuple(Read(read, read.args) for read in unproven)
 
 
 def _in_text(equation: Equation, pattern: Pattern) -> tuple[Read, ...]:
@@ -184,10 +168,10 @@ def _in_text(equation: Equation, pattern: Pattern) -> tuple[Read, ...]:
     if isinstance(equation.reach, Near) and all(pattern.allows(*offset) for offset in equation.reach.offsets):
         return ()
 
-    def reads() -> tuple[Read, ...]:
-        def node(text: str | None) -> Expr | None:
-            return expression_in_c(text, equation.parameters) if text else None
+    def node(text: str | None) -> Expr | None:
+        return expression_in_c(text, equation.parameters) if text else None
 
+    def reads() -> tuple[Read, ...]:
         return tuple(Read(None, tuple(map(node, pair))) for pair in reads_in_c(equation.body, equation.parameters))
 
     found: tuple[Read, ...] = equation.cache.get(("reads in C",), reads)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -27,9 +27,12 @@ NUMPY = {
 }
 
 
-def walk(*roots: Expr | None) -> Iterator[Expr]:
-    """Every node of the graphs of these roots, once, operands before their users. A root may be None."""
-    seen, stack = set(), [(root, False) for root in reversed(roots) if root is not None]
+def walk(*roots: Expr | None, beyond: Iterable[Expr] = ()) -> Iterator[Expr]:
+    """Every node of the graphs of these roots, once, operands before their users. A root may be None.
+
+    Paths end before the nodes of `beyond`.
+    """
+    seen, stack = set(map(id, beyond)), [(root, False) for root in reversed(roots) if root is not None]
     while stack:
         expr, ready = stack.pop()
         if ready:

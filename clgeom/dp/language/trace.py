@@ -44,6 +44,11 @@ def _both_sides(make: Callable[[Any, Any], Expr]) -> tuple[Operator, Operator]:
     return lambda self, other: make(self, other), lambda self, other: make(other, self)
 
 
+def _comparison(op: str) -> Operator:
+    """The method of a comparison."""
+    return lambda self, other: compare(op, self, other)
+
+
 class Expr:
     """A node: an operator, its operands and its type. Nodes are compared by identity; ``==`` makes a comparison node.
 
@@ -119,24 +124,11 @@ class Expr:
             return node("not", self, type="bool")
         return node("bitnot", self)
 
-    def __lt__(self, other: Operand) -> Expr:
-        return compare("lt", self, other)
-
-    def __le__(self, other: Operand) -> Expr:
-        return compare("le", self, other)
-
-    def __gt__(self, other: Operand) -> Expr:
-        return compare("gt", self, other)
-
-    def __ge__(self, other: Operand) -> Expr:
-        return compare("ge", self, other)
-
+    __lt__, __le__ = _comparison("lt"), _comparison("le")
+    __gt__, __ge__ = _comparison("gt"), _comparison("ge")
     # comparisons of expressions are expressions: checkers expect bool
-    def __eq__(self, other: object) -> Expr:  # type: ignore[override]
-        return compare("eq", self, other)
-
-    def __ne__(self, other: object) -> Expr:  # type: ignore[override]
-        return compare("ne", self, other)
+    __eq__ = _comparison("eq")  # type: ignore[assignment]
+    __ne__ = _comparison("ne")  # type: ignore[assignment]
 
 
 #: Operands of an operator of expressions.
