@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from clgeom.dp.analysis.outside import solved, ways_outside
+from clgeom.dp.analysis.outside import paths_outside, solved
 from clgeom.dp.analysis.sums import Sum, affine, combine, difference
 from clgeom.dp.fills import Fill
 from clgeom.dp.language.equation import Equation
@@ -36,8 +36,8 @@ def borders(fill: Fill, nodes: Equation) -> tuple[Numbers, Numbers, tuple[Number
     n, m = fill.shape
     rows, columns, cells = [], [], [(np.zeros(0, np.int64),) * 2]
     env = {"n": n, "m": m, **fill.values}
-    for way in itertools.islice(ways_outside(fill, nodes), MOST_LINES // 2):
-        values = solved(way)
+    for path in itertools.islice(paths_outside(fill, nodes), MOST_LINES // 2):
+        values = solved(path)
         if values is not None:
             rows.append(values["i"])
             columns.append(values["j"])

@@ -13,7 +13,7 @@ from clgeom.arguments import instance, one_of
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.policies import ceil_div
 from clgeom.dp.analysis.bounds import indices_fit, ranges_of
-from clgeom.dp.analysis.conditions import Ways
+from clgeom.dp.analysis.conditions import Paths
 from clgeom.dp.analysis.dependences import Near
 from clgeom.dp.analysis.sums import indices_of
 from clgeom.dp.codegen.text import Block, Writer
@@ -246,7 +246,7 @@ def _regions_of_reads(
     shape: tuple[int, int] | None = None,
     exact: bool = True,
 ) -> tuple[tuple[Expr, frozenset[tuple[int, int]]], ...]:
-    """(cell node, regions where it may lie) for each way to each read that is not proven unreachable. Cached.
+    """(cell node, regions where it may lie) for each path to each read that is not proven unreachable. Cached.
 
     Facts come from the conditions around a read, the ends of its loops, and the least and largest elements of
     parameters. `exact`: the sums in indices and conditions are known not to wrap around.
@@ -255,18 +255,17 @@ def _regions_of_reads(
 
     def make() -> tuple[tuple[Expr, frozenset[tuple[int, int]]], ...]:
         sums = indices_of(*nodes.computed) if exact else ()
-        ways = Ways(nodes.computed, nodes.parameters, shape=shape, values=ranges, exact=sums)
-        found = []
-        for cell, way in ways.to("cell"):
-            rows, columns = (ways.signs(way, index, own) for index, own in zip(cell.args, "ij"))
-            if rows and columns and ways.is_possible(way):
-                found.append((cell, frozenset(itertools.product(rows, columns))))
-        return tuple(found)
+        paths = Paths(nodes.computed, nodes.parameters, shape=shape, values=ranges, exact=sums)
+        reads = []
+        for cell, path in paths.to("cell"):
+            rows, columns = (paths.signs(path, index, axis) for index, axis in zip(cell.args, "ij"))
+            if rows and columns and paths.is_possible(path):
+                reads.append((cell, frozenset(itertools.product(rows, columns))))
+        return tuple(reads)
 
-    found: tuple[tuple[Expr, frozenset[tuple[int, int]]], ...] = nodes.cache.get(
-        ("regions of reads", exact, shape, *sorted(ranges.items())), make
-    )
-    return found
+    key = "regions of reads", exact, shape, *sorted(ranges.items())
+    regions: tuple[tuple[Expr, frozenset[tuple[int, int]]], ...] = nodes.cache.get(key, make)
+    return regions
 
 
 # Probes -----------------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Reads outside the table, proven before the fill: that one happens, or that none does.
 
-A cell reads another where the conditions on the way to the read hold. With the fact that the index is outside the
+A cell reads another where the conditions on the path to the read hold. With the fact that the index is outside the
 table, they are inequalities between integers: without a solution the read never happens, and a solution is a cell that
 reads outside.
 """
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.dp.analysis.conditions import ONE, Way, Ways
+from clgeom.dp.analysis.conditions import ONE, Path, Paths
 from clgeom.dp.analysis.inequalities import solution, value_of
 from clgeom.dp.analysis.sums import Sum, combine, indices_of
 from clgeom.dp.fills import Fill
@@ -39,36 +39,35 @@ def check(fill: Fill, nodes: Equation) -> None:
         with deep_enough(fill.equation.name):
             return first_read(fill, nodes)
 
-    numbers = tuple(_numbers(fill).items())
-    key = "read outside", fill.pattern.name, fill.shape, fill.start, fill.stop, numbers
-    found = fill.equation.cache.get(key, make)
-    if found is not None:
-        raise stages.fault(fill, found.cell, stages.RANGE, *found.read)
+    key = "read outside", fill.pattern.name, fill.shape, fill.start, fill.stop, tuple(_integers(fill).items())
+    outside = fill.equation.cache.get(key, make)
+    if outside is not None:
+        raise stages.fault(fill, outside.cell, stages.RANGE, *outside.read)
 
 
 def first_read(fill: Fill, nodes: Equation) -> Outside | None:
     """A cell of the earliest stage with a read that is proven to leave the table; None if none is proven."""
-    ways, solutions = _ways(fill, nodes), []
-    for part, way in _reads_outside(ways, fill):
-        if way.sure and (values := solved(way)) is not None:
-            values = _earliest(ways, fill, way, values)
+    paths, solutions = _paths(fill, nodes), []
+    for part, path in _reads_outside(paths, fill):
+        if path.sufficient and (values := solved(path)) is not None:
+            values = _earliest(paths, fill, path, values)
             stage = fill.pattern.stage_of(values["i"], values["j"], *fill.shape)
             solutions.append(((stage, values["i"], values["j"]), part, values))
     if not solutions:
         return None
-    _, part, values = min(solutions, key=lambda found: found[0])
-    row, column = (_index_of(ways, fill, arg, values, values[own]) for arg, own in zip(part.args, "ij"))
+    _, part, values = min(solutions, key=lambda solution: solution[0])
+    row, column = (_index_of(paths, fill, arg, values, values[axis]) for arg, axis in zip(part.args, "ij"))
     return Outside((values["i"], values["j"]), (row, column))
 
 
-def ways_outside(fill: Fill, nodes: Equation) -> Iterator[Way]:
-    """The ways to reads outside the table, as far as conditions on indices tell."""
-    return (way for _, way in _reads_outside(_ways(fill, nodes), fill))
+def paths_outside(fill: Fill, nodes: Equation) -> Iterator[Path]:
+    """The paths to reads outside the table, as far as conditions on indices tell."""
+    return (path for _, path in _reads_outside(_paths(fill, nodes), fill))
 
 
-def solved(way: Way) -> dict[Any, int] | None:
-    """The values of variables on a way, the lowest i first; None if none are known."""
-    return solution(way.box, way.facts, ("i", "j"))
+def solved(path: Path) -> dict[Any, int] | None:
+    """The values of variables on a path, the lowest i first; None if none are known."""
+    return solution(path.box, path.facts, ("i", "j"))
 
 
 def are_inside(
@@ -78,14 +77,14 @@ def are_inside(
 
     It assumes that sums in indices do not wrap around. `sizes`: the shapes of parameters.
     """
-    ways = Ways((value,), parameters, shape=shape, exact=indices_of(value))
-    for part, way in ways.to("cell", "load"):
+    paths = Paths((value,), parameters, shape=shape, exact=indices_of(value))
+    for part, path in paths.to("cell", "load"):
         for index, size in zip(part.args, shape if part.op == "cell" else sizes[part.data]):
-            form = ways.form(index)
+            form = paths.form(index)
             if form is None:
                 return False
-            for case, total in ways.cases(way, form):
-                if any(ways.is_possible(case, fact) for fact in _facts_outside(total, size)):
+            for case, total in paths.cases(path, form):
+                if any(paths.is_possible(case, fact) for fact in _facts_outside(total, size)):
                     return False
     return True
 
@@ -95,51 +94,51 @@ def _facts_outside(index: Sum, size: int) -> tuple[Sum, Sum]:
     return combine(combine({}, index, -1), ONE, -1), combine(index, ONE, -size)
 
 
-def _numbers(fill: Fill) -> dict[str, int]:
+def _integers(fill: Fill) -> dict[str, int]:
     """The parameters that are one integer."""
     return {name: int(value) for name, value in fill.values.items() if not value.ndim and value.dtype.kind in "iu"}
 
 
-def _ways(fill: Fill, nodes: Equation) -> Ways:
-    values = {name: (value, value) for name, value in _numbers(fill).items()}
-    return Ways(nodes.computed, nodes.parameters, shape=fill.shape, values=values, certain=True)
+def _paths(fill: Fill, nodes: Equation) -> Paths:
+    values = {name: (value, value) for name, value in _integers(fill).items()}
+    return Paths(nodes.computed, nodes.parameters, shape=fill.shape, values=values, certain=True)
 
 
-def _reads_outside(ways: Ways, fill: Fill) -> Iterator[tuple[Expr, Way]]:
-    """(cell node, way on which it lies outside the table), where the intervals do not exclude that."""
+def _reads_outside(paths: Paths, fill: Fill) -> Iterator[tuple[Expr, Path]]:
+    """(cell node, path on which it lies outside the table), where the intervals do not exclude that."""
     stage = _stage(fill)
     start = combine(stage, ONE, -fill.start)
     stop = combine(combine({}, stage, -1), ONE, fill.stop - 1)
-    for part, way in ways.to("cell", start=ways.with_facts(ways.start, start, stop)):
+    for part, path in paths.to("cell", start=paths.with_facts(paths.start, start, stop)):
         for arg, size in zip(part.args, fill.shape):
-            form = ways.form(arg)
-            for case, total in () if form is None else ways.cases(way, form):
-                if ways.is_certain(total):
+            form = paths.form(arg)
+            for case, total in () if form is None else paths.cases(path, form):
+                if paths.is_certain(total):
                     for fact in _facts_outside(total, size):
-                        yield from ((part, own) for own in ways.with_facts(case, fact))
+                        yield from ((part, outside) for outside in paths.with_facts(case, fact))
 
 
-def _index_of(ways: Ways, fill: Fill, arg: Expr, values: Mapping[Any, int], unknown: int) -> int:
+def _index_of(paths: Paths, fill: Fill, arg: Expr, values: Mapping[Any, int], unknown: int) -> int:
     """The value of an index in a cell; `unknown` if it depends on other cells."""
-    form = ways.form(arg)
+    form = paths.form(arg)
     if form is not None and set(form) <= {None, *values}:
         return value_of(form, values)
     loops = any(part.op == "index" and part not in values for part in walk(arg))
     if loops or depends_on(arg, ("cell", "reduce", "argreduce")):
         return unknown
     n, m = fill.shape
-    made = {part: np.int64(value) for part, value in values.items() if not isinstance(part, str)}
-    return int(evaluate(arg, {"i": values["i"], "j": values["j"], "n": n, "m": m, **fill.values}, made))
+    nodes = {part: np.int64(value) for part, value in values.items() if not isinstance(part, str)}
+    return int(evaluate(arg, {"i": values["i"], "j": values["j"], "n": n, "m": m, **fill.values}, nodes))
 
 
-def _earliest(ways: Ways, fill: Fill, way: Way, values: dict[Any, int]) -> dict[Any, int]:
-    """A solution in the earliest stage."""
+def _earliest(paths: Paths, fill: Fill, path: Path, values: dict[Any, int]) -> dict[Any, int]:
+    """A solution in the earliest stage, by bisection."""
     stage = _stage(fill)
     low, high = fill.start, value_of(stage, values)
     while low < high:
         middle = (low + high) // 2
-        fact = combine(combine({}, stage, -1), ONE, middle)
-        better = next((found for own in ways.with_facts(way, fact) if (found := solved(own)) is not None), None)
+        earlier = paths.with_facts(path, combine(combine({}, stage, -1), ONE, middle))
+        better = solved(earlier[0]) if earlier else None
         if better is None:
             low = middle + 1
         else:

@@ -25,7 +25,7 @@ from clgeom.dp.analysis.infer import unproven_reads
 from clgeom.dp.fills import Fill
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.mistakes import deep_enough
-from clgeom.dp.language.nodes import evaluate, walk
+from clgeom.dp.language.nodes import evaluate, walk, with_users
 from clgeom.dp.language.plain_c import expression_in_c, nodes_of
 from clgeom.dp.language.trace import Expr
 from clgeom.dp.language.traced import EquationBase
@@ -328,10 +328,7 @@ class Evaluation:
         if node is None:
             return np.ones(n, bool), np.zeros(n, bool)
         env, made = self._named(cells)
-        leads = {node}
-        for part in self.parts:
-            if not leads.isdisjoint(part.args):
-                leads.add(part)
+        leads = with_users(self.parts, (node,))
         reach: dict[Expr, Reach] = dict.fromkeys(self.roots, (np.ones(n, bool), np.ones(n, bool)))
 
         def value(expr: Expr) -> Any:

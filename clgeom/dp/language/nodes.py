@@ -43,6 +43,15 @@ def walk(*roots: Expr | None, beyond: Iterable[Expr] = ()) -> Iterator[Expr]:
             stack.extend((arg, False) for arg in reversed(expr.args))
 
 
+def with_users(parts: Iterable[Expr], targets: Iterable[Expr]) -> set[Expr]:
+    """These nodes and all that depend on them, among `parts`, where operands come before their users."""
+    found = set(targets)
+    for part in parts:
+        if not found.isdisjoint(part.args):
+            found.add(part)
+    return found
+
+
 def require_shallow(name: str, *roots: Expr | None) -> None:
     """Refuse expressions that are too deep for compilers."""
     deep = depth(*roots)
