@@ -20,7 +20,7 @@ from clgeom.dp.language import functions, trace, types
 from clgeom.dp.language.cells import CellType
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.mistakes import deep_enough
-from clgeom.dp.language.nodes import NUMPY, walk, with_args
+from clgeom.dp.language.nodes import NUMPY, rebuild, with_args
 from clgeom.dp.language.parameters import Parameter
 from clgeom.dp.language.plain_c import nodes_of
 from clgeom.dp.language.trace import Expr
@@ -63,44 +63,40 @@ def with_band(
     equation: Equation, band: tuple[int, int], outside: Any, *, caller: str
 ) -> tuple[Equation, dict[str, Any]]:
     """The equation in a band, and the values of its additional parameters."""
-    cells: Mapping[str, Any] = equation.cell.fields or {"": equation.cell}
-    given = outside if isinstance(outside, Mapping) else dict.fromkeys(cells, outside)
-    if set(given) != set(cells):
+    cells = dict(zip(equation.cell.fields or ("",), equation.cell.scalars))
+    by_field = outside if isinstance(outside, Mapping) else dict.fromkeys(cells, outside)
+    if set(by_field) != set(cells):
         fields = f", or one for each of the fields {', '.join(cells)}" if equation.cell.fields else ""
         raise wrong("outside", caller, f"a number{fields}", short(outside))
     values = {LOW: np.int32(band[0]), HIGH: np.int32(band[1])}
     for name, cell in cells.items():
-        values[_outside(name)] = _checked(given[name], cell, caller)
+        value = by_field[name]
+        valid = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+        if valid and cell.limits is not None:
+            valid = isinstance(value, numbers.Integral) and cell.limits[0] <= int(value) <= cell.limits[1]
+        if not valid:
+            raise wrong("outside", caller, f"a number of {cell.name}", short(value))
+        values[_outside(name)] = NUMPY[cell.type](value)
     return equation.cache.get(("banded",), lambda: _banded(equation, cells, caller)), values
 
 
 def _outside(field: str) -> str:
+    """The parameter for cells outside the band, or for a field of them."""
     return f"{OUTSIDE}_{field}" if field else OUTSIDE
-
-
-def _checked(value: Any, cell: CellType, caller: str) -> Any:
-    """What cells outside the band are, as a number of the type of expressions."""
-    kind = NUMPY[cell.type]
-    right = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
-    if right and cell.limits is not None:
-        right = isinstance(value, numbers.Integral) and cell.limits[0] <= int(value) <= cell.limits[1]
-    if not right:
-        raise wrong("outside", caller, f"a number of {cell.name}", short(value))
-    return kind(value)
 
 
 def _banded(equation: Equation, cells: Mapping[str, CellType], caller: str) -> Equation:
     nodes = nodes_of(equation)
     if nodes is None:
         raise InvalidInput(f"A band needs an equation in Python, or a simple one in C, which {equation.name} is not.")
-    own = {name: Parameter(name, np.dtype(np.int32), 0) for name in (LOW, HIGH)}
+    added = {name: Parameter(name, np.dtype(np.int32), 0) for name in (LOW, HIGH)}
     for name, cell in cells.items():
-        own[_outside(name)] = Parameter(_outside(name), np.dtype(NUMPY[cell.type]), 0)
-    taken = set(own) & set(nodes.parameters)
+        added[_outside(name)] = Parameter(_outside(name), np.dtype(NUMPY[cell.type]), 0)
+    taken = set(added) & set(nodes.parameters)
     if taken:
         raise InvalidInput(f"{caller} with a band needs an equation without a parameter {min(taken)!r}.")
     with types.Trace(equation.cell.type).active(), deep_enough(equation.name):
-        node = {name: trace.node("parameter", type=p.type, data=name) for name, p in own.items()}
+        node = {name: trace.node("parameter", type=p.type, data=name) for name, p in added.items()}
         i, j = (trace.node(axis, type="int") for axis in "ij")
         here, low, high = j - i, node[LOW], node[HIGH]
 
@@ -117,24 +113,23 @@ def _banded(equation: Equation, cells: Mapping[str, CellType], caller: str) -> E
             return read if inside is None else functions.where(inside, read, node[_outside(read.data or "")])
 
         by: dict[Expr, Expr] = {}
-        for part in walk(*nodes.roots):
-            part_now = part if part in by else with_args(part, tuple(by.get(arg, arg) for arg in part.args))
-            by[part] = guarded(part_now) if part.op == "cell" else part_now
+
+        def in_band(root: Expr) -> Expr:
+            return rebuild(root, lambda part: guarded(part) if part.op == "cell" else part, by)
+
+        value, decision = in_band(nodes.value), nodes.decision
         within = (here >= low) & (here <= high)
-        value, decision = by[nodes.value], nodes.decision
         if value.op == "record":
-            args = [
-                functions.where(within, arg, node[_outside(name)]) for (name, _), arg in zip(value.data, value.args)
-            ]
-            value = with_args(value, tuple(args))
+            fields = zip(cells, value.args)
+            value = with_args(value, tuple(functions.where(within, arg, node[_outside(name)]) for name, arg in fields))
         else:
             value = functions.where(within, value, node[OUTSIDE])
         if decision is not None:
-            decision = functions.where(within, by[decision], -1 if equation.decisions == "index" else 0)
-    found = copy.copy(nodes)
-    parameters = MappingProxyType({**nodes.parameters, **own})
-    found.__dict__.update(value=value, decision=decision, eager=(), parameters=parameters)
+            decision = functions.where(within, in_band(decision), -1 if equation.decisions == "index" else 0)
+    banded = copy.copy(nodes)
+    parameters = MappingProxyType({**nodes.parameters, **added})
+    banded.__dict__.update(value=value, decision=decision, eager=(), parameters=parameters)
     if equation.reach_proven:
-        found.reach = dependences_of(*found.roots)
-        found.reach_proven = not isinstance(found.reach, Far)
-    return found
+        banded.reach = dependences_of(*banded.roots)
+        banded.reach_proven = not isinstance(banded.reach, Far)
+    return banded

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from clgeom.dp.language.intervals import Interval
-from clgeom.dp.language.nodes import depends_on, walk, with_args
+from clgeom.dp.language.nodes import depends_on, rebuild, walk
 from clgeom.dp.language.trace import Expr, settled
 from clgeom.dp.language.types import LIMITS
 
@@ -30,8 +30,7 @@ def affine(expr: Expr) -> Sum | None:
     total = _affine(expr)
     if expr.op not in DIVIDED or total is None:
         return total
-    atoms = (atom for atom in total if atom is not None and atom.op not in LEAVES)
-    return {expr: 1} if any(depends_on(atom, ("cell",)) for atom in atoms) else total
+    return {expr: 1} if any(atom is not None and depends_on(atom, ("cell",)) for atom in total) else total
 
 
 def difference(comparison: Expr) -> Sum | None:
@@ -64,7 +63,6 @@ def indices_of(*roots: Expr | None) -> frozenset[Expr]:
 
 
 INDEXED = frozenset(("cell", "load", "reduce", "argreduce", "lt", "le", "gt", "ge", "eq", "ne"))
-LEAVES = frozenset(("i", "j", "k", "n", "m", "p", "index", "parameter", "const"))
 
 
 def _affine(expr: Expr) -> Sum | None:
@@ -131,10 +129,7 @@ def _interval(atom: Any, box: Box) -> Interval:
 
 def simplify(expr: Expr, known: Box) -> Expr:
     """The expression with conditions folded that `known` decides. `known` is that of `range_of`."""
-    made: dict[Expr, Expr] = {}
-    for part in walk(expr):
-        made[part] = _decided(with_args(part, tuple(made[a] for a in part.args)), known)
-    return made[expr]
+    return rebuild(expr, lambda part: _decided(part, known), {})
 
 
 def _decided(part: Expr, known: Box) -> Expr:

@@ -45,29 +45,24 @@ def walk(*roots: Expr | None, beyond: Iterable[Expr] = ()) -> Iterator[Expr]:
 
 def with_users(parts: Iterable[Expr], targets: Iterable[Expr]) -> set[Expr]:
     """These nodes and all that depend on them, among `parts`, where operands come before their users."""
-    found = set(targets)
+    users = set(targets)
     for part in parts:
-        if not found.isdisjoint(part.args):
-            found.add(part)
-    return found
+        if not users.isdisjoint(part.args):
+            users.add(part)
+    return users
 
 
 def require_shallow(name: str, *roots: Expr | None) -> None:
     """Refuse expressions that are too deep for compilers."""
-    deep = depth(*roots)
-    if deep > MOST_DEEP:
+    depths: dict[Expr, int] = {}
+    for part in walk(*roots):
+        depths[part] = 1 + max((depths[arg] for arg in part.args), default=-1)
+    deepest = max(depths.values(), default=0)
+    if deepest > MOST_DEEP:
         raise InvalidInput(
-            f"{name} has {deep:,} operators inside each other, and {MOST_DEEP} is the most that compilers take: use "
+            f"{name} has {deepest:,} operators inside each other, and {MOST_DEEP} is the most that compilers take: use "
             "dp.sum_over or dp.min_over, not a loop in Python."
         )
-
-
-def depth(*roots: Expr | None) -> int:
-    """The nesting depth of operators."""
-    deep: dict[Expr, int] = {}
-    for part in walk(*roots):
-        deep[part] = 1 + max((deep[arg] for arg in part.args), default=-1)
-    return max(deep.values(), default=0)
 
 
 def depends_on(expr: Expr, ops: Collection[str]) -> bool:
@@ -77,14 +72,18 @@ def depends_on(expr: Expr, ops: Collection[str]) -> bool:
 
 def replace(expr: Expr, by: Mapping[Expr, Expr]) -> Expr:
     """The expression with nodes replaced; `by` maps nodes to nodes."""
-    made: dict[Expr, Expr] = dict(by)
+    return rebuild(expr, lambda part: part, dict(by))
+
+
+def rebuild(expr: Expr, change: Callable[[Expr], Expr], known: dict[Expr, Expr]) -> Expr:
+    """The expression whose nodes are changed one by one, operands first. `known`: new nodes by node, grows."""
     for part in walk(expr):
-        if part not in made:
-            made[part] = with_args(part, tuple(made[a] for a in part.args))
-    return made[expr]
+        if part not in known:
+            known[part] = change(with_args(part, tuple(known[arg] for arg in part.args)))
+    return known[expr]
 
 
-def with_args(part: Expr, args: Any) -> Expr:
+def with_args(part: Expr, args: tuple[Expr, ...]) -> Expr:
     """The node with other operands; the node itself if they are the same."""
     same = all(x is y for x, y in zip(args, part.args))
     return part if same else Expr(part.op, args, part.type, part.data)
@@ -115,39 +114,41 @@ def with_own_indices(*roots: Expr | None) -> list[Any]:
     unbound = next((k for root in roots if root is not None for k in free[root]), None)
     if unbound is not None:
         raise mistake(f"The index {unbound.data!r} is read outside of the reductions over it.")
-    if all(len(own) == 1 for own in loops.values()):
+    if all(len(keys) == 1 for keys in loops.values()):
         return list(roots)
-    made: dict[Any, Expr] = {}
+    results: dict[Any, Expr] = {}
     indices: dict[Any, Expr] = {}
 
-    def key(part: Any, names: dict[Any, Any]) -> tuple[Any, ...]:
-        return (part, *sorted((id(k), id(own)) for k, own in names.items()))
+    def key(part: Any, names: dict[Expr, Expr]) -> tuple[Any, ...]:
+        return (part, *sorted((id(k), id(new)) for k, new in names.items()))
 
-    def renamed(part: Expr, names: dict[Any, Any]) -> Expr:
+    def renamed(part: Expr, names: dict[Expr, Expr]) -> Expr:
         """The node with its free indices renamed."""
-        names = {k: own for k, own in names.items() if k in free[part]}
-        found = made.get(key(part, names))
-        if found is None:
+        names = {k: new for k, new in names.items() if k in free[part]}
+        result = results.get(key(part, names))
+        if result is None:
             if part.op == "index":
-                found = names[part]
+                result = names[part]
             elif part.op in ("reduce", "argreduce"):
                 k, lo, hi, body, *empty = part.args
                 used = free[lo] | free[hi] | (free[body] - {k})
-                around = {other: own for other, own in names.items() if other in used}
-                own = indices.setdefault(key(loop_of(part), around), Expr("index", (), k.type, k.data))
-                args = [renamed(lo, names), renamed(hi, names), renamed(body, {**names, k: own})]
-                found = with_args(part, (own, *args, *[renamed(value, names) for value in empty]))
+                around = {other: new for other, new in names.items() if other in used}
+                index = indices.setdefault(key(loop_of(part), around), Expr("index", (), k.type, k.data))
+                args = [renamed(lo, names), renamed(hi, names), renamed(body, {**names, k: index})]
+                result = with_args(part, (index, *args, *[renamed(value, names) for value in empty]))
             else:
-                found = with_args(part, tuple([renamed(arg, names) for arg in part.args]))
-            made[key(part, names)] = found
-        return found
+                result = with_args(part, tuple([renamed(arg, names) for arg in part.args]))
+            results[key(part, names)] = result
+        return result
 
     return [None if root is None else renamed(root, {}) for root in roots]
 
 
 def as_rows(*roots: Expr | None) -> tuple[list[Any], list[Any]]:
-    """The graph of these roots as plain rows, for pickling without recursion: a row for each node, with its operands by
-    number, operands first; and the numbers of the roots, None for None."""
+    """The graph as (a row for each node, the number of each root), for pickling without recursion.
+
+    A row has its operands by number; operands come first. The number of None is None.
+    """
     parts = list(walk(*roots))
     numbers = {part: k for k, part in enumerate(parts)}
     rows = [(p.op, tuple(numbers[arg] for arg in p.args), p.type, p.data) for p in parts]
@@ -165,25 +166,22 @@ def from_rows(rows: list[Any], numbers: list[int | None]) -> list[Any]:
 # Values on the host -----------------------------------------------------------------------------------------------
 
 
-def evaluate(expr: Expr, env: Mapping[str, Any], made: dict[Expr, Any]) -> Any:
-    """Evaluate an expression on the host, for arrays of indices, with the device's types.
-
-    The expression has no cells and no reductions.
+def evaluate(expr: Expr, env: Mapping[str, Any], known: dict[Expr, Any]) -> Any:
+    """Evaluate an expression without cells and reductions on the host, for arrays of indices, in the device's types.
 
     `env`: "i", "j", "n", "m" as needed, and parameters by name.
-    `made`: The values of nodes, kept for other expressions in the same `env`; holds the values of indices of
-    reductions.
+    `known`: Values of nodes in the same `env`, which grow; it has those of indices of reductions.
 
     Both sides of every branch are evaluated, so an index of a parameter that is out of range is moved to the nearest
     element: its branch may not be taken.
     """
     for part in walk(expr):
-        if part not in made:
-            made[part] = _evaluated(part, [made[a] for a in part.args], env)
-    return made[expr]
+        if part not in known:
+            known[part] = _evaluated(part, [known[arg] for arg in part.args], env)
+    return known[expr]
 
 
-def _evaluated(part: Expr, args: Any, env: Mapping[str, Any]) -> Any:
+def _evaluated(part: Expr, args: list[Any], env: Mapping[str, Any]) -> Any:
     op = part.op
     if op == "const":
         return np.asarray(part.data, host_type(part))
@@ -192,11 +190,15 @@ def _evaluated(part: Expr, args: Any, env: Mapping[str, Any]) -> Any:
     if op == "parameter":
         return np.asarray(env[part.data]).astype(host_type(part))
     if op == "load":
-        return _element(np.asarray(env[part.data]), args).astype(host_type(part))
+        array = np.asarray(env[part.data])
+        if array.size == 0:
+            return np.zeros(np.broadcast_shapes(*map(np.shape, args)), host_type(part))
+        nearest = (np.minimum(np.maximum(at, 0), size - 1) for at, size in zip(args, array.shape))
+        return array[tuple(nearest)].astype(host_type(part))
     if op in ("and", "or", "where"):
         return ON_ARRAYS[op](*args)
-    found = applied(part, args)
-    return found.astype(np.int32).astype(np.int64) if part.type == "int" and op in WRAPPED else found
+    result = applied(part, args)
+    return result.astype(np.int32).astype(np.int64) if part.type == "int" and op in WRAPPED else result
 
 
 def host_type(part: Expr) -> Any:
@@ -238,15 +240,14 @@ def cast(values: Any, type: str) -> Any:
 
 def _shifted(left: bool) -> Callable[..., Any]:
     """``<<`` or ``>>`` of arrays: counts above 63 leave the sign only, negative counts give 0."""
+    shift = np.left_shift if left else np.right_shift
 
     def apply(a: NDArray[Any], count: NDArray[Any]) -> NDArray[Any]:
         if np.asarray(a).dtype == np.uint64:
-            found = (np.left_shift if left else np.right_shift)(a, np.minimum(count, np.uint64(63)))
-            return np.where(count > 63, np.uint64(0), found)
+            return np.where(count > 63, np.uint64(0), shift(a, np.minimum(count, np.uint64(63))))
         a, count = np.broadcast_arrays(np.asarray(a, np.int64), np.asarray(count, np.int64))
-        found = (np.left_shift if left else np.right_shift)(a, np.clip(count, 0, 63))
         far = 0 if left else np.where(a < 0, -1, 0)
-        return np.where(count < 0, 0, np.where(count > 63, far, found))
+        return np.where(count < 0, 0, np.where(count > 63, far, shift(a, np.clip(count, 0, 63))))
 
     return apply
 
@@ -284,10 +285,3 @@ ON_ARRAYS: dict[str, Callable[..., Any]] = {
 }
 #: Operators whose result may go beyond the type of integers, where it wraps around.
 WRAPPED = frozenset(("add", "sub", "mul", "neg", "abs", "shl", "floordiv"))
-
-
-def _element(array: NDArray[Any], indices: list[NDArray[Any]]) -> Any:
-    """Elements of a parameter."""
-    if array.size == 0:
-        return np.zeros(np.broadcast_shapes(*map(np.shape, indices)), array.dtype)
-    return array[tuple(np.minimum(np.maximum(at, 0), size - 1) for at, size in zip(indices, array.shape))]
