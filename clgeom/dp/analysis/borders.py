@@ -42,17 +42,14 @@ def borders(fill: Fill, nodes: Equation) -> tuple[Numbers, Numbers, tuple[Number
             rows.append(values["i"])
             columns.append(values["j"])
     for form in _compared(nodes, fill.shape):
-        own = {atom.op: atom for atom in form if atom is not None and atom.op in ("i", "j")}
-        rest = {atom: by for atom, by in form.items() if atom is None or atom.op not in ("i", "j")}
-        if any(atom is not None and depends_on(atom, NOT_SOLVED) for atom in rest):
-            continue
         for axis, along, length in (("j", "i", n), ("i", "j", m)):
-            if axis not in own or any(a is not None and depends_on(a, (axis,)) for a in rest):
+            index = next((atom for atom in form if atom is not None and atom.op == axis), None)
+            rest = {atom: by for atom, by in form.items() if atom is not index}
+            if index is None or any(a is not None and depends_on(a, (*NOT_SOLVED, axis)) for a in rest):
                 continue
-            others = {**rest, own[along]: form[own[along]]} if along in own else rest
-            fixed = not any(a is not None and depends_on(a, (along,)) for a in others)
+            fixed = not any(a is not None and depends_on(a, (along,)) for a in rest)
             lines = np.unique(np.linspace(0, length - 1, 1 if fixed else MOST_OF_A_BORDER).astype(np.int64))
-            at = _solved_for(form[own[axis]], others, {**env, along: lines})
+            at = _solved_for(form[index], rest, {**env, along: lines})
             if fixed:
                 near = int(at[0]) + np.arange(-1, 2)
                 (columns if axis == "j" else rows).extend(near.tolist())
@@ -82,10 +79,10 @@ def _compared(nodes: Equation, shape: tuple[int, int]) -> Iterator[Sum]:
 
 def _solved_for(by: int, rest: Sum, env: dict[str, Any]) -> Numbers:
     """The x where by * x + rest is 0, rounded down; -2 where that is far outside every table."""
-    made: dict[Expr, Any] = {}
+    known: dict[Expr, Any] = {}
     total: Any = 0
     for atom, factor in rest.items():
-        value = 1 if atom is None else evaluate(atom, env, made)
+        value = 1 if atom is None else evaluate(atom, env, known)
         total = total + factor * np.asarray(value, np.float64)
     lines = next((env[axis] for axis in ("i", "j") if axis in env), np.zeros(1))
     at = np.floor(-total / by) + np.zeros(len(lines))

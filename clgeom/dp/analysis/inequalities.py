@@ -41,24 +41,18 @@ def _eliminate(box: Mapping[Any, Interval], facts: Iterable[Sum], first: tuple[A
     `first` are the variables that are eliminated last.
     """
     facts = list(facts)
-    if not facts and not first:
-        return True, []
-    left = {v for fact in facts for v in fact if v is not None} - {*first}  # nodes must not be compared by ==
+    remaining = {v for fact in facts for v in fact if v is not None} - {*first}  # nodes must not be compared by ==
     system = _System()
+    for variable in (*first, *remaining):
+        low, high = box[variable]
+        facts += [combine({variable: 1}, {None: 1}, -low), combine({variable: -1}, {None: 1}, high)]
     for fact in facts:
         system.add(fact)
-    for variable in (*first, *left):
-        low, high = box[variable]
-        system.add(combine({variable: 1}, {None: 1}, -low))
-        system.add(combine({variable: -1}, {None: 1}, high))
     last = list(first)
     steps: Steps = []
-    while (left or last) and not system.is_impossible:
-        if left:
-            variable = system.cheapest(left)
-            left.remove(variable)
-        else:
-            variable = last.pop()
+    while (remaining or last) and not system.is_impossible:
+        variable = system.cheapest(remaining) if remaining else last.pop()
+        remaining.discard(variable)
         steps.insert(0, (variable, system.eliminate(variable)))
         if len(system.constants) > MOST_FACTS:
             return not system.is_impossible, None

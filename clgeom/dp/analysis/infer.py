@@ -183,19 +183,16 @@ def region(name: str) -> frozenset[tuple[int, int]]:
 
 def fits(pairs: frozenset[tuple[int, int]], n: int, m: int) -> tuple[PatternFit, ...]:
     """The patterns that allow all these regions, fewest stages first."""
-    found = []
-    for name, pattern in PATTERNS.items():
-        if pairs <= region(name):
-            stages = pattern.stages(n, m)
-            widest = {"R": m, "C": n}.get(name[0], min(n, m))
-            found.append(PatternFit(name, stages, widest, n * m / stages))
-    return tuple(sorted(found, key=lambda fit: fit.stages))
+    stages = {name: pattern.stages(n, m) for name, pattern in PATTERNS.items() if pairs <= region(name)}
+    widest = {name: {"R": m, "C": n}.get(name[0], min(n, m)) for name in stages}
+    fits = (PatternFit(name, count, widest[name], n * m / count) for name, count in stages.items())
+    return tuple(sorted(fits, key=lambda fit: fit.stages))
 
 
 def _inference(pairs: frozenset[tuple[int, int]], n: int, m: int, proven: bool, evidence: str) -> Inference:
-    found = fits(pairs, n, m)
+    patterns = fits(pairs, n, m)
     names = tuple(name for pair, name in REGIONS.items() if pair in pairs)
-    return Inference(found, found[0].pattern if found else None, names, proven, evidence)
+    return Inference(patterns, patterns[0].pattern if patterns else None, names, proven, evidence)
 
 
 # Proofs -----------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ later ones up to their first read of another cell.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -412,14 +413,11 @@ def _positions_of_loops(counts: Numbers, short: NDArray[np.bool_], each: int) ->
 
 
 def on_device(fill: Fill) -> None:
-    """Compute cells of an equation in C, with one small program."""
-    try:
-        _first_stages(fill, trapped=True)
-    except KernelBuildError:
-        try:
-            _first_stages(fill, trapped=False)
-        except KernelBuildError:
-            return  # the fill itself raises the error
+    """Compute cells of an equation in C, with one small program. If none builds, the fill itself raises the error."""
+    for trapped in (True, False):
+        with contextlib.suppress(KernelBuildError):
+            _first_stages(fill, trapped=trapped)
+            return
 
 
 def _first_stages(fill: Fill, *, trapped: bool) -> None:

@@ -7,6 +7,7 @@ length of its range, which is evaluated for a few cells of every stage.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -184,16 +185,11 @@ def _statement(words: list[str], at: int) -> tuple[int, int]:
 
 def _ends(head: list[str], parameters: Mapping[str, Parameter]) -> tuple[Expr, Expr, Expr] | tuple[None, None, None]:
     """(k, lo, hi) of ``int k = lo; k < hi; ++k`` and its like; None if the ends are not simple expressions."""
-    nothing = None, None, None
-    parts = " ".join(head).split(" ; ")
-    if len(parts) != 3:
-        return nothing
-    first, test = parts[0].split(" "), parts[1].split(" ")
-    if "=" not in first or len(test) < 3 or test[1] not in ("<", "<=", ">", ">="):
-        return nothing
-    name, begin = first[first.index("=") - 1], first[first.index("=") + 1 :]
-    lo, hi = (expression_in_c(" ".join(text), parameters) for text in (begin, test[2:]))
-    if name != test[0] or lo is None or hi is None or any(depends_on(end, UNKNOWN) for end in (lo, hi)):
-        return nothing
-    lo, hi = (hi, lo) if test[1][0] == ">" else (lo, hi)
-    return Expr("index", (), "int", name), lo, hi
+    loop = re.fullmatch(r"(?:.* )?(\S+) = ([^=]*) ; \1 ([<>])=? (.+) ; .*", " ".join(head))
+    if loop is None:
+        return None, None, None
+    name, begin, test, end = loop.groups()
+    lo, hi = (expression_in_c(text, parameters) for text in (begin, end))
+    if lo is None or hi is None or depends_on(lo, UNKNOWN) or depends_on(hi, UNKNOWN):
+        return None, None, None
+    return Expr("index", (), "int", name), *((hi, lo) if test == ">" else (lo, hi))

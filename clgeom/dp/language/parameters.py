@@ -73,20 +73,20 @@ class Parameter:
         return self.dtype.name + ("", "[]", "[,]")[self.ndim]
 
 
-# As users give them -----------------------------------------------------------------------------------------------
+# From users -------------------------------------------------------------------------------------------------------
 
 
-def parameters_of(given: Any) -> dict[str, Parameter]:
+def parameters_of(types: Any) -> dict[str, Parameter]:
     """The `parameters` parameter of Equation, checked."""
-    instance(given, dict, "a dictionary of names and types", "parameters", caller="Equation")
-    found = {name: parameter(name, what) for name, what in given.items()}
-    taken: dict[str, str] = {}
-    for p in found.values():
+    instance(types, dict, "a dictionary of names and types", "parameters", caller="Equation")
+    parameters = {name: parameter(name, what) for name, what in types.items()}
+    owners: dict[str, str] = {}
+    for p in parameters.values():
         for name in names_of(p):
-            if name in taken:
-                raise InvalidInput(f"The parameters {taken[name]!r} and {p.name!r} share the name {name!r} in C.")
-            taken[name] = p.name
-    return found
+            if name in owners:
+                raise InvalidInput(f"The parameters {owners[name]!r} and {p.name!r} share the name {name!r} in C.")
+            owners[name] = p.name
+    return parameters
 
 
 def require_c_name(name: Any, what: str) -> None:
@@ -102,15 +102,15 @@ def parameter(name: str, what: Any) -> Parameter:
         raise InvalidInput(f"A parameter cannot be called {name!r}: this name has a meaning in every equation.")
     if isinstance(what, Parameter):
         return Parameter(name, what.dtype, what.ndim)
-    ndim, spelled = 0, what
+    ndim, dtype = 0, what
     if isinstance(what, str):
-        spelled = what.replace(" ", "")
+        dtype = what.replace(" ", "")
         for suffix, dimensions in (("[,]", 2), ("[][]", 2), ("[]", 1)):
-            if spelled.endswith(suffix):
-                spelled, ndim = spelled.removesuffix(suffix), dimensions
+            if dtype.endswith(suffix):
+                dtype, ndim = dtype.removesuffix(suffix), dimensions
                 break
     try:
-        dtype = np.dtype(spelled)
+        dtype = np.dtype(dtype)
     except TypeError:
         dtype = None
     if dtype is None or dtype.name not in PARAMETER_TYPES:
@@ -170,12 +170,12 @@ def arguments(parameters: Mapping[str, Parameter], prefix: str = "") -> str:
 
 def declarations(parameters: Mapping[str, Parameter], prefix: str = "") -> str:
     """Parameters as declared by a C function, after others."""
-    declared = []
+    declared = ""
     for p in parameters.values():
-        own, *sizes = names_of(p, prefix)
-        declared.append(f"global const {p.c_type} *restrict {own}" if p.ndim else f"const {p.c_type} {own}")
-        declared += [f"const int {size}" for size in sizes]
-    return "".join(f", {one}" for one in declared)
+        name, *sizes = names_of(p, prefix)
+        declared += f", global const {p.c_type} *restrict {name}" if p.ndim else f", const {p.c_type} {name}"
+        declared += "".join(f", const int {size}" for size in sizes)
+    return declared
 
 
 def taken(parameters: Mapping[str, Parameter]) -> set[str]:
