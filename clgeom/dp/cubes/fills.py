@@ -98,11 +98,8 @@ class Cube:
             raise InvalidInput("keep='corner' keeps one cell, see Cube.corner: fill with keep='last' or 'table'.")
         axis = {"J": 1, "K": 2}.get(self.pattern, 0)
         if axis == 0:
-            size = self.shape[1] * self.shape[2]
-            first = (self.shape[0] - 1) * size
-            return launch.read(self.session, self._buffer, self.dtype, size, first).reshape(self.shape[1:])
-        last: NDArray[Any] = self.numpy().take(-1, axis=axis)
-        return last
+            return self._read((self.shape[0] - 1) * math.prod(self.shape[1:]), self.shape[1:])
+        return np.asarray(self.numpy().take(-1, axis=axis))
 
     def numpy(self) -> NDArray[Any]:
         """All cells.
@@ -118,7 +115,11 @@ class Cube:
         """
         if self._buffer is None:
             raise InvalidInput(f"keep={self.keep!r} does not keep the table: fill with keep='table'.")
-        return launch.read(self.session, self._buffer, self.dtype, math.prod(self.shape)).reshape(self.shape)
+        return self._read(0, self.shape)
+
+    def _read(self, first: int, shape: tuple[int, ...]) -> NDArray[Any]:
+        """Cells from the number `first` on."""
+        return launch.read(self.session, self._buffer, self.dtype, math.prod(shape), first).reshape(shape)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -137,8 +138,7 @@ class Cube:
         if self._buffer is not None and isinstance(at, tuple) and len(at) == 3:
             if all(is_integer(x) and -size <= x < size for x, size in zip(at, self.shape)):  # one cell
                 i, j, k = (int(x) % size for x, size in zip(at, self.shape))
-                start = (i * self.shape[1] + j) * self.shape[2] + k
-                return launch.read(self.session, self._buffer, self.dtype, 1, start)[0]
+                return self._read((i * self.shape[1] + j) * self.shape[2] + k, ())[()]
         return self.numpy()[at]
 
 
@@ -256,8 +256,8 @@ def fill_cube(
     dtype = equation.dtype
     corner = launch.read(session, table, dtype, 1, planes.corner(ring))[0]
     last = launch.read(session, kept, dtype, math.prod(planes.sides)).reshape(planes.sides) if keep == "last" else None
-    kept_cells = table if keep == "table" else None
-    return Cube(equation, shape, equation.pattern, keep, session, tuple(call.phases), kept_cells, last, corner)
+    cells_kept = table if keep == "table" else None
+    return Cube(equation, shape, equation.pattern, keep, session, tuple(call.phases), cells_kept, last, corner)
 
 
 # Planes -----------------------------------------------------------------------------------------------------------
@@ -316,8 +316,9 @@ def _series(
     policy = select(session.profile, KERNEL, equation.dtype, int(counts.max()))
     units = session.profile.compute_units
     # a loop runs over a side of the table at most, or to a number that is a parameter
-    given = [int(v) for v in held.values() if v.ndim == 0 and v.dtype.kind in "iu"]
-    work = work_of(equation).most(max(*planes.shape, *(max(v.shape, default=0) for v in held.values()), *given, 1))
+    sizes = [size for v in held.values() for size in v.shape]
+    sizes += [int(v) for v in held.values() if v.ndim == 0 and v.dtype.kind in "iu"]
+    work = work_of(equation).most(max(*planes.shape, *sizes))
     tile = policy.wg_size if equation.loops else policy.tile
     most = policy.groups_per_unit * units if policy.groups_per_unit else np.iinfo(np.int32).max
     busy = np.clip(-(-counts // tile), 1, units)
@@ -366,16 +367,14 @@ def _allocated(session: Session, nbytes: int, keep: str, ring: int) -> Any:
 
 def _error(equation: CubeEquation, shape: tuple[int, int, int], values: Mapping[str, Any], fault: Sequence[int]) -> Any:
     """The error for a fault: its kind, the cell, and the cell that it read, or an index and the size."""
-    kind, cell, found = fault[0], tuple(fault[1:4]), tuple(fault[4:])
+    kind, cell = fault[0], tuple(fault[1:4])
     if kind == OVERFLOW:
         name = equation.cell.name
-        error: Any = IntegerOverflow(
-            f"Cell {cell} of {equation.name} goes beyond {name}, or a step of its computation."
-        )
-        error.cell = cell
+        error = IntegerOverflow(f"Cell {cell} of {equation.name} goes beyond {name}, or a step of its computation.")
+        error.cell = cell  # type: ignore[attr-defined]
         return error
     reasons = {
         RANGE: f"which is outside the table of {' x '.join(map(str, shape))}",
         PATTERN: f"which is not filled then: the pattern {equation.pattern} allows planes before only",
     }
-    return error_of(equation, shape, values, cell, kind, found, reasons)
+    return error_of(equation, shape, values, cell, kind, tuple(fault[4:]), reasons)

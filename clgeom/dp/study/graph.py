@@ -98,11 +98,10 @@ class DependencyGraph:
         # Algorithm 1 of the study: the base cases of the remaining graph are the next stage, and are removed. A cell
         # becomes a base case when the last cell that it reads is removed, so every edge is visited once.
         unread = np.diff(self.starts)
-        sources = np.repeat(np.arange(self.cells), unread)
-        readers = sources[np.argsort(self.targets, kind="stable")]
+        readers = self._sources()[np.argsort(self.targets, kind="stable")]
         reader_starts = np.concatenate([[0], np.cumsum(np.bincount(self.targets, minlength=self.cells))])
         depths = np.full(self.cells, -1)
-        unread, stage, depth = unread.copy(), np.flatnonzero(unread == 0), 0
+        stage, depth = np.flatnonzero(unread == 0), 0
         while stage.size:
             depths[stage] = depth
             freed = readers[_ranges(reader_starts[stage], reader_starts[stage + 1])]
@@ -111,7 +110,7 @@ class DependencyGraph:
             depth += 1
         if (depths < 0).any():
             raise DependencyError(
-                f"The equation reads in a circle: {cycle_words(self._cycle(depths < 0))}. No order fills the table."
+                f"The equation reads in a circle: {self._cycle(depths < 0)}. No order fills the table."
             )
         depths = depths.reshape(self.shape)
         depths.flags.writeable = False
@@ -135,10 +134,8 @@ class DependencyGraph:
     @property
     def regions(self) -> frozenset[tuple[int, int]]:
         """The regions of dependencies: signs of (row - own row, column - own column), such as (-1, 0) for "up"."""
-        m = self.shape[1]
-        sources = np.repeat(np.arange(self.cells), np.diff(self.starts))
-        rows, columns = np.sign(self.targets // m - sources // m), np.sign(self.targets % m - sources % m)
-        return frozenset(zip(rows.tolist(), columns.tolist()))
+        signs = np.sign(self._places(self.targets) - self._places(self._sources()))
+        return frozenset((row, column) for row, column in signs.tolist())
 
     def patterns(self) -> tuple[str, ...]:
         """The patterns whose region holds every dependency, in the study's order."""
@@ -154,6 +151,10 @@ class DependencyGraph:
             raise wrong("cell", "DependencyGraph", expected, short(cell))
         return i * self.shape[1] + j
 
+    def _sources(self) -> NDArray[np.int64]:
+        """The cell that reads, for each edge."""
+        return np.repeat(np.arange(self.cells), np.diff(self.starts))
+
     def _places(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
         return np.stack(np.divmod(numbers, self.shape[1]), axis=1)
 
@@ -161,32 +162,26 @@ class DependencyGraph:
         reached = np.zeros(self.cells, bool)
         front = np.array([c])
         while front.size:
-            found = self.targets[_ranges(self.starts[front], self.starts[front + 1])]
-            front = np.unique(found[~reached[found]])
+            targets = self.targets[_ranges(self.starts[front], self.starts[front + 1])]
+            front = np.unique(targets[~reached[targets]])
             reached[front] = True
         return reached
 
-    def _cycle(self, left: NDArray[np.bool_]) -> list[tuple[int, int]]:
-        """Cells that read each other in a cycle, the first one again at the end; each of `left` reads one of `left`."""
-        c, path = int(np.flatnonzero(left)[0]), list[int]()
+    def _cycle(self, unready: NDArray[np.bool_]) -> str:
+        """Cells that read each other in a cycle, of many without the middle; each unready cell reads an unready one."""
+        c, path = int(np.flatnonzero(unready)[0]), list[int]()
         while c not in path:
             path.append(c)
             targets = self.targets[self.starts[c] : self.starts[c + 1]]
-            c = int(targets[left[targets]][0])
-        return [divmod(cell, self.shape[1]) for cell in [*path[path.index(c) :], c]]
+            c = int(targets[unready[targets]][0])
+        words = [str(divmod(cell, self.shape[1])) for cell in [*path[path.index(c) :], c]]
+        return " -> ".join(words if len(words) <= 8 else [*words[:4], "...", *words[-3:]])
 
 
-def cycle_words(cells: Iterable[tuple[int, int]]) -> str:
-    """Cells with arrows between them; of many, the middle is left out."""
-    words = [f"({i}, {j})" for i, j in cells]
-    return " -> ".join(words if len(words) <= 8 else [*words[:4], "...", *words[-3:]])
-
-
-def _ranges(starts: NDArray[Any], stops: NDArray[Any]) -> NDArray[Any]:
+def _ranges(starts: NDArray[Any], stops: NDArray[Any]) -> NDArray[np.int64]:
     """The numbers of all ranges, concatenated."""
     which, part = numbered_parts(stops - starts)
-    numbers: NDArray[Any] = starts[which] + part
-    return numbers
+    return np.asarray(starts[which] + part)
 
 
 def graph_of(dependencies: Callable[[int, int], Iterable[tuple[int, int]]], shape: Any) -> DependencyGraph:
@@ -379,8 +374,7 @@ def probe_cells(
     cells = Cells(equation, shape, values, device, "infer_pattern")
     masks = Scratch("masks", np.dtype(np.uint32), len(numbers))
     buffers = {"cells": cells.upload(numbers.astype(np.uint64))}
-    found: NDArray[np.uint32] = cells.launch("probe", buffers, len(numbers), rounds=(seeds,), masks=masks).read(masks)
-    return found
+    return np.asarray(cells.launch("probe", buffers, len(numbers), rounds=(seeds,), masks=masks).read(masks))
 
 
 class Cells:
@@ -406,8 +400,8 @@ class Cells:
     def buffers(self, **more: Any) -> dict[str, Any]:
         """New memory for the table and for what cells read, besides others."""
         total = self.shape[0] * self.shape[1]
-        arrays = {"table": np.zeros(total, self.equation.dtype), "outside": np.zeros(2 * total, np.int64)}
-        arrays |= {"done": np.zeros(total, np.uint32), "counts": np.zeros(total, np.uint32)}
+        arrays = {name: np.zeros(total, np.uint32) for name in ("done", "counts")}
+        arrays |= {"table": np.zeros(total, self.equation.dtype), "outside": np.zeros(2 * total, np.int64)}
         return {name: self.upload(array) for name, array in arrays.items()} | more
 
     def table(self, buffers: dict[str, Any]) -> NDArray[Any]:
@@ -429,12 +423,8 @@ class Cells:
         """Run the kernel once for each of `rounds`; buffers that this mode does not use have one word."""
         policy = select(self.session.profile, "dp/study/graph_cells")
         options = build_options(self.session)
-        params = {
-            "mode": mode,
-            "cell": c_name(self.equation.dtype),
-            "equation": self.equation.text(Form(wraps=True)),
-            "rounded": bool(options),
-        }
+        params = {"mode": mode, "cell": c_name(self.equation.dtype), "rounded": bool(options)}
+        params["equation"] = self.equation.text(Form(wraps=True))
         groups = policy.groups(ceil_div(count, policy.wg_size), self.session.profile.compute_units)
         names = ("table", "done", "cells", "reads", "counts", "outside")
         table, done, cells, *others = (name if name in buffers else "nothing" for name in names)
@@ -450,7 +440,7 @@ class Cells:
             return run(self.session, plan, nothing=allocate(self.session, 8), **buffers, **self.bound)
 
 
-#: Initial capacity for reads of a cell; rounds between two checks for cells that are left.
+#: Initial capacity for reads of a cell; rounds between two checks for cells that are not ready.
 FIRST_CAPACITY, ROUNDS = 16, 32
 
 
@@ -463,12 +453,12 @@ def _watch(
     capacity = FIRST_CAPACITY
     while True:
         buffers = cells.buffers(reads=allocate(cells.session, 4 * total * capacity))
-        left = total
+        unready = total
         for first in range(1, total + 2, ROUNDS):
             cells.launch("ready", buffers, total, rounds=range(first, first + ROUNDS), capacity=capacity)
             done = read(cells.session, buffers["done"], np.uint32, total)
-            before, left = left, int((done == 0).sum())
-            if left in (0, before):
+            before, unready = unready, int((done == 0).sum())
+            if unready in (0, before):
                 break
         counts = _raise_outside(cells, buffers)
         if counts.max() <= capacity:
@@ -481,7 +471,7 @@ def _watch(
     pairs = np.unique(sources * total + reads[np.arange(capacity) < counts[:, None]])
     starts = np.concatenate([[0], np.cumsum(np.bincount(pairs // total, minlength=total))])
     graph = DependencyGraph((n, m), starts, pairs % total)
-    if left:
+    if unready:
         _ = graph.depths  # raises the error that names the cycle
     return graph, cells.table(buffers)
 
