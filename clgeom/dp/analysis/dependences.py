@@ -291,22 +291,22 @@ def _outermost(op: str, bounds: Sequence[Expr | int | None]) -> Expr | int | Non
 
 def _split(roots: tuple[Expr, ...], cells: list[Expr]) -> Split | None:
     """`Split` if there is one reduction of M(i, k + a) + M(k + b, j) + a term without cells; other reads are near."""
-    found = [part for part in walk(*roots) if part.op in ("reduce", "argreduce")]
-    nodes = [part for part in found if part.op == "reduce"]
-    if len(nodes) != 1 or nodes[0].data not in ("min", "max"):
+    reductions = [part for part in walk(*roots) if part.op in ("reduce", "argreduce")]
+    nodes = [part for part in reductions if part.op == "reduce"]
+    if len(nodes) != 1 or nodes[0].data not in ("min", "max") or len(nodes[0].args) > 4:
         return None
     node = nodes[0]
-    k, lo, hi, body = node.args[:4]
-    if any(loop_of(part) != loop_of(node) for part in found):
+    k, lo, hi, body = node.args
+    if any(loop_of(part) != loop_of(node) for part in reductions):
         return None
-    if any(depends_on(x, ("cell", "index")) for x in (lo, hi)) or len(node.args) > 4:
+    if any(depends_on(end, ("cell", "index")) for end in (lo, hi)):
         return None
-    terms = _summands(body)
     if body.type in ("float", "double") and not _in_order(body):
         return None  # floats are added as written: (M + M) + term
-    reads = [t for t in terms if t.op == "cell"]
-    others = [t for t in terms if t.op != "cell"]
-    if len(reads) != 2 or any(depends_on(t, ("cell", "reduce")) for t in others):
+    terms = _summands(body)
+    reads = [term for term in terms if term.op == "cell"]
+    others = [term for term in terms if term.op != "cell"]
+    if len(reads) != 2 or any(depends_on(term, ("cell", "reduce")) for term in others):
         return None
     left = right = None
     for read in reads:
@@ -315,10 +315,8 @@ def _split(roots: tuple[Expr, ...], cells: list[Expr]) -> Split | None:
             left = at
         elif column == 0 and right is None and (at := _index_offset(read.args[0], k)) is not None:
             right = at
-    if left is None or right is None:
-        return None
     offsets = _near_offsets(part for part in walk(*roots, beyond=(body,)) if part.op == "cell")
-    if offsets is None:
+    if left is None or right is None or offsets is None:
         return None
     term = functools.reduce(lambda a, b: Expr("add", (a, b), widest((a, b)), None), others) if others else None
     return Split(node.data, node, left, right, term, lo, hi, offsets)
@@ -365,22 +363,18 @@ class Wide:
 
 def wide_of(*roots: Expr) -> Wide | None:
     """The one reduction of a value and its choice; None if there are none or several."""
-    found = [part for part in walk(*roots) if part.op in ("reduce", "argreduce")]
-    inner = {id(below) for part in found for below in walk(part) if below is not part}
-    twins = tuple(part for part in found if id(part) not in inner)
+    reductions = [part for part in walk(*roots) if part.op in ("reduce", "argreduce")]
+    inner = {id(below) for part in reductions for below in walk(part) if below is not part}
+    twins = tuple(part for part in reductions if id(part) not in inner)
     nodes = [part for part in twins if part.op == "reduce" and (part.data != "sum" or part.type in LIMITS)]
-    if len(nodes) != 1 or len(nodes[0].args) > 4:
+    if len(nodes) != 1 or len(nodes[0].args) > 4 or any(loop_of(part) != loop_of(nodes[0]) for part in twins):
         return None
-    if any(loop_of(part) != loop_of(nodes[0]) for part in twins):
+    conditions = [need for need in (needed(root, set(twins)) for root in roots) if need is not None]
+    if len(conditions) < len(roots):
         return None
-    conditions = [needed(root, set(twins)) for root in roots]
-    if any(when is None for when in conditions):
-        return None
-    need: Any = conditions[0]
-    other: Any
+    need = conditions[0]
     for other in conditions[1:]:
-        if not same(need, other):
-            need = Expr("or", (need, other), "bool", None)
+        need = need if same(need, other) else Expr("or", (need, other), "bool", None)
     return Wide(nodes[0], twins, need)
 
 
@@ -389,27 +383,24 @@ def needed(expr: Expr, targets: set[Expr]) -> Expr | None:
 
     None if a condition, a loop or another reduction needs a target.
     """
-    made: dict[Expr, Any] = {}
+    needs: dict[Expr, Any] = {}
     for part in walk(expr):
-        below = [made[arg] for arg in part.args]
+        below = [needs[arg] for arg in part.args]
         if part in targets:
-            made[part] = YES
-        elif all(when is NO for when in below):
-            made[part] = NO
-        elif any(when is None for when in below):
-            made[part] = None
+            needs[part] = YES
+        elif all(need is NO for need in below):
+            needs[part] = NO
+        elif any(need is None for need in below):
+            needs[part] = None
         elif part.op == "where" and below[0] is NO:
             test, (yes, no) = part.args[0], below[1:]
             both = yes is YES and no is YES
-            made[part] = YES if both else _either(_both(test, yes), _both(Expr("not", (test,), "bool", None), no))
+            needs[part] = YES if both else _either(_both(test, yes), _both(Expr("not", (test,), "bool", None), no))
         elif part.op in ("where", "and", "or", "reduce", "argreduce"):
-            made[part] = None
+            needs[part] = None
         else:
-            total = NO
-            for when in below:
-                total = _either(total, when)
-            made[part] = total
-    condition: Expr | None = made[expr]
+            needs[part] = functools.reduce(_either, below, NO)
+    condition: Expr | None = needs[expr]
     return condition
 
 
@@ -419,9 +410,9 @@ def _either(a: Expr, b: Expr) -> Expr:
     return YES if a is YES or b is YES else Expr("or", (a, b), "bool", None)
 
 
-def _both(test: Expr, when: Expr) -> Expr:
+def _both(test: Expr, need: Expr) -> Expr:
     """The conjunction of two conditions."""
-    return when if when is NO else test if when is YES else Expr("and", (test, when), "bool", None)
+    return need if need is NO else test if need is YES else Expr("and", (test, need), "bool", None)
 
 
 def same(a: Expr, b: Expr) -> bool:

@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from clgeom.dp.language.traced import EquationBase
 
 INDICES = "const int i, const int j, const int n, const int m"
+NO_NOTES = ("#define DP_NOTES_DECLARED", "#define DP_NOTES")
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,8 @@ def kernel_text(equation: Equation, form: Form) -> str:
     cell = equation.cell.in_c
     # in 64 bits an overflow of 32 bits is visible
     widened = form.checks == "all" and not equation.traced and cell == "int"
+    # a trial lets values wrap around
+    noted = form.checks == "all" or (form.checks == "trial" and equation.cell.overflow == "trap")
     has_decision, index = equation.decisions is not None, equation.decisions == "index"
     lines = [
         f"typedef {cell} stored_t;",
@@ -80,20 +84,25 @@ def kernel_text(equation: Equation, form: Form) -> str:
         f"#define DP_DECISION(p) {', p' if has_decision else ''}",
         f"#define DP_STORED_DECISION(d) {'((d) + 1)' if index else '(d)'}",
         f"#define DP_BAD_DECISION(d) {'(d) + 1u > max(n, m) + 1u' if index else f'(d) >= {equation.decisions}u'}",
-        *_overflow_of(equation, form),
-        *what_kernels_pass(equation),
+        f"#define DP_TRAPS {int(form.notes)}",
+        f"#define DP_NOTES_DECLARED {', global int *dp_overflow' * form.notes}",
+        f"#define DP_NOTES {', dp_overflow' * form.notes}",
+        *fits_in_c(equation, checked=noted, traps=form.notes),
+        *parameter_macros(equation),
     ]
-    given, context = {}, ""
+    reductions: Iterable[Expr] = ()
+    context = ""
     if form.reduction in ("split", "clamped split"):
         lines.append(_split_term(equation, form.reduction == "clamped split"))
-        given = _left_out(part for part in walk(*equation.roots) if part.op in ("reduce", "argreduce"))
+        reductions = (part for part in walk(*equation.roots) if part.op in ("reduce", "argreduce"))
     if form.reduction == "group":
         lines += _range_and_body(equation, form.wrapped)
         wide: Any = equation.wide
-        given = _left_out(wide.twins)
+        reductions = wide.twins
         context = f", const {wide.node.type} dp_split, const int dp_split_k"
+    names = {part: "dp_split" if part.op == "reduce" else "dp_split_k" for part in reductions}
     trapped = form.checks is not None and form.loads_in_c and not equation.traced
-    body = _body(equation, form.checks is not None, given, trapped=trapped, wraps=form.wrapped)
+    body = _body(equation, form.checks is not None, names, trapped=trapped, wraps=form.wrapped)
     lines.append(cell_function(equation, body, context=context, trapped=trapped, traps=form.notes))
     return "\n".join(lines) + "\n"
 
@@ -101,11 +110,9 @@ def kernel_text(equation: Equation, form: Form) -> str:
 def recovery_text(equation: Equation, body: str, resumed: bool) -> str:
     """The text that `Table.recover` includes: the user's function as ``dp_recover``."""
     head = "inline int dp_recover(const int n, const int m, global out_t *out, const int out_size"
-    head += f"{', global long *state' * resumed} DP_CONTEXT"
-    head += f"{declarations(equation.parameters)})"
+    head += f"{', global long *state' * resumed} DP_CONTEXT{declarations(equation.parameters)})"
     body = _with_tables(equation, text.marked("equation", body), users=True)
-    none = ["#define DP_NOTES_DECLARED", "#define DP_NOTES"]
-    return "\n".join([*none, *what_kernels_pass(equation), head, "{", body, "}"]) + "\n"
+    return "\n".join([*NO_NOTES, *parameter_macros(equation), head, "{", body, "}"]) + "\n"
 
 
 def shown_text(equation: Equation) -> str:
@@ -119,25 +126,13 @@ def shown_text(equation: Equation) -> str:
     return f"{head}{declarations(equation.parameters)})\n{{\n{inside}\n}}\n"
 
 
-def what_kernels_pass(equation: EquationBase) -> list[str]:
+def parameter_macros(equation: EquationBase) -> list[str]:
     """Macros for parameters, and the user's helper functions."""
     return [
         f"#define DP_KERNEL_PARAMETERS {declarations(equation.parameters, 'dp_')} DP_NOTES_DECLARED",
         f"#define DP_ARGUMENTS {arguments(equation.parameters, 'dp_')} DP_NOTES",
         *([text.marked("helpers", with_macros(equation.helpers, (), equation.helpers))] if equation.helpers else []),
     ]
-
-
-def _overflow_of(equation: Equation, form: Form) -> list[str]:
-    """How a cell's function fits its value to the type of the cells, and how kernels note an overflow."""
-    lines = [
-        f"#define DP_TRAPS {int(form.notes)}",
-        f"#define DP_NOTES_DECLARED {', global int *dp_overflow' * form.notes}",
-        f"#define DP_NOTES {', dp_overflow' * form.notes}",
-    ]
-    # a trial lets values wrap around
-    noted = form.checks == "all" or (form.checks == "trial" and equation.cell.overflow == "trap")
-    return [*lines, *fits_in_c(equation, checked=noted, traps=form.notes)]
 
 
 # The cell ---------------------------------------------------------------------------------------------------------
@@ -212,11 +207,6 @@ def function(equation: EquationBase, head: str, lines: list[str], value: str) ->
     return f"{head}{declarations(equation.parameters)} DP_NOTES_DECLARED)\n{{\n{inside}\n}}"
 
 
-def _left_out(parts: Any) -> dict[Expr, str]:
-    """The names of reductions that a kernel computes itself."""
-    return {part: "dp_split" if part.op == "reduce" else "dp_split_k" for part in parts}
-
-
 def _split_term(equation: Equation, clamped: bool) -> str:
     """The function of the term that a split adds to its two cells."""
     if not isinstance(equation.reach, Split):
@@ -226,9 +216,9 @@ def _split_term(equation: Equation, clamped: bool) -> str:
         term = Expr("const", (), node.type, 0)
     lines, value = statements(equation, term, clamped=clamped, given={node.args[0]: "dp_k"})
     head = f"inline {node.type} dp_split_term(const int i, const int j, const int dp_k, const int n, const int m"
-    found = f"typedef {node.type} sum_t;\n{function(equation, head, lines, value)}"
-    add = f"dp_wrap_add_{node.type}(a, b)"
-    return f"#define DP_SUM(a, b) {add}\n{found}" if node.type in LIMITS else found
+    term_in_c = f"typedef {node.type} sum_t;\n{function(equation, head, lines, value)}"
+    wraps = f"#define DP_SUM(a, b) dp_wrap_add_{node.type}(a, b)\n" if node.type in LIMITS else ""
+    return wraps + term_in_c
 
 
 def _range_and_body(equation: Equation, wraps: str) -> list[str]:

@@ -126,9 +126,8 @@ class CubeEquation(EquationBase):
             f"const int {LENGTH} DP_CONTEXT"
         )
         lines = [
-            "#define DP_NOTES_DECLARED",
-            "#define DP_NOTES",
-            *cell.what_kernels_pass(self),
+            *cell.NO_NOTES,
+            *cell.parameter_macros(self),
             *fits_in_c(self, checked=checked is True or self.cell.overflow == "trap", traps=False),
             cell.function(self, head, writer.top.lines, text.fit(value, "", self.cell.fitted)),
         ]

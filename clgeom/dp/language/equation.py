@@ -204,15 +204,13 @@ class Equation(EquationBase):
         self.decisions = decisions
 
     def _set_reach(self) -> None:
-        found: dependences.Near | dependences.Row | dependences.Split | dependences.Far | None
         if self.traced:
-            found = dependences.dependences_of(*self.roots)
+            self.reach = dependences.dependences_of(*self.roots)
             self.loops = any(p.op in ("reduce", "argreduce") for p in walk(*self.roots))
         else:
-            found = users_c.near_of(self.body)
+            self.reach = users_c.near_of(self.body) or dependences.Far()
             self.loops = users_c.has_loop(self.body + self.helpers)
-        self.reach_proven = found is not None and not isinstance(found, dependences.Far)
-        self.reach = found or dependences.Far()
+        self.reach_proven = not isinstance(self.reach, dependences.Far)
 
     # --- texts for kernels
 
