@@ -56,7 +56,9 @@ def _print_one(found: Any) -> None:
     if checks or not found.refused:
         click.echo(f"{len(checks) - len(found.failed)} of {len(checks)} checks passed")
     if found.refused:
-        click.echo(f"{click.style('refused', fg='yellow')}  {found.device} ({found.platform}): {found.refused}")
+        click.echo(
+            f"{click.style('refused', fg='yellow')}  {found.profile.name} ({found.profile.platform}): {found.refused}"
+        )
 
 
 def _print_check(check: Any) -> None:
@@ -107,6 +109,7 @@ def _checked_all(check_all: Any, quiet: bool) -> Iterator[Any]:
         passed = f"{len(one.outcomes) - len(one.failed)} of {len(one.outcomes)} checks passed in {one.seconds:.1f} s"
         mark = click.style("refused", fg="yellow") if one.refused else click.style("ok", fg="green")
         mark = mark if one.ok else click.style("FAIL", fg="red")
-        click.echo(f"{mark}  {one.device} ({one.platform}, {one.driver}): {one.refused or passed}")
+        profile = one.profile
+        click.echo(f"{mark}  {profile.name} ({profile.platform}, {profile.driver}): {one.refused or passed}")
         for check in one.failed:
             _print_check(check)

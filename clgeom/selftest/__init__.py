@@ -84,12 +84,7 @@ def _compared(session: Session, question: Question) -> str:
 class DeviceOutcome:
     """All checks on one device; `refused` is the reason why it was not used."""
 
-    device: str
-    platform: str
-    version: str
-    driver: str
-    kind: str
-    fp64: bool
+    profile: DeviceProfile
     outcomes: tuple[Outcome, ...] = ()
     refused: str | None = None
     seconds: float = 0.0
@@ -104,7 +99,9 @@ class DeviceOutcome:
         return not self.failed and bool(self.outcomes or self.refused)
 
     def asdict(self) -> dict[str, Any]:
-        return {**asdict(self), "failed": len(self.failed)}
+        facts = {name: getattr(self.profile, name) for name in ("platform", "version", "driver", "kind", "fp64")}
+        checks = {name: value for name, value in asdict(self).items() if name != "profile"}
+        return {"device": self.profile.name, **facts, **checks, "failed": len(self.failed)}
 
 
 def check_device(session: Session, watch: Watch | None = None) -> DeviceOutcome:
@@ -117,7 +114,7 @@ def check_device(session: Session, watch: Watch | None = None) -> DeviceOutcome:
                 watch(outcome)
     except DeviceError as error:
         refused = _in_one_line(error)
-    return _of_device(session.profile, tuple(outcomes), refused, time.perf_counter() - begin)
+    return DeviceOutcome(session.profile, tuple(outcomes), refused, time.perf_counter() - begin)
 
 
 def check_all(watch: Callable[[DeviceProfile], Watch | None] | None = None) -> Iterator[DeviceOutcome]:
@@ -131,15 +128,8 @@ def check_all(watch: Callable[[DeviceProfile], Watch | None] | None = None) -> I
         try:
             yield check_device(as_session(device), each)
         except ClgeomError as error:
-            yield _of_device(profile, refused=_in_one_line(error))
+            yield DeviceOutcome(profile, refused=_in_one_line(error))
 
 
 def _in_one_line(error: Exception) -> str:
     return " ".join(str(error).split())
-
-
-def _of_device(
-    profile: DeviceProfile, outcomes: tuple[Outcome, ...] = (), refused: str | None = None, seconds: float = 0.0
-) -> DeviceOutcome:
-    facts = profile.name, profile.platform, profile.version, profile.driver, profile.kind, profile.fp64
-    return DeviceOutcome(*facts, outcomes, refused, seconds)

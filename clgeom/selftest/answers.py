@@ -12,7 +12,6 @@ import functools
 import hashlib
 import importlib.resources
 import json
-import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -47,7 +46,6 @@ class Answer:
     digest: str | None = None
     numbers: tuple[float, ...] = ()
     bound: float | None = None
-    seconds: float = 0.0
 
     def agrees(self, other: Answer) -> bool:
         """Whether two devices' answers to one question are the same, or within the bound."""
@@ -62,14 +60,11 @@ def answers_of(session: Session, questions: Iterable[Question] | None = None) ->
     for question in questions or QUESTIONS:
         if question.fp64 and not session.profile.fp64:
             continue
-        begin = time.perf_counter()
         result = question.ask(session)
-        seconds = time.perf_counter() - begin
         if question.bound is None:
-            yield Answer(question.name, digest(result), seconds=seconds)
+            yield Answer(question.name, digest(result))
         else:
-            numbers = tuple(float(v) for v in np.ravel(result))
-            yield Answer(question.name, None, numbers, question.bound, seconds)
+            yield Answer(question.name, None, tuple(np.ravel(result).astype(float).tolist()), question.bound)
 
 
 def digest(arrays: Any) -> str:

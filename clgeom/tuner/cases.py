@@ -111,6 +111,16 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(0)
 
 
+def attributes(function: Call, *names: str) -> Call:
+    """Return a call of a function that returns these attributes of its result."""
+
+    def call() -> list[Any]:
+        result = function()
+        return [getattr(result, name) for name in names]
+
+    return call
+
+
 # Hulls ----------------------------------------------------------------------------------------------------------
 
 
@@ -164,23 +174,13 @@ case("hull", "orientation", orientation, cpu=2e6, gpu=2e7)
 def batch(session: Session, n: int, sizes: Callable[[int], NDArray[Any]], cloud: Any = normal) -> Call:
     ends = np.append(0, np.cumsum(sizes(n))).astype(np.int64)
     points, offsets = on_device(session, cloud(int(ends[-1]))), on_device(session, ends)
-
-    def call() -> Any:
-        hulls = clgeom.convex_hulls(points, offsets, device=session)
-        return [hulls.vertices, hulls.offsets]
-
-    return call
+    return attributes(lambda: clgeom.convex_hulls(points, offsets, device=session), "vertices", "offsets")
 
 
 def labelled(session: Session, n: int) -> Call:
     points = on_device(session, normal(n))
     labels = on_device(session, rng().integers(0, n // 100 + 1, n).astype(np.int32))
-
-    def call() -> Any:
-        hulls = clgeom.convex_hulls_by_label(points, labels, device=session)
-        return [hulls.vertices, hulls.offsets]
-
-    return call
+    return attributes(lambda: clgeom.convex_hulls_by_label(points, labels, device=session), "vertices", "offsets")
 
 
 def falling_sizes(n: int) -> NDArray[Any]:
@@ -275,12 +275,7 @@ for _variant in "BCDF":
 
 def region(session: Session, n: int, points_a_segment: int) -> Call:
     points, count = on_device(session, normal(n)), max(n // points_a_segment, 1)
-
-    def call() -> Any:
-        outline = clgeom.adaptive_region(points, count, device=session)
-        return [outline.lower, outline.upper]
-
-    return call
+    return attributes(lambda: clgeom.adaptive_region(points, count, device=session), "lower", "upper")
 
 
 def hills(n: int, noise: float = 0.5) -> NDArray[np.float32]:
@@ -294,22 +289,14 @@ def hills(n: int, noise: float = 0.5) -> NDArray[np.float32]:
 
 def coverage(session: Session, n: int, noise: float = 0.5, **options: Any) -> Call:
     raster = on_device(session, hills(n, noise))
-
-    def call() -> Any:
-        regions = clgeom.coverage_regions(raster, (-78, -84), device=session, **options)
-        return [regions.maps, regions.levels, regions.parts, np.asarray(regions.areas)]
-
-    return call
+    function = partial(clgeom.coverage_regions, raster, (-78, -84), device=session, **options)
+    return attributes(function, "maps", "levels", "parts", "areas")
 
 
 def cells(session: Session, n: int, **options: Any) -> Call:
     raster = on_device(session, hills(n))
-
-    def call() -> Any:
-        polygons: Any = clgeom.coverage_regions(raster, (-78, -84), outline="cells", device=session, **options)
-        return [polygons.corners, polygons.ring_offsets, polygons.polygon_offsets, polygons.cells]
-
-    return call
+    function = partial(clgeom.coverage_regions, raster, (-78, -84), outline="cells", device=session, **options)
+    return attributes(function, "corners", "ring_offsets", "polygon_offsets", "cells")
 
 
 case("region", "region of short segments", region, cpu=1e6, gpu=1e7, points_a_segment=4)

@@ -16,7 +16,7 @@ from clgeom.intake.typing import CLArray, NDArray
 from clgeom.primitives.compact import compact
 from clgeom.primitives.scan import inclusive_scan
 from clgeom.selftest import answers
-from clgeom.tuner.cases import Call, case, of_keys, on_device, rng
+from clgeom.tuner.cases import Call, attributes, case, of_keys, on_device, rng
 
 # Dynamic programming: n is the cells of the table ---------------------------------------------------------------
 
@@ -151,12 +151,7 @@ def align(session: Session, n: int, path: bool, many: bool = True, **options: An
     count, length = (n, 150) if many else (1, side_of(n))
     (a, a_offsets), (b, b_offsets) = (sequences(session, count, length, seed) for seed in (1, 2))
     options |= {"a_offsets": a_offsets, "b_offsets": b_offsets, "path": path, "device": session}
-
-    def call() -> Any:
-        found: Any = clgeom.align(a, b, **options)
-        return [found.scores, found.operations, found.offsets] if path else np.asarray(found.scores)
-
-    return call
+    return attributes(lambda: clgeom.align(a, b, **options), *("scores", "operations", "offsets")[: 3 if path else 1])
 
 
 case("align", "scores of pairs", align, cpu=2e3, gpu=1e5, path=False, mode="local")
@@ -197,12 +192,7 @@ def best_server(session: Session, n: int) -> Call:
         sites.append(radio.Transmitter(x, y, azimuth_deg=120 * (k % 3), antenna=antenna, **link))
     place = (10.0, 0, 0, 0, -10.0, side * 10.0)
     options: dict[str, Any] = {"shape": (side, side), "transform": place, "strict": False, "device": session}
-
-    def call() -> Any:
-        servers = radio.best_server(sites, model="cost231-hata", **options)
-        return [servers.power_dbm, servers.server]
-
-    return call
+    return attributes(lambda: radio.best_server(sites, model="cost231-hata", **options), "power_dbm", "server")
 
 
 def terrain(session: Session, n: int) -> Call:
