@@ -126,9 +126,11 @@ def _code_of(error: Any) -> int:
         return FAILED
     except OSError as error:  # of stdout: errors of files are InvalidInput
         _forget_stdout()
-        return _complain(error, FAILED)
+        return _complain(f"The output cannot be written: {error.strerror or error}", FAILED)
     except MemoryError:
         return _complain("There is not enough memory for this.", FAILED)
+    except Warning as error:  # under python -W error
+        return _complain(error, FAILED)
     except Exception as error:
         if os.environ.get("CLGEOM_DEBUG"):
             import traceback

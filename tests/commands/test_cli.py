@@ -287,7 +287,7 @@ def test_kernel_that_does_not_build_is_no_bad_input(here, monkeypatch):
         (RecursionError("deep"), 70, "unexpected RecursionError: deep (this is a bug"),
         (KeyError(), 70, "unexpected KeyError: (this is a bug"),
         (MemoryError(), 1, "There is not enough memory for this."),
-        (OSError(28, "No space left on device"), 1, "[Errno 28] No space left on device"),
+        (OSError(28, "No space left on device"), 1, "The output cannot be written: No space left on device"),
         (clgeom.errors.InvalidInput("two\nlines \x1b[31m"), 2, "two lines \\x1b[31m\n"),
         (clgeom.errors.DeviceLimit("too large"), 2, "too large\n"),
     ],
@@ -402,7 +402,17 @@ def test_output_that_cannot_be_written():
             text=True,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         )
-    assert bad.returncode == 1 and bad.stderr.startswith("clgeom: error: ") and bad.stderr.count("\n") == 1
+    assert bad.returncode == 1
+    assert bad.stderr == "clgeom: error: The output cannot be written: No space left on device\n"
+
+
+def test_warning_that_is_an_error(here):
+    Path("t.csv").write_text("lon,lat\n170,0\n-170,1\n175,5\n")
+    command = [sys.executable, "-W", "error::clgeom.errors.InputWarning", "-m", "clgeom", "hull", "t.csv"]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONWARNINGS": ""}
+    bad = subprocess.run(command, capture_output=True, text=True, env=env)
+    assert bad.returncode == 1 and bad.stderr.startswith("clgeom: error: The points"), bad.stderr
+    assert bad.stderr.count("\n") == 1
 
 
 def test_output_that_nobody_reads(here):
