@@ -175,7 +175,7 @@ def hull(
     --by-file reads files in parts; they may be larger than memory. Finished hulls are kept beside OUT: after an
     interrupt or an error the same command continues.
     """
-    from clgeom.io.chunks import files_of
+    from clgeom.io.files import files_of
     from clgeom.io.vector import require_packages
 
     files = files_of(files, caller="hull")
@@ -251,7 +251,7 @@ def _hull_of_all(call: HullCall) -> None:
 def _hull_of_large(call: HullCall) -> None:
     """Compute, write and print one hull of all points of files that are read in parts."""
     from clgeom.commands.hull_files import coordinates_of, hull_of_large_files
-    from clgeom.io.chunks import cloud_parts
+    from clgeom.io.points import cloud_parts
     from clgeom.io.points import saying_where
 
     counts: list[int] = []
@@ -390,7 +390,7 @@ def _hulls_by(call: HullCall, by: str, noise: str | None) -> None:
     from clgeom.commands.hull_across import batch_across, placed_groups
     from clgeom.commands.hull_files import nonfinite_count
     from clgeom.commands.scaling import named_batch, scaled_batch
-    from clgeom.io.labels import NO_GROUP
+    from clgeom.io.cloud import NO_GROUP
     from clgeom.io.points import saying_where
 
     cloud, counts, reading = _read(call, by)
@@ -483,7 +483,7 @@ def _hulls_by_file(call: HullCall, skip_bad: bool, max_bytes: str | None) -> Non
 
 def _write_hulls(call: HullCall, batch: Any, title: str, crs: Any) -> None:
     """Write the hulls of groups to a file, if there is an output."""
-    from clgeom.io.groups import write_hulls
+    from clgeom.io.hulls import write_hulls
     from clgeom.io.vector import is_map
 
     if call.output and is_map(call.output):

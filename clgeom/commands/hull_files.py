@@ -20,9 +20,9 @@ from clgeom.core.messages import counted, printable
 from clgeom.errors import InvalidInput
 from clgeom.geo.longitudes import Across
 from clgeom.hull.batch.result import HullBatch
-from clgeom.io.chunks import cloud_parts, state_of
 from clgeom.io.cloud import DIFFER, require_one_crs
-from clgeom.io.points import saying_where
+from clgeom.io.files import state_of
+from clgeom.io.points import cloud_parts, saying_where
 from clgeom.io.state import State
 from clgeom.scale.chunks import Chunks, rows_of
 

@@ -20,8 +20,9 @@ from clgeom.core.messages import listed, printable, shown
 from clgeom.errors import InvalidInput
 from clgeom.intake.interop.columns import KNOWN_PAIRS
 from clgeom.intake.mapped import forget
-from clgeom.io.columns import choose_columns, position_of
-from clgeom.io.files import FilePath, Progress, reading
+from clgeom.io.cloud import Cloud, groups_of_values
+from clgeom.io.columns import choose_columns, position_of, side_by_side
+from clgeom.io.files import FilePath, Progress, reading, suffix_of
 
 #: Exceptions of NumPy, zipfile and the decompressors for malformed files: a NumPy header is Python text, parsed to a
 #: type and a shape; a member of a zip file may be encrypted, or compressed by any method.
@@ -129,51 +130,38 @@ def _first_line(error: BaseException) -> str:
 # Points ---------------------------------------------------------------------------------------------------------
 
 
-def read_npy(path: FilePath, *, columns: Sequence[str] | None = None) -> tuple[Any, ...]:
-    """Return the points of a .npy file.
-
-    Returns
-    -------
-    points : ndarray, shape (n, 2)
-    names : pair of str or None
-        Names of the fields x and y; None without fields.
-    """
-    points, names, _, _ = _points(path, load_array(path), columns, None)
-    return points, names
-
-
-def read_grouped_npy(path: FilePath, by: str | None, *, columns: Sequence[str] | None = None) -> Any:
-    """Return the points of a .npy file, and the values of the column that names the groups.
-
-    Returns
-    -------
-    points : ndarray, shape (n, 2)
-    names : pair of str or None
-    groups : ndarray, shape (n,)
-    title : str
-        The name of the field; "group" without one.
-    """
-    return _points(path, load_array(path), columns, by)
+def read_numpy(path: FilePath, columns: Sequence[str] | None, by: str | None, value: Any, array: str | None) -> Cloud:
+    """Return the points of a NumPy file, with its groups or values; parameters as in `clgeom.io.points.read_cloud`."""
+    points, names, others, title = _read(path, columns, by if value is None else value, array)
+    if others is None:
+        return Cloud(points, names)
+    if by is not None:
+        if others.shape != points.shape[:1]:
+            raise InvalidInput(
+                f"The groups '{by}' in '{path}' must be one for each of the {len(points)} points. "
+                f"Got shape {others.shape} instead."
+            )
+        return Cloud(points, names, groups_of_values(path, others, title))
+    if others.shape != points.shape[:1] or others.dtype.kind not in "biuf":
+        raise InvalidInput(
+            f"The column '{value}' of '{path}' must have a number for each of the {len(points):,} points. "
+            f"Got {others.dtype} of shape {others.shape} instead."
+        )
+    return Cloud(points, names, values=others.astype(np.float64))
 
 
-def npy_parts(
-    path: FilePath,
-    *,
-    rows: Any,
-    columns: Sequence[str] | None = None,
-    by: str | None = None,
-    progress: Progress | None = None,
-) -> Iterator[Any]:
-    """Yield what `read_grouped_npy` returns, in parts of at most `rows` points; the groups are None without `by`."""
+def npy_clouds(
+    path: FilePath, rows: int, columns: Sequence[str] | None, by: str | None, progress: Progress | None
+) -> Iterator[Cloud]:
+    """Yield the points of a .npy file, with their groups, in parts of at most `rows` points."""
     values = load_array(path)
     n = len(values) if values.ndim else 0
     for first in range(0, max(n, 1), rows):
         part = values[first : first + rows] if values.ndim else values
-        points, *others = _points(path, part, columns, by)
+        points, names, groups, title = _points(path, part, columns, by)
         if isinstance(values, np.memmap):
             points = np.array(points)
-            others[1] = None if others[1] is None else np.array(others[1])
-        yield points, *others
+        yield Cloud(points, names, None if by is None else groups_of_values(path, groups, title))
         if isinstance(values, np.memmap) and values.flags.c_contiguous:
             row = values.strides[0]
             forget(values, first * row, (first + len(part)) * row)
@@ -181,41 +169,40 @@ def npy_parts(
             progress(min(first + rows, n), n)
 
 
-def read_npz(path: FilePath, *, columns: Sequence[str] | None = None, array: str | None = None) -> Any:
-    """Return what `read_npy` does for a .npz file: the points are one array, or two one-dimensional arrays."""
-    return _archived(Archive(path), columns, array)
+def _read(path: FilePath, columns: Sequence[str] | None, other: str | None, array: str | None) -> tuple[Any, ...]:
+    """Return (points, names of x and y, the array or column `other`, its title) of a NumPy file.
+
+    The points of an archive are one array, or two one-dimensional arrays.
+    """
+    if suffix_of(path) != ".npz":
+        return _points(path, load_array(path), columns, other)
+    archive = Archive(path)
+    if other is None:
+        return *_archived(archive, columns, array), None, ""
+    if other not in archive.names and (array is not None or len(archive.names) == 1):
+        return _points(path, archive[_array_of_points(archive, array)], columns, other)
+    values = archive[other]
+    rest = [name for name in archive.names if name != other]
+    if array is None and columns is None and len(rest) == 1:
+        array = rest[0]
+    return *_archived(archive, columns, array), values, other
 
 
-def _archived(archive: Any, columns: Sequence[str] | None, array: str | None) -> Any:
+def _archived(archive: Archive, columns: Sequence[str] | None, array: str | None) -> tuple[Any, ...]:
+    """Return the points of an archive, and the names of x and y."""
     if array is None and len(archive.names) > 1 and (columns is not None or "points" not in archive.names):
         return _two_arrays(archive, columns)
-    points, names, _, _ = _points(archive.path, archive[_array_of_points(archive, array)], columns, None)
-    return points, names
+    return _points(archive.path, archive[_array_of_points(archive, array)], columns, None)[:2]
 
 
-def _array_of_points(archive: Any, array: str | None) -> Any:
+def _array_of_points(archive: Archive, array: str | None) -> str:
     """Return the name of the array of points: the requested one, the only one, or "points"."""
     if not archive.names:
         raise wrong_file(archive.path, "has no arrays")
     return array if array is not None else archive.names[0] if len(archive.names) == 1 else "points"
 
 
-def read_grouped_npz(path: FilePath, by: str, *, columns: Sequence[str] | None = None, array: str | None = None) -> Any:
-    """Return the points of a .npz file, and their groups: another array, or a column of the array of points.
-
-    Returns as `read_grouped_npy`.
-    """
-    archive = Archive(path)
-    if by not in archive.names and (array is not None or len(archive.names) == 1):
-        return _points(path, archive[_array_of_points(archive, array)], columns, by)
-    groups = archive[by]
-    others = [name for name in archive.names if name != by]
-    if array is None and columns is None and len(others) == 1:
-        array = others[0]
-    return *_archived(archive, columns, array), groups, by
-
-
-def _two_arrays(archive: Any, columns: Sequence[str] | None) -> tuple[Any, ...]:
+def _two_arrays(archive: Archive, columns: Sequence[str] | None) -> tuple[Any, ...]:
     """Return two one-dimensional arrays of an archive, side by side."""
     path, names = archive.path, archive.names
     if columns is None:
@@ -255,26 +242,3 @@ def _points(path: FilePath, values: Any, columns: Sequence[str] | None, by: str 
         points = side_by_side(path, names, [values[name] for name in names])
         groups, title = (None, "") if by is None else (values[fields[column]], fields[column])
     return points, names, groups, title
-
-
-def side_by_side(path: FilePath, names: Sequence[str], columns: Sequence[np.ndarray]) -> np.ndarray:
-    """Return two columns as an array of points, of a type that holds every number of both."""
-    x, y = columns
-    if x.ndim != 1 or x.shape != y.shape:
-        raise InvalidInput(
-            f"The columns of '{path}' must be two arrays of the same length. Got {x.shape} and {y.shape} instead."
-        )
-    for name, column in zip(names, columns):
-        if column.dtype.kind not in "iuf":
-            raise InvalidInput(f"The column '{shown(name)}' of '{path}' must be numbers. Got {column.dtype} instead.")
-    for name, column in zip(names, columns):
-        check_exact(path, column, np.result_type(x, y), f"The column '{shown(name)}' of")
-    return np.column_stack([x, y])
-
-
-def check_exact(path: FilePath, values: Any, dtype: Any, what: str = "The points in") -> None:
-    """Raise `InvalidInput` if values of a file are integers that float64 may round, and become `dtype`, a float."""
-    if np.dtype(dtype).kind == "f" and values.dtype.kind in "iu":
-        outside = (values > 2**53) | (values < -(2**53))
-        if outside.any():
-            raise InvalidInput(f"{what} '{path}' must be integers within 2**53. Got {values[outside][0]} instead.")

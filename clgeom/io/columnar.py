@@ -10,15 +10,12 @@ from typing import Any
 import numpy as np
 
 from clgeom.arguments import wrong_file
-from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import listed, shown
 from clgeom.errors import InvalidInput
-from clgeom.io.arrays import check_exact, side_by_side
-from clgeom.io.cloud import Cloud
-from clgeom.io.columns import choose_columns, position_of
+from clgeom.io.cloud import NO_GROUP, Cloud, Groups, Texts, groups_of_values
+from clgeom.io.columns import check_exact, choose_columns, position_of, side_by_side
 from clgeom.io.files import FilePath, Progress, is_stdin, opened, reading, suffix_of
 from clgeom.io.geometries import points_of
-from clgeom.io.labels import NO_GROUP, Groups, Texts, groups_of_values
 from clgeom.io.layout import MissingNumber
 from clgeom.io.numbers import EXACT, what_is_lost
 from clgeom.optional import require
@@ -27,63 +24,20 @@ from clgeom.optional import require
 DEFAULT_CRS = "OGC:CRS84"
 
 
-@keeps_subnormals
-def read_columnar(
-    path: FilePath,
-    *,
-    columns: Sequence[str] | None = None,
-    by: str | None = None,
-    value: Any = None,
-    nan_if_empty: bool = False,
-) -> Cloud:
-    """Return the points of a Parquet or Arrow file.
-
-    Parameters
-    ----------
-    path : path-like
-    columns : pair of str, optional
-        The columns of x and y, by name or by number from 1. By default the points are those of the geometry column if
-        there is one (GeoParquet, GeoArrow); otherwise the columns are found as in tables of text.
-    by : str, optional
-        Column whose values name the groups.
-    value : str, optional
-        Column with a number for each row.
-    nan_if_empty : bool
-        Read null coordinates as NaN; without it they are errors.
-
-    Raises
-    ------
-    InvalidInput
-        The file cannot be read, has no such columns, or a coordinate is missing (null).
-    """
-    (cloud,) = _clouds(path, None, columns, by, value, nan_if_empty, None)
-    return cloud
-
-
-@keeps_subnormals
 def columnar_clouds(
     path: FilePath,
-    *,
-    rows: Any,
-    columns: Sequence[str] | None = None,
-    by: str | None = None,
-    nan_if_empty: bool = False,
-    progress: Progress | None = None,
-) -> Any:
-    """Yield the points of a Parquet or Arrow file in parts of at most `rows` rows; parameters as in `read_columnar`."""
-    return _clouds(path, rows, columns, by, None, nan_if_empty, progress)
-
-
-def _clouds(
-    path: FilePath,
-    rows: Any,
+    rows: int | None,
     columns: Sequence[str] | None,
     by: str | None,
     value: Any,
     nan_if_empty: bool,
     progress: Progress | None,
-) -> Iterator[Any]:
-    """Yield the clouds of parts of a file; one of all points if `rows` is None."""
+) -> Iterator[Cloud]:
+    """Yield the points of a Parquet or Arrow file in parts of at most `rows` rows, all at once if it is None.
+
+    The other parameters are those of `clgeom.io.points.read_cloud`. Without `columns` the points are those of the
+    geometry column if there is one (GeoParquet, GeoArrow); otherwise the columns are found as in tables of text.
+    """
     with _opened(path) as file:
         schema, read = _reader(path, file)
         names = schema.names
@@ -106,7 +60,6 @@ def _clouds(
             yield Cloud(points, pair, groups, None if value is None else numbers_of(path, table[value], value))
 
 
-@keeps_subnormals
 def read_arrow_column(path: FilePath, column: Any = None) -> np.ndarray:
     """Return one column of numbers, bools, dates or durations of a Parquet or Arrow file, shape (n,)."""
     with _opened(path) as file:
@@ -118,23 +71,10 @@ def read_arrow_column(path: FilePath, column: Any = None) -> np.ndarray:
         return keys_of(path, next(read([name], []))[name], name)
 
 
-@keeps_subnormals
 def read_rows(path: FilePath, choose: Any) -> tuple[Any, ...]:
-    """Return all rows of a Parquet or Arrow file.
+    """Return (names, rows of texts, columns of numbers that the `Choice` chooses) of a Parquet or Arrow file.
 
-    Parameters
-    ----------
-    path : path-like
-    choose : callable
-        A `clgeom.io.layout.Choice`.
-
-    Returns
-    -------
-    names : tuple of str
-    rows : list of list of str
-        A null is an empty text.
-    numbers : list of list of int or float
-        The columns of numbers that `choose` returns.
+    The text of a null is empty.
     """
     with _opened(path) as file:
         schema, read = _reader(path, file)

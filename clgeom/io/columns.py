@@ -1,9 +1,12 @@
-"""Find the columns of a table by name or by number, and by default those of x and y."""
+"""Find the columns of a table by name or by number, by default those of x and y, and join two."""
 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from clgeom.arguments import wrong_file
 from clgeom.core.messages import listed, shown
@@ -85,3 +88,26 @@ def number_from_1(text: str, most: int) -> int | None:
     if text.isascii() and text.isdecimal() and len(text) <= 20 and 1 <= int(text) <= most:
         return int(text)
     return None
+
+
+def side_by_side(path: FilePath, names: Sequence[str], columns: Sequence[np.ndarray]) -> np.ndarray:
+    """Return two columns as an array of points, of a type that holds every number of both."""
+    x, y = columns
+    if x.ndim != 1 or x.shape != y.shape:
+        raise InvalidInput(
+            f"The columns of '{path}' must be two arrays of the same length. Got {x.shape} and {y.shape} instead."
+        )
+    for name, column in zip(names, columns):
+        if column.dtype.kind not in "iuf":
+            raise InvalidInput(f"The column '{shown(name)}' of '{path}' must be numbers. Got {column.dtype} instead.")
+    for name, column in zip(names, columns):
+        check_exact(path, column, np.result_type(x, y), f"The column '{shown(name)}' of")
+    return np.column_stack([x, y])
+
+
+def check_exact(path: FilePath, values: Any, dtype: Any, what: str = "The points in") -> None:
+    """Raise `InvalidInput` if values of a file are integers that float64 may round, and become `dtype`, a float."""
+    if np.dtype(dtype).kind == "f" and values.dtype.kind in "iu":
+        outside = (values > 2**53) | (values < -(2**53))
+        if outside.any():
+            raise InvalidInput(f"{what} '{path}' must be integers within 2**53. Got {values[outside][0]} instead.")

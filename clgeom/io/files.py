@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import gzip
 import io
 import os
 import stat
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from clgeom.arguments import wrong_file
-from clgeom.errors import InvalidInput
+from clgeom.arguments import wrong, wrong_file
+from clgeom.errors import InvalidInput, short
 
 #: The name of a file.
 FilePath: TypeAlias = "str | os.PathLike[str]"
@@ -22,6 +23,8 @@ FilePath: TypeAlias = "str | os.PathLike[str]"
 Progress: TypeAlias = "Callable[[int, int], object]"
 #: The name of standard input.
 STDIN = "-"
+#: Signs of patterns.
+WILD = "*?["
 #: Endings of tables of text.
 TABLES = (".csv", ".tsv", ".tab", ".txt", ".xy", ".xyz")
 #: Endings of each kind of file.
@@ -143,3 +146,40 @@ def reading(path: FilePath) -> Iterator[Any]:
         if isinstance(error, InvalidInput) or "\0" not in os.fspath(path):
             raise
         raise InvalidInput("The name of a file must not hold a null character.") from error
+
+
+def files_of(files: FilePath | Iterable[FilePath], *, caller: str) -> list[str]:
+    """The names of files that names and patterns stand for; those of a pattern in the order of their names.
+
+    Raises
+    ------
+    InvalidInput
+        A pattern matches no file, or there is none at all.
+    """
+    if isinstance(files, bytes) or not isinstance(files, (str, os.PathLike, Iterable)):
+        raise wrong("files", caller, "names of files", short(files))
+    given = [files] if isinstance(files, (str, os.PathLike)) else list(files)
+    found = []
+    for one in given:
+        if not isinstance(one, (str, os.PathLike)):
+            raise wrong("files", caller, "names of files", short(one))
+        name = os.fspath(one)
+        if is_stdin(name) or os.path.exists(name) or not any(sign in name for sign in WILD):
+            found.append(name)
+            continue
+        matches = sorted(glob.glob(name, recursive=True))
+        if not matches:
+            raise InvalidInput(f"There is no file '{name}'.")
+        found += matches
+    if not found:
+        raise wrong("files", caller, "a file or more", "none", verb="name")
+    return found
+
+
+def state_of(path: FilePath) -> tuple[Any, ...] | None:
+    """What tells whether a file has changed, or was replaced: also by one of its size and time."""
+    if is_stdin(path):
+        return None
+    with reading(path):
+        found = os.stat(path)
+    return found.st_size, found.st_mtime_ns, found.st_ino, found.st_ctime_ns

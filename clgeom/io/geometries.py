@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import counted
 from clgeom.errors import InvalidInput
 from clgeom.io.files import FilePath
@@ -19,29 +18,11 @@ POINTS = {21: (1,), 29: (1001, 2001, 0x80000001, 0x40000001)}
 Z_LEFT_OUT = "z and m of the geometries were left out"
 
 
-@keeps_subnormals
-def points_of(path: FilePath, column: Any) -> Any:
-    """Return all vertices of a column of geometries.
+def points_of(path: FilePath, column: Any) -> tuple[Any, ...]:
+    """Return (points, the row of each vertex or None if each row has one, notes) of a column of geometries.
 
-    Parameters
-    ----------
-    path : path-like
-        For messages.
-    column : pyarrow.ChunkedArray
-        Of well-known binary, or of GeoArrow's points (a struct of x and y, or a list of fixed size).
-
-    Returns
-    -------
-    points : ndarray of float64, shape (n, 2)
-    rows : ndarray of int64, shape (n,), or None
-        The row of each vertex; None if each row has one.
-    notes : tuple of str
-        Whether z or m were left out, and how many rows have no vertices.
-
-    Raises
-    ------
-    InvalidInput
-        The column holds no geometries.
+    The column is a ChunkedArray of well-known binary, or of GeoArrow's points: structs of x and y, or lists of fixed
+    size. Notes say whether z or m were left out, and how many rows have no vertices.
     """
     import pyarrow as pa
 

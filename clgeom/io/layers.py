@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from clgeom.arguments import wrong_file
-from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import listed, shown
 from clgeom.errors import InvalidInput
 from clgeom.io.cloud import Cloud
@@ -30,33 +29,10 @@ VIRTUAL = re.compile(rb"<\s*(ogr|gdal|vrt|ogc)", re.IGNORECASE)
 LIMITS = (-(2**63), 2**63 - 1)
 
 
-@keeps_subnormals
-def read_layer(
-    path: FilePath,
-    *,
-    layer: str | None = None,
-    columns: Sequence[str] | None = None,
-    by: str | None = None,
-    value: Any = None,
-) -> Cloud:
-    """Return all vertices of the geometries in a layer of a vector file.
+def read_layer(path: FilePath, layer: str | None, columns: Sequence[str] | None, by: str | None, value: Any) -> Cloud:
+    """Return all vertices of a layer's geometries, each with the group and value of its feature.
 
-    Parameters
-    ----------
-    path : path-like
-    layer : str, optional
-        Which layer of the file; by default the only one.
-    columns : None
-        Coordinates are those of the geometries.
-    by : str, optional
-        Attribute whose values name the groups, by name or by number from 1.
-    value : str, optional
-        Attribute with a number for each feature; each of its vertices has it.
-
-    Raises
-    ------
-    InvalidInput
-        The file cannot be read, or has no such layer or attribute.
+    Parameters are those of `clgeom.io.points.read_cloud`; `columns` is refused.
     """
     if columns is not None:
         raise InvalidInput(f"The option --columns is for tables. The file '{path}' has geometries.")
@@ -72,7 +48,6 @@ def read_layer(
         return cloud_of_geometries(path, table, geometry, by=by, value=value, crs=meta["crs"])
 
 
-@keeps_subnormals
 def read_attribute(path: FilePath, name: str | None = None, *, layer: str | None = None) -> np.ndarray:
     """Return an attribute of numbers of a layer, shape (n,)."""
     with _opened(path) as source:

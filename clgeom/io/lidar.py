@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 
 from clgeom.arguments import wrong_file
-from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import listed, shown
 from clgeom.errors import ClgeomError, InvalidInput
 from clgeom.intake.interop.crs import DAMAGED, crs_of_header
-from clgeom.io.cloud import Cloud
+from clgeom.io.cloud import Cloud, groups_of_values
 from clgeom.io.columns import position_of
 from clgeom.io.files import FilePath, Progress, opened, reading, suffix_of
-from clgeom.io.labels import groups_of_values
 from clgeom.optional import require
 
 #: Points that are read at once.
@@ -33,60 +31,20 @@ UNPACKED = {
 }
 
 
-@keeps_subnormals
-def read_lidar(
-    path: FilePath,
-    *,
-    columns: Sequence[str] | None = None,
-    by: str | None = None,
-    value: Any = None,
-    progress: Progress | None = None,
-) -> Cloud:
-    """Return the points of a LAS or LAZ file.
-
-    Parameters
-    ----------
-    path : path-like
-    columns : pair of str, optional
-        Dimensions for x and y, by name or by number from 1; X and Y by default.
-    by : str, optional
-        Dimension whose values name the groups, such as classification.
-    value : str, optional
-        Dimension with a number for each point. X, Y and Z are in units of the reference system.
-    progress : callable, optional
-        Called as progress(points_read, points_in_all).
-
-    Returns
-    -------
-    Cloud
-        X, Y and Z are the file's int32 numbers, with scale and offset; float64 if a scale is not positive.
-
-    Raises
-    ------
-    InvalidInput
-        The file cannot be read, is cut short, or has no such dimension.
-    """
-    (cloud,) = _clouds(path, None, columns, by, value, progress)
-    return cloud
-
-
-@keeps_subnormals
 def lidar_clouds(
     path: FilePath,
-    *,
-    rows: Any,
-    columns: Sequence[str] | None = None,
-    by: str | None = None,
-    progress: Progress | None = None,
-) -> Any:
-    """Yield the points of a LAS or LAZ file in parts of at most `rows` points; parameters as in `read_lidar`."""
-    return _clouds(path, rows, columns, by, None, progress)
+    rows: int | None,
+    columns: Sequence[str] | None,
+    by: str | None,
+    value: Any,
+    progress: Progress | None,
+) -> Iterator[Cloud]:
+    """Yield the points of a LAS or LAZ file in parts of at most `rows` points, all at once if it is None.
 
-
-def _clouds(
-    path: FilePath, rows: Any, columns: Sequence[str] | None, by: str | None, value: Any, progress: Progress | None
-) -> Iterator[Any]:
-    """Yield the clouds of parts of a file; one of all points if `rows` is None."""
+    The other parameters are those of `clgeom.io.points.read_cloud`; columns are dimensions, by default X and Y. Points
+    are the file's int32 numbers, with scale and offset; float64 if a scale is not positive. Values of X, Y and Z are in
+    units of the reference system.
+    """
     with _opened(path, columns or AXES[:2], by, value) as file:
         header, names = file.header, list(file.header.point_format.dimension_names)
         pair = [names[position_of(path, names, len(names), column)] for column in columns or AXES[:2]]
@@ -99,8 +57,7 @@ def _clouds(
         (x_scale, x_offset), (y_scale, y_offset) = (_scale_of(path, header, name) for name in pair)
         scale, offset = (x_scale, y_scale), (x_offset, y_offset)
         others = tuple(name for name in (by, value) if name)
-        read = _read_parts if rows else _read
-        for points, *found in read(path, file, (*pair, *others), progress, rows):
+        for points, *found in _read(path, file, (*pair, *others), rows, progress):
             if by:
                 found[0] = groups_of_values(path, found[0], by)
             if value:
@@ -114,7 +71,6 @@ def _clouds(
                 yield Cloud(points, tuple(pair), groups, values, crs, scale, offset)
 
 
-@keeps_subnormals
 def read_dimension(path: FilePath, name: str | None = None) -> np.ndarray:
     """Return one dimension of a LAS or LAZ file, shape (n,). X, Y and Z are scaled."""
     with _opened(path, (name,)) as file:
@@ -122,7 +78,7 @@ def read_dimension(path: FilePath, name: str | None = None) -> np.ndarray:
         if name is None:
             raise wrong_file(path, f"has the columns {listed(names)}; name one (--column)")
         name = names[position_of(path, names, len(names), name)]
-        return _scaled(path, header, name, next(_read(path, file, (name, name), None))[0][:, 0])
+        return _scaled(path, header, name, next(_read(path, file, (name, name), None, None))[0][:, 0])
 
 
 @contextlib.contextmanager
@@ -213,16 +169,16 @@ def _cut_short(path: FilePath, has: Any, count: int) -> InvalidInput:
     return wrong_file(path, f"is cut short: it has {has:,} points, and its header says {count:,}")
 
 
-def _read(path: FilePath, file: Any, names: Any, progress: Progress | None, rows: Any = None) -> Iterator[Any]:
-    """Yield once the first two dimensions as an array of shape (n, 2), and each other one, of all points."""
-    del rows
-    count, start, arrays = (
-        file.header.point_count,
-        0,
-        [np.empty((0, 2), np.int32), *(np.empty(0, int) for _ in names[2:])],
-    )
-    for x, y, *others in _dimensions(path, file, names, AT_ONCE):
-        if start == 0:
+def _read(path: FilePath, file: Any, names: Any, rows: int | None, progress: Progress | None) -> Iterator[Any]:
+    """Yield the first two dimensions as an array of shape (n, 2), and each other one; all points if `rows` is None."""
+    parts = _dimensions(path, file, names, min(rows or AT_ONCE, AT_ONCE), progress)
+    if rows is not None:
+        for x, y, *others in parts:
+            yield np.column_stack([x, y]), *others
+        return
+    count, start, arrays = file.header.point_count, 0, list[np.ndarray]()
+    for x, y, *others in parts:
+        if not arrays:
             arrays = [np.empty((count, 2), np.result_type(x, y)), *(np.empty(count, other.dtype) for other in others)]
         stop = start + len(x)
         arrays[0][start:stop, 0] = x
@@ -230,25 +186,11 @@ def _read(path: FilePath, file: Any, names: Any, progress: Progress | None, rows
         for array, other in zip(arrays[1:], others):
             array[start:stop] = other
         start = stop
-        if progress is not None:
-            progress(start, count)
     yield arrays
 
 
-def _read_parts(path: FilePath, file: Any, names: Any, progress: Progress | None, rows: Any) -> Iterator[Any]:
-    """Yield what `_read` does, of at most `rows` points at a time."""
-    done, count = 0, file.header.point_count
-    for x, y, *others in _dimensions(path, file, names, min(rows, AT_ONCE)):
-        yield np.column_stack([x, y]), *others
-        done += len(x)
-        if progress is not None:
-            progress(done, count)
-    if not count:
-        yield np.empty((0, 2), np.int32), *(np.empty(0, int) for _ in names[2:])
-
-
-def _dimensions(path: FilePath, file: Any, names: Any, rows: Any) -> Iterator[Any]:
-    """Yield the dimensions of these names, of at most `rows` points at a time."""
+def _dimensions(path: FilePath, file: Any, names: Any, rows: int, progress: Progress | None) -> Iterator[Any]:
+    """Yield the dimensions of these names, of at most `rows` points at a time; empty ones of a file without points."""
     done, count = 0, file.header.point_count
     for chunk in file.chunk_iterator(rows) if count else ():
         found = [np.asarray(chunk[name]) for name in names]
@@ -257,8 +199,12 @@ def _dimensions(path: FilePath, file: Any, names: Any, rows: Any) -> Iterator[An
                 raise InvalidInput(f"The dimension '{shown(name)}' of '{path}' has several numbers for each point.")
         done += len(chunk)
         yield found
+        if progress is not None:
+            progress(done, count)
     if done < count:
         raise _cut_short(path, done, count)
+    if not count:
+        yield [np.empty(0, np.int32 if position < 2 else int) for position in range(len(names))]
 
 
 def _scale_of(path: FilePath, header: Any, name: str) -> tuple[Any, ...]:

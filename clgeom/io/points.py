@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,13 +12,12 @@ from clgeom.arguments import wrong, wrong_file
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import shown
 from clgeom.errors import InvalidInput, short
-from clgeom.io import arrays
-from clgeom.io.cloud import Cloud
+from clgeom.io.arrays import npy_clouds, read_numpy
+from clgeom.io.cloud import Cloud, Texts, parts_of
 from clgeom.io.columns import choose_columns, position_of
-from clgeom.io.files import FilePath, Progress, check_selection, kind_of
-from clgeom.io.labels import Texts, groups_of_values
+from clgeom.io.files import FilePath, Progress, check_selection, kind_of, suffix_of
 from clgeom.io.layout import MissingNumber
-from clgeom.io.tables import Block, line_of_row, read_blocks
+from clgeom.io.tables import line_of_row, read_blocks
 
 
 @keeps_subnormals
@@ -102,73 +99,68 @@ def read_cloud(
     nan_if_empty : bool
         Read empty coordinates of tables of text, and nulls of Parquet and Arrow, as NaN. Without it they are errors.
 
-    Raises
-    ------
-    InvalidInput
-        The file cannot be read, has no such column, or a group or a number is missing.
-
     Notes
     -----
     In a table of text the name of a group is kept as it is written, without the blanks around it unless they are
     quoted. The names become integers if each is written as Python writes an int: "01", "+1" and "1.0" are text.
     """
+    (cloud,) = _clouds(path, None, columns, by, value, array, layer, nan_if_empty, progress)
+    return cloud
+
+
+@keeps_subnormals
+def cloud_parts(
+    path: FilePath,
+    *,
+    rows: int,
+    columns: Sequence[str] | None = None,
+    by: str | None = None,
+    array: str | None = None,
+    layer: str | None = None,
+    nan_if_empty: bool = False,
+    progress: Progress | None = None,
+) -> Iterator[Cloud]:
+    """Yield the points of a file in parts of at most `rows` points; parameters as in `read_cloud`.
+
+    Archives (.npz) and vector files are read whole and then cut. Groups of tables are texts: whether all of them are
+    integers is known at the end only. A file without points gives an empty part.
+    """
+    return _clouds(path, rows, columns, by, None, array, layer, nan_if_empty, progress)
+
+
+def _clouds(
+    path: FilePath,
+    rows: int | None,
+    columns: Sequence[str] | None,
+    by: str | None,
+    value: Any,
+    array: str | None,
+    layer: str | None,
+    nan_if_empty: bool,
+    progress: Progress | None,
+) -> Iterator[Cloud]:
+    """Yield the clouds of parts of a file; one of all points if `rows` is None."""
     kind = kind_of(path)
     if columns is not None and len(columns) != 2:
         raise wrong("columns", "read_points", "two columns", short(columns), verb="name")
     check_selection(path, kind, array, layer, "The '{}' parameter of read_points")
-    what = {"columns": columns, "by": by, "value": value}
     if kind == "table":
-        return read_table(path, **what, nan_if_empty=nan_if_empty, progress=progress)
-    if kind == "numpy":
-        return _read_numpy(Path(path), **what, array=array)
+        return table_clouds(path, rows, columns, by, value, nan_if_empty, progress)
     if kind == "arrow":
-        from clgeom.io.columnar import read_columnar
+        from clgeom.io.columnar import columnar_clouds
 
-        return read_columnar(path, **what, nan_if_empty=nan_if_empty)
+        return columnar_clouds(path, rows, columns, by, value, nan_if_empty, progress)
     if kind == "lidar":
-        from clgeom.io.lidar import read_lidar
+        from clgeom.io.lidar import lidar_clouds
 
-        return read_lidar(path, **what, progress=progress)
-    from clgeom.io.layers import read_layer
+        return lidar_clouds(path, rows, columns, by, value, progress)
+    if kind == "layer":
+        from clgeom.io.layers import read_layer
 
-    return read_layer(path, **what, layer=layer)
-
-
-@keeps_subnormals
-def read_valued_points(
-    path: FilePath, value: Any, *, columns: Sequence[str] | None = None, array: str | None = None
-) -> tuple[Any, ...]:
-    """Return (points, names of x and y, values) of a file; parameters as in `read_cloud`."""
-    cloud = read_cloud(path, value=value, columns=columns, array=array)
-    return cloud.coordinates, cloud.names, cloud.values
-
-
-def _read_numpy(path: Path, columns: Sequence[str] | None, by: str | None, value: Any, array: str | None) -> Cloud:
-    """Return the points of a NumPy file, with its groups or values."""
-    other = by if value is None else value
-    is_npz = path.suffix.lower() == ".npz"
-    if other is None:
-        found = (
-            arrays.read_npz(path, columns=columns, array=array) if is_npz else arrays.read_npy(path, columns=columns)
-        )
-        return Cloud(*found)
-    if is_npz:
-        points, names, found, title = arrays.read_grouped_npz(path, other, columns=columns, array=array)
-    else:
-        points, names, found, title = arrays.read_grouped_npy(path, other, columns=columns)
-    if by is not None:
-        if found.shape != points.shape[:1]:
-            raise InvalidInput(
-                f"The groups '{by}' in '{path}' must be one for each of the {len(points)} points. "
-                f"Got shape {found.shape} instead."
-            )
-        return Cloud(points, names, groups_of_values(path, found, title))
-    if found.shape != points.shape[:1] or found.dtype.kind not in "biuf":
-        raise InvalidInput(
-            f"The column '{value}' of '{path}' must have a number for each of the {len(points):,} points. "
-            f"Got {found.dtype} of shape {found.shape} instead."
-        )
-    return Cloud(points, names, values=found.astype(np.float64))
+        return parts_of(read_layer(path, layer, columns, by, value), rows, progress)
+    if rows is not None and suffix_of(path) == ".npy":
+        return npy_clouds(path, rows, columns, by, progress)
+    return parts_of(read_numpy(path, columns, by, value, array), rows, progress)
 
 
 #: What to do about points that are not finite.
@@ -213,59 +205,16 @@ def place_of(path: FilePath, row: Any, column: str | None) -> str:
     return f"at index [{row}, {column}]" if kind == "numpy" else f"in point {row + 1:,}"
 
 
-def read_table(
-    path: FilePath,
-    *,
-    columns: Sequence[str] | None = None,
-    by: str | None = None,
-    value: Any = None,
-    nan_if_empty: bool = False,
-    progress: Progress | None = None,
-) -> Cloud:
-    """Return the points of a table of text; parameters as in `read_cloud`."""
-    layout, texts, parts = None, Texts(), []
-    for block in _blocks(path, columns, by, value, nan_if_empty, progress):
-        layout = block.layout
-        parts.append(block.floats())
-        if by is not None:
-            texts.add(*block.numbered_texts())
-    values = np.concatenate(parts) if len(parts) > 1 else parts[0] if parts else np.empty((0, 3 - (value is None)))
-    if value is None:
-        return _cloud_of_lines(path, layout, values, None if by is None else texts)
-    cloud = _cloud_of_lines(path, layout, np.ascontiguousarray(values[:, :2]))
-    return replace(cloud, values=np.ascontiguousarray(values[:, 2]))
-
-
-@keeps_subnormals
 def table_clouds(
     path: FilePath,
-    *,
-    columns: Sequence[str] | None = None,
-    by: str | None = None,
-    nan_if_empty: bool = False,
-    progress: Progress | None = None,
-) -> Iterator[Cloud]:
-    """Yield the points of a table of text, block by block; parameters as in `read_cloud`. Groups are texts."""
-    row = 0
-    for block in _blocks(path, columns, by, None, nan_if_empty, progress):
-        values, texts = block.floats(), None if by is None else Texts()
-        if texts is not None:
-            texts.add(*block.numbered_texts())
-        yield _cloud_of_lines(path, block.layout, values, texts, first=row, integers=False)
-        row += len(values)
-    if row == 0:
-        yield read_table(path, columns=columns, by=by)
-
-
-def _blocks(
-    path: FilePath,
+    rows: int | None,
     columns: Sequence[str] | None,
     by: str | None,
     value: Any,
     nan_if_empty: bool,
     progress: Progress | None,
-) -> Iterator[Block]:
-    """Yield the blocks of a table with the columns of x and y, and that of groups or of values."""
+) -> Iterator[Cloud]:
+    """Yield the points of a table of text; groups are texts unless all points are in one cloud."""
     other = by if value is None else value
 
     def choose(names: Any, width: int) -> tuple[Any, ...]:
@@ -274,13 +223,25 @@ def _blocks(
         return (pair, position) if value is None else ((*pair, position), None)
 
     missing = "a coordinate" if value is None else "a number"
-    return read_blocks(path, choose, missing=missing, nan_if_empty=nan_if_empty, progress=progress)
+    layout, first, parts, texts = None, 0, list[np.ndarray](), Texts()
+    for block in read_blocks(path, choose, missing=missing, nan_if_empty=nan_if_empty, progress=progress):
+        layout = block.layout
+        parts.append(block.floats())
+        if by is not None:
+            texts.add(*block.numbered_texts())
+        if rows is not None and len(parts[-1]):
+            cloud = _cloud_of_lines(path, layout, parts[-1], None if by is None else texts, first, integers=False)
+            first, parts, texts = first + len(parts[-1]), [], Texts()
+            yield from parts_of(cloud, rows)
+    if rows is None or not first:
+        numbers = np.concatenate(parts) if len(parts) > 1 else parts[0] if parts else np.empty((0, 3 - (value is None)))
+        yield _cloud_of_lines(path, layout, numbers, None if by is None else texts, 0, integers=True)
 
 
 def _cloud_of_lines(
-    path: FilePath, layout: Any, points: np.ndarray, texts: Any = None, *, first: int = 0, integers: bool = True
+    path: FilePath, layout: Any, numbers: np.ndarray, texts: Texts | None, first: int, *, integers: bool
 ) -> Cloud:
-    """Return points of a table with their groups; `InvalidInput` names the first line without a group.
+    """Return columns x, y and values with groups; `InvalidInput` names the first line without a group.
 
     `first` is the number of the first row. With `integers` names of groups become int if all are.
     """
@@ -293,4 +254,7 @@ def _cloud_of_lines(
         line = line_of_row(path, first + row)
         raise wrong_file(path, f"is malformed in line {line}: the group in '{shown(title)}' is missing")
     groups = None if texts is None else texts.groups(title, integers=integers)
-    return Cloud(points, names, groups, notes=() if layout is None else layout.notes)
+    notes = () if layout is None else layout.notes
+    if numbers.shape[1] == 2:
+        return Cloud(numbers, names, groups, notes=notes)
+    return Cloud(np.ascontiguousarray(numbers[:, :2]), names, values=np.ascontiguousarray(numbers[:, 2]), notes=notes)

@@ -10,9 +10,10 @@ from clgeom.arguments import integer, wrong_file
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.geo.geodesy import as_crs
 from clgeom.intake.chunks import MAX_BYTES, OBJECT_BYTES, Chunks, Peak
-from clgeom.io.chunks import cloud_parts, files_of, labels_of, state_of
-from clgeom.io.cloud import require_one_crs
+from clgeom.io.cloud import labels_of, require_one_crs
 from clgeom.io.fasta import iterate_sequences
+from clgeom.io.files import files_of, state_of
+from clgeom.io.points import cloud_parts
 
 __all__ = ["Chunks", "Peak", "read_chunks", "read_sequences"]
 

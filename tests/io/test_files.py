@@ -5,10 +5,9 @@ import pytest
 from point_files import stdin
 
 from clgeom.errors import InvalidInput
-from clgeom.io.cloud import joined
+from clgeom.io.cloud import NO_GROUP, joined
 from clgeom.io.items import read_items
 from clgeom.io.keys import read_numbers
-from clgeom.io.labels import NO_GROUP
 from clgeom.io.points import read_cloud, read_points
 
 XY = np.array([[7.25, 50.5], [8.0, 51.0], [7.5, 52.125], [7.25, 51.0]])

@@ -14,9 +14,9 @@ import clgeom
 from clgeom import convex_hull, convex_hulls_by_label, scale
 from clgeom.errors import InvalidInput
 from clgeom.intake.chunks import Chunks
-from clgeom.io.chunks import cloud_parts, files_of
 from clgeom.io.fasta import iterate_sequences, read_sequences
-from clgeom.io.points import read_cloud
+from clgeom.io.files import files_of
+from clgeom.io.points import cloud_parts, read_cloud
 from clgeom.scale import chunks as module
 from clgeom.scale import read_chunks
 

@@ -304,7 +304,7 @@ class HullBatch(Exchange, Generic[ArrayT]):
         return label_columns(self.labels if self.label_column is None else self.label_column, self.label_name)
 
     def _write_text(self, path: Any, crs: Any) -> None:
-        from clgeom.io.groups import write_hulls
+        from clgeom.io.hulls import write_hulls
 
         names = list(range(len(self))) if self.labels is None else json_values(self.labels)
         title = "hull" if self.labels is None else self.label_name or "label"
