@@ -6,7 +6,7 @@ import contextlib
 import operator
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -48,9 +48,15 @@ KNOWN_ARRAYS = ("raster", "values", "dbm", "elevation", "data")
 
 @keeps_subnormals
 def read_raster(
-    path: FilePath, *, band: int = 1, array: str | None = None, nodata: Any = None, window: Any = None
+    path: FilePath,
+    *,
+    band: int = 1,
+    array: str | None = None,
+    nodata: Any = None,
+    window: Any = None,
+    strips: bool = False,
 ) -> Raster:
-    """Return the raster of a file.
+    """Return the raster of a file, scaled; cells without data are masked, by the nodata value and the file's mask.
 
     Parameters
     ----------
@@ -67,23 +73,9 @@ def read_raster(
         Stored value of cells without data; replaces that of the file.
     window : tuple of 4 int, optional
         First row, first column, number of rows and of columns of the part to read; of a GeoTIFF no other part is read.
-
-    Returns
-    -------
-    Raster
-        Scale and offset of the band are applied. Cells without data are masked, by the nodata value and by the mask of
-        the file.
-
-    Raises
-    ------
-    InvalidInput
-        The file cannot be read, or has no such band or array.
+    strips : bool
+        Leave large values of a NetCDF file or a Zarr store on disk: they are `Strips` of a file that is closed then.
     """
-    return _read(path, band, array, nodata, window)
-
-
-def _read(path: FilePath, band: int, array: str | None, nodata: Any, window: Any, *, strips: bool = False) -> Raster:
-    """What `read_raster` returns; with `strips` see `_read_xarray`."""
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix == ".vrt":
@@ -119,30 +111,30 @@ def open_raster(
     GeoTIFF, Erdas Imagine and NetCDF files and Zarr stores are read by strips. Every strip is read by `read_raster`, so
     a file that cannot be read is refused in the same words, when its part is read.
     """
-    suffix, found = Path(path).suffix.lower(), None
+    suffix, strips, row, column = Path(path).suffix.lower(), None, 0, 0
+
+    def part(first: int, left: int, height: int, width: int) -> Any:
+        there = (row + first, column + left, height, width)
+        return read_raster(path, band=band, nodata=nodata, window=there, array=array).values
+
     if suffix in STRIPPED:
-        found = _header(path, band)
+        strips = _band_strips(path, band, part)
     elif suffix in XARRAY:
-        whole = _read(path, band, array, nodata, None, strips=True)
+        whole = read_raster(path, band=band, array=array, nodata=nodata, strips=True)
         if not isinstance(whole.values, Strips):
             return whole if window is None else _part(path, whole, window)
-        found = whole.values.shape, whole.values
-    if found is not None:
-        shape, strips = found
+        strips = replace(whole.values, window=part)
+    if strips is not None:
+        shape = strips.shape
         row, column, rows, columns = (0, 0, *shape) if window is None else _checked_window(path, window, shape)
         if is_large((rows, columns), strips.dtype):
-            about = read_raster(path, band=band, nodata=nodata, window=(row, column, 1, 1), array=array)
-
-            def part(first: Any, left: Any, height: Any, width: int) -> Any:
-                there = (row + first, column + left, height, width)
-                return read_raster(path, band=band, nodata=nodata, window=there, array=array).values
-
-            return replace(about, values=replace(strips, window=part, shape=(rows, columns)))
+            position = read_raster(path, band=band, nodata=nodata, window=(row, column, 1, 1), array=array)
+            return replace(position, values=replace(strips, shape=(rows, columns)))
     return read_raster(path, band=band, nodata=nodata, window=window, array=array)
 
 
-def _header(path: FilePath, band: int) -> tuple[Any, ...] | None:
-    """(the shape of a file's raster, its band as strips without a way to read them); None for what cannot be read."""
+def _band_strips(path: FilePath, band: int, window: Callable[[int, int, int, int], Any]) -> Strips | None:
+    """The band of a file as strips that `window` reads; None for a file that cannot be read: `read_raster` says why."""
     require("rasterio", f"Reading '{path}'")
     import rasterio
 
@@ -150,13 +142,9 @@ def _header(path: FilePath, band: int) -> tuple[Any, ...] | None:
         with warnings.catch_warnings(), _quiet_log(), rasterio.Env(CPL_VSIL_CURL_ALLOWED_FILENAME="-"):
             warnings.simplefilter("ignore")
             with rasterio.open(Path(path).absolute(), driver=RASTERS[Path(path).suffix.lower()]) as source:
-                return source.shape, strips_of(source, band, _unread, source.shape)
+                return strips_of(source, band, window)
     except (rasterio.errors.RasterioError, rasterio.errors.CRSError, UnicodeError, OSError, IndexError, TypeError):
-        return None  # `read_raster` says why
-
-
-def _unread(*window: int) -> Any:
-    raise NotImplementedError("strips without a way to read them")
+        return None
 
 
 def _checked_window(path: FilePath, window: Any, shape: Any) -> tuple[Any, ...]:
@@ -191,10 +179,7 @@ def _part(path: FilePath, raster: Any, window: Any) -> Any:
 def _read_xarray(
     path: Path, suffix: str, band: int, array: str | None, nodata: Any, window: Any, *, strips: bool = False
 ) -> Any:
-    """A variable of a NetCDF file or of a Zarr store, scaled and masked as its attributes say.
-
-    With `strips` a large one is not read: its values are `Strips` of a file that is closed then.
-    """
+    """A variable of a NetCDF file or of a Zarr store, scaled and masked as its attributes say."""
     require("xarray", f"Reading '{path}'", extra="grids")
     import xarray
 

@@ -103,20 +103,11 @@ def placed_raster(
     nodata: FloatLike | None = None,
     strips: bool = False,
 ) -> Raster:
-    """A raster of any kind with its position; what the caller gives replaces what the object has.
+    """A raster of any kind with its position, which the caller's `transform`, `crs` and `nodata` replace.
 
-    Parameters
-    ----------
-    raster : object
-        A dataset of rasterio (all of its bands are maps), a DataArray of xarray, an object with `values`, `transform`
-        and `crs` such as a RadioMap, a Raster of any of these, or anything else, which is the values.
-    caller, name : str
-        The public function and its parameter, for error messages.
-    transform, crs, nodata : optional
-        The parameters of the function.
-    strips : bool
-        Give the values of a large dataset of one band, and of a large DataArray of two dimensions that is not in
-        memory, as `Strips`, not as an array.
+    `raster` is a dataset of rasterio (all of its bands are maps), a DataArray of xarray, an object with `values`,
+    `transform` and `crs` such as a RadioMap, a Raster of any of these, or anything else, which is the values. `strips`
+    gives large values of two dimensions that are not in memory as `Strips`.
     """
     if isinstance(raster, (str, bytes, os.PathLike)):
         path = short(os.fspath(raster))
@@ -222,20 +213,17 @@ def _dataset_strips(dataset: DatasetReader, what: str, nodata: FloatLike | None)
             raise InvalidInput(f"{what} cannot be read: {error.__cause__ or error}") from error
 
     first = scaled_band(dataset, 1, dataset.read(1, window=Window(0, 0, 1, 1)), absent, Window(0, 0, 1, 1))
-    made = strips_of(dataset, 1, window, dataset.shape)
-    return Raster(made, nodata=first.nodata, bands=1, unit=first.unit)
+    return Raster(strips_of(dataset, 1, window), nodata=first.nodata, bands=1, unit=first.unit)
 
 
-def strips_of(
-    source: DatasetReader, band: int, window: Callable[[int, int, int, int], Any], shape: tuple[int, int]
-) -> Strips:
-    """A band of an open dataset as strips; `window` reads parts of it, `shape` is that of what it reads."""
+def strips_of(source: DatasetReader, band: int, window: Callable[[int, int, int, int], Any]) -> Strips:
+    """A band of an open dataset as strips; `window` reads parts of it."""
     import rasterio
 
     masks, flags = rasterio.enums.MaskFlags, source.mask_flag_enums[band - 1]
     unmasked = masks.all_valid in flags or masks.nodata in flags
     plain = unmasked and (source.scales[band - 1], source.offsets[band - 1]) == (1.0, 0.0)
-    return Strips(window, shape, np.dtype(source.dtypes[band - 1]), plain, source.block_shapes[band - 1][0])
+    return Strips(window, source.shape, np.dtype(source.dtypes[band - 1]), plain, source.block_shapes[band - 1][0])
 
 
 def _stacked(bands: Sequence[Raster]) -> np.ndarray:
@@ -331,22 +319,9 @@ def data_array(
     """A DataArray of xarray with two dimensions of positions, and maybe one of maps before them.
 
     The transform comes from coordinates of evenly spaced centres, the reference system from rioxarray, from a grid
-    mapping, or from longitude and latitude.
-
-    Parameters
-    ----------
-    array : xarray.DataArray
-        What is not in memory (of dask, or of a file that is open) is read in the parts that are asked for.
-    what : str
-        Begins messages: "The 'raster' parameter of coverage_regions".
-    nodata : float, optional
-        Stored value of cells without data; replaces that of the array.
-    band : int, optional
-        Read only this one of several maps, from 1.
-    window : function of (rows, columns), optional
-        Returns the part to read: first row, first column, rows, columns. The transform stays that of all cells.
-    strips : bool
-        Give large values of two dimensions that are not in memory as `Strips`.
+    mapping, or from longitude and latitude. `what` begins messages. `band` reads one of several maps, from 1.
+    ``window((rows, columns))`` is the part to read: first row, first column, rows, columns; the transform stays that of
+    all cells. `strips` gives large values of two dimensions that are not in memory as `Strips`.
     """
     across, down = _axes(array, what)
     array = array.isel({dim: 0 for dim in array.dims if dim not in (across, down) and array.sizes[dim] == 1})
@@ -392,14 +367,7 @@ def data_array(
         stored = part(*((0, 0, *shape) if window is None else window(shape)))
     system = _system(array, across)
     transform = _transform(array, across, down, what, system)
-    return Raster(
-        stored,
-        transform,
-        system,
-        missing if is_plain else None,
-        maps,
-        own_unit(known.get("units")),
-    )
+    return Raster(stored, transform, system, missing if is_plain else None, maps, own_unit(known.get("units")))
 
 
 def _chunk_rows(values: xr.DataArray, down: Hashable) -> int:
