@@ -44,15 +44,8 @@ def attributes_of(regions: Any, *, unit: str | None, crs: Any, style: bool = Fal
     the next level, for bands; "area_km2", the polygon's area on the ellipsoid, missing where it cannot be computed; and
     "segments" for outlines of segments.
 
-    Parameters
-    ----------
-    regions : CoveragePolygons, or sequence of CoverageRegion, CoveragePolygon or Nested
-    unit : str
-        Of the levels; empty for none, which is missing in files.
-    crs : object or None
-        Coordinate reference system of the regions.
-    style : bool
-        Also give the colours of levels, by the simplestyle specification.
+    `regions` are CoveragePolygons, or a sequence of CoverageRegion, CoveragePolygon or Nested. An empty `unit` is null
+    in files. `style` adds the colours of levels, by the simplestyle specification.
     """
     is_arrays = hasattr(regions, "polygon_offsets")
     own = regions._columns() if is_arrays else columns_of(regions)

@@ -16,20 +16,9 @@ from clgeom.io.files import FilePath
 
 
 def choose_columns(path: FilePath, names: Any, width: int, wanted: Any, *, by: Any = None) -> tuple[Any, ...]:
-    """Return the positions, from 0, of the columns of x and y.
+    """Return the positions, from 0, of the columns of x and y among `width` columns, whose header is `names` or None.
 
-    Parameters
-    ----------
-    path : path-like
-        For error messages.
-    names : list of str or None
-        The header, None when there is none.
-    width : int
-        Number of columns.
-    wanted : pair of str or None
-        Columns that the caller requested: names, or numbers from 1.
-    by : int, optional
-        Position of another column, which is used for x or y only if requested.
+    `wanted` are the requested ones: names, or numbers from 1. The column at `by` is used only if requested.
     """
     if wanted is not None:
         x, y = (position_of(path, names, width, column) for column in wanted)

@@ -28,18 +28,7 @@ NAMES = ("name", "item")
 
 @dataclass(frozen=True)
 class Items:
-    """The rows of a table, each an item with a value and a weight.
-
-    Parameters
-    ----------
-    header : tuple of str or None
-    rows : list of list of str
-    names : list of str or None
-        From a column called name or item.
-    values, weights : list of int or float
-    notes : tuple of str
-        For the user: that a line was taken for the header.
-    """
+    """The rows of a table, each an item with a value and a weight, and its name from a column called name or item."""
 
     header: tuple[str, ...] | None
     rows: list[list[str]]
@@ -56,20 +45,9 @@ class Items:
 def read_items(path: FilePath, columns: Sequence[str] | None = None, *, lightest: float = 0) -> Items:
     """Return the items of a table: of text, whose rules are in `clgeom.io.tables`, or a Parquet or Arrow file.
 
-    Parameters
-    ----------
-    path : path-like
-    columns : pair of str, optional
-        Which columns hold values and weights, by name or by number from 1. By default those with a name like value and
-        weight; else, of two columns without a header, the first and the second.
-    lightest : int
-        The least weight allowed.
-
-    Raises
-    ------
-    InvalidInput
-        The file cannot be read, has no items, or has no such columns; names the line of the first malformed row, and
-        of the first value or weight that no item can have.
+    `columns` are those of values and of weights. By default they have a name like value and weight; of two columns
+    without a header they are the first and the second. An error names the line of the first malformed row, or of the
+    first value or weight that no item can have. `lightest` is the least weight allowed.
     """
     checks = _wrong_value, lambda weight: _wrong_weight(weight, lightest)
 

@@ -33,35 +33,11 @@ def read_numbers(
     progress: Progress | None = None,
     told: Any = None,
 ) -> np.ndarray:
-    """Return the numbers of one column of a file.
+    """Return the numbers of one column of a file, of any kind that `clgeom.io.points.read_points` takes.
 
-    Parameters
-    ----------
-    path : path-like
-        Of any kind that `clgeom.io.points.read_points` takes. Text has a number a line, or is a table.
-    column : str, optional
-        Which column of a table, of an array with two dimensions or fields, or of the attributes of a vector file: by
-        name, or by number from 1.
-    array : str, optional
-        Which array of a .npz file; by default the only one.
-    layer : str, optional
-        Which layer of a vector file; by default the only one.
-    progress : callable, optional
-        Called as progress(bytes_read, bytes_in_all) now and then while text is read.
-    told : callable, optional
-        Called with the `clgeom.io.layout.Layout` of a table of text.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        For files other than text as stored. For text of whole numbers int64, or uint64 if they need it; float64 for
-        other text.
-
-    Raises
-    ------
-    InvalidInput
-        For text that is not a table of numbers, or has a number that the type of its column does not hold
-        (`clgeom.io.numbers`).
+    Text has a number a line, or is a table; it is read as int64 if all numbers are whole, uint64 if they need it, else
+    float64. Other files have the numbers as stored. `column` is that of a table, of an array with two dimensions or
+    fields, or of the attributes of a vector file. ``told(layout)`` is called with the `Layout` of a table of text.
     """
     kind = kind_of(path)
     check_selection(path, kind, array, layer, "The option --{}")

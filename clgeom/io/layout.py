@@ -35,35 +35,16 @@ Choice: TypeAlias = Callable[[Sequence[str] | None, int], tuple[Sequence[int], i
 
 @dataclass(frozen=True)
 class Layout:
-    """How the rows of a file are written.
-
-    Parameters
-    ----------
-    path : path-like
-    delimiter : str or None
-        None means any run of blanks.
-    width : int
-        How many fields each row has.
-    names : tuple of str or None
-        The header, None where there is none.
-    columns : tuple of int
-        Positions of the columns that must hold numbers.
-    text : int or None
-        Position of the column of texts.
-    header_line : int or None
-        The number of the line of the header.
-    named : bool
-        Whether the columns were chosen by names of the header, or have known names of x and y.
-    """
+    """How the rows of a file are written."""
 
     path: FilePath
-    delimiter: str | None
-    width: int
-    names: tuple[str, ...] | None
-    columns: tuple[int, ...]
-    text: int | None = None
+    delimiter: str | None  #: None: any run of blanks
+    width: int  #: fields of each row
+    names: tuple[str, ...] | None  #: the header
+    columns: tuple[int, ...]  #: positions of the columns that must hold numbers
+    text: int | None = None  #: position of the column of texts
     header_line: int | None = None
-    named: bool = False
+    named: bool = False  #: columns were chosen by names of the header, or have known names of x and y
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -180,19 +180,7 @@ def as_int(text: str) -> int:
 def narrowest(path: FilePath, texts: list[str], line_of: Callable[[int], int]) -> np.ndarray:
     """Return the fields of a column as an array: int64 or uint64 if all are whole numbers, else float64.
 
-    Parameters
-    ----------
-    path : path-like
-        For error messages.
-    texts : list of str
-        Without blanks around them.
-    line_of : callable
-        The line of the file that holds a row, given its number from 0; called for error messages.
-
-    Raises
-    ------
-    InvalidInput
-        A field is no number, or a whole number that no type holds together with the others.
+    Fields have no blanks around them. ``line_of(row)`` is the line of the file that holds a row, for error messages.
     """
     if not texts:
         return np.empty(0)

@@ -33,20 +33,7 @@ DEEP_KEY = re.compile(r"(?:[\w-]+[ \t]*\.[ \t]*){200}")
 
 @dataclass(frozen=True)
 class Spec:
-    """The content of a specification.
-
-    Parameters
-    ----------
-    equation : str
-        OpenCL C.
-    shape : pair of int
-    types, values : dict
-        Of the parameters, by name.
-    about : dict
-        Other properties of the equation: dtype, pattern, helpers.
-    options : dict
-        Options of the fill that are given: keep, check, path, layout.
-    """
+    """The content of a specification: types and values of parameters by name, other properties, options of the fill."""
 
     equation: str
     shape: tuple[int, int]
@@ -58,15 +45,7 @@ class Spec:
 
 @keeps_subnormals
 def read_spec(path: FilePath, *, told: Any = None) -> Spec:
-    """Return the content of a specification.
-
-    `told` is called with the `clgeom.io.layout.Layout` of each table that it names, if given.
-
-    Raises
-    ------
-    InvalidInput
-        The file cannot be read, is not TOML or has a wrong content; or a file that it names cannot be read.
-    """
+    """Return the content of a specification; ``told(layout)`` is called for each table of text that it names."""
     spec = _read_toml(path)
 
     def wrong(name: str, expected: Any, got: Any) -> InvalidInput:
@@ -102,15 +81,7 @@ def read_spec(path: FilePath, *, told: Any = None) -> Spec:
 
 @keeps_subnormals
 def read_instance(path: FilePath, *, told: Any = None) -> dict[str, Any]:
-    """Return the parameters in a specification of a problem, by name; those of files as arrays.
-
-    `told` is called with the `clgeom.io.layout.Layout` of each table that it names, if given.
-
-    Raises
-    ------
-    InvalidInput
-        The file cannot be read, is not TOML or names another file wrongly.
-    """
+    """Return the parameters in a specification of a problem, by name; `told` as for `read_spec`."""
     found = _read_toml(path)
     for name, given in found.items():
         if isinstance(given, dict):

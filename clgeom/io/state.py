@@ -21,19 +21,9 @@ ENDING = ".clgeom-state"
 
 
 class State:
-    """What is done of a command.
+    """Entries of the files that are done; `done` holds those of an earlier run.
 
-    Parameters
-    ----------
-    output : path-like or None
-        Without an output nothing is kept.
-    about : dict
-        What the results depend on, as JSON has it. A state of something else is refused.
-
-    Attributes
-    ----------
-    done : list of dict
-        The entries of the state that was found.
+    Without an output nothing is kept. `about` says what the results depend on; a state of something else is refused.
     """
 
     def __init__(self, output: FilePath | None, about: Any) -> None:
@@ -108,13 +98,7 @@ class State:
         return wrong_file(self.shown, f"{what}. Finished hulls are kept there: move it, or choose another output")
 
     def add(self, entry: Any) -> None:
-        """Keep an entry.
-
-        Raises
-        ------
-        InvalidInput
-            The disk is full, say. What was kept before stays.
-        """
+        """Keep an entry. What was kept before stays if the disk is full."""
         if self._file is None:
             return
         try:

@@ -72,17 +72,8 @@ LINE_END = re.compile(rb"\r\n|\r|\n")
 class Block:
     """Whole lines of a table.
 
-    Parameters
-    ----------
-    raw : bytes
-        The lines as they are in the file.
-    layout : Layout
-    line : int
-        The number of the first line, from 1.
-    missing : str
-        What an empty field should have been, for messages.
-    nan_if_empty : bool
-        Read empty fields, and words for a missing number, as NaN.
+    `line` is the number of the first one, from 1. `missing` says what an empty field should have been, for messages.
+    With `nan_if_empty`, empty fields and words for a missing number are NaN.
     """
 
     raw: bytes
@@ -293,19 +284,9 @@ def read_blocks(
     nan_if_empty: bool = False,
     progress: Progress | None = None,
 ) -> Iterator[Block]:
-    """Yield the blocks of a table; none for a file without header and rows.
+    """Yield the blocks of a table; none for a file without header and rows. Parameters are those of `Block`.
 
-    Parameters
-    ----------
-    path : path-like
-    choose : callable
-        See `Choice`.
-    missing : str
-        What an empty field should have been, for messages.
-    nan_if_empty : bool
-        Read empty fields, and words for a missing number, as NaN.
-    progress : callable, optional
-        Called as progress(bytes_read, bytes_in_all) after each block.
+    `progress` is called as progress(bytes_read, bytes_in_all) after each block.
     """
     with reading(path), opened(path) as (file, total, position):
         layout, line = None, 1
