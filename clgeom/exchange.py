@@ -224,19 +224,11 @@ def _free(name: Any, default: Any) -> Any:
 
 def json_values(labels: Any) -> list[Any]:
     """Labels as values that JSON holds: dates and other objects as text, null for infinity."""
+    from clgeom.io.outputs import json_value
+
     if labels.dtype.kind in "mM":
         return np.datetime_as_string(labels).tolist() if labels.dtype.kind == "M" else labels.astype(str).tolist()
-    return [_json_value(value) for value in labels.tolist()]
-
-
-def _json_value(value: Any) -> Any:
-    if isinstance(value, (bool, int, str)):
-        return value
-    if isinstance(value, float):
-        return value if np.isfinite(value) else None
-    if isinstance(value, bytes):
-        return value.decode(errors="replace")
-    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+    return [json_value(value) for value in labels.tolist()]
 
 
 def _as_index(pandas: Any, column: Any) -> Any:

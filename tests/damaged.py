@@ -275,7 +275,9 @@ def tried(read, *arguments, **options):
         return None
 
 
-def check_groups(points, columns, labels, names, title):
+def check_groups(cloud):
+    points, columns, groups = cloud.coordinates, cloud.names, cloud.groups
+    labels, names, title = groups.numbers, groups.names, groups.title
     assert points.shape == (len(labels), 2) and labels.dtype == np.int64
     assert sorted(set(labels.tolist())) == list(range(len(names))) and sorted(names) == names
     assert isinstance(title, str) and (columns is None or len(columns) == 2)

@@ -95,7 +95,7 @@ def of_points(
         )
     if any(_has_lines(one, geometry) for (_, one), geometry in zip(made, geometries)):
         notes.append("the region has lines, of area 0, where its segments have few points; use fewer --segments")
-    vertices = [count_vertices(feature.geometry) for feature in features]
+    vertices = [count_vertices(feature["geometry"]) for feature in features]
     content = written = None
     if output:
         content, written = encode_features(features, output, crs=crs, lonlat=lonlat, densify=options["densify"])
@@ -104,7 +104,7 @@ def of_points(
         from clgeom.plotting.hulls import save_regions_plot
 
         about: dict[str, Any] = {
-            "labels": [feature.properties["label"] for feature in features],
+            "labels": [feature["properties"]["label"] for feature in features],
             "counts": [one.n for _, one in made],
         }
         about |= {"vertices": vertices, "axes": axis_names(names, crs)}
@@ -112,7 +112,7 @@ def of_points(
     if output:
         write_whole(output, content)
     if as_json:
-        facts = [{**feature.properties, "vertices": count} for feature, count in zip(features, vertices)]
+        facts = [{**feature["properties"], "vertices": count} for feature, count in zip(features, vertices)]
         about = {"device": session.profile.name, **work.facts(), "notes": notes}
         phases = sum((one.phases for _, one in made), ())
         about |= {"phases": terminal.phases_as_json(phases)} if profile else {}
@@ -171,8 +171,6 @@ def _has_lines(region: Any, geometry: Any) -> bool:
 
 def _feature(number: int, level: float, region: Any, geometry: Any, km2: Any, options: dict[str, Any]) -> Any:
     """Return a region with its properties in a file."""
-    from clgeom.io.features import Feature
-
     properties = {"id": number, "label": "points"}
     if level is not None:
         properties |= {"level": level, "unit": options["unit"] or None} | (
@@ -180,7 +178,7 @@ def _feature(number: int, level: float, region: Any, geometry: Any, km2: Any, op
         )
         properties["label"] = f"{options['direction']} {level:g} {options['unit']}".rstrip()
     properties |= {"points": region.n, "area": finite(float(region.area)), "area_km2": km2}
-    return Feature(geometry, properties)
+    return {"geometry": geometry, "properties": properties}
 
 
 def _reach(values: Any, level: float, direction: str) -> Any:

@@ -53,14 +53,6 @@ NO_TRANSFORM = (
 OPTION, PARAMETER = "--crs EPSG:32632", "crs='EPSG:32632', or 'EPSG:4326' for longitude and latitude"
 
 
-@dataclass(frozen=True, eq=False)
-class Feature:
-    """A GeoJSON-like geometry with its properties."""
-
-    geometry: dict[str, Any]
-    properties: dict[str, Any]
-
-
 @dataclass(frozen=True)
 class Written:
     """Number of vertices that were written, and how many of them were added along edges.
@@ -99,15 +91,18 @@ class Listed:
         return made
 
 
-def features_of(regions: Any, *, unit: str | None) -> list[Feature]:
-    """Return coverage regions or nested shapes as features with the attributes of `attributes_of`.
+def features_of(regions: Any, *, unit: str | None) -> list[dict[str, Any]]:
+    """Return coverage regions or nested shapes as GeoJSON-like features with the attributes of `attributes_of`.
 
     Empty regions are left out. Ids are 1, 2, 3, .. in the given order.
     """
     shown = not_empty(regions)
     columns = attributes_of(shown, unit=unit, crs=shown[0].crs if shown else None, style=True)
     rows = zip(*map(_plain, columns.values()))
-    return [Feature(region.__geo_interface__, dict(zip(columns, row))) for region, row in zip(shown, rows)]
+    return [
+        {"geometry": region.__geo_interface__, "properties": dict(zip(columns, row))}
+        for region, row in zip(shown, rows)
+    ]
 
 
 def not_empty(regions: Any) -> list[Any]:
@@ -158,30 +153,8 @@ def encode_regions(
 ) -> tuple[Any, ...]:
     """Return the bytes of a file of coverage regions, and the numbers of vertices.
 
-    Parameters
-    ----------
-    regions : CoveragePolygons, or sequence of CoverageRegion, CoveragePolygon or Nested
-    path : path-like
-        Its ending chooses one of `FORMATS`.
-    crs : object or None
-        Coordinate reference system of the regions, as anything that pyproj takes.
-    unit : str
-        Of the levels.
-    densify : float, optional
-        Largest distance of edges from their curves in metres.
-    named : str
-        How the system is named, for messages.
-    style : bool
-        Also write the colours of levels.
-
-    Returns
-    -------
-    bytes, Written
-
-    Raises
-    ------
-    InvalidInput
-        The file cannot be written, or the format needs a coordinate reference system and there is none.
+    `regions` are CoveragePolygons, or a sequence of CoverageRegion, CoveragePolygon or Nested. The ending of `path` is
+    one of `FORMATS`. `named` says how the reference system is named, for messages. `style` adds the colours of levels.
     """
     _, in_lonlat = FORMATS[Path(path).suffix.lower()]
     densify, added = densify_or_none(densify), None
@@ -307,27 +280,12 @@ def wkt(geometry: dict[str, Any]) -> str:
 def encode_features(
     features: Any, path: FilePath, *, crs: Any = None, lonlat: bool = False, densify: float | None = None
 ) -> tuple[Any, ...]:
-    """Return the content of a file of features for `clgeom.io.atomic.write_whole`, and the numbers of vertices.
+    """Return the content of a file of GeoJSON-like features for `write_whole`, and the numbers of vertices.
 
-    Parameters
-    ----------
-    features : sequence of Feature
-        All with the same properties.
-    path : path-like
-        Its ending chooses one of `FORMATS`.
-    crs : optional
-        Coordinate reference system of the features, as anything that pyproj takes.
-    lonlat : bool
-        Whether the coordinates are longitude and latitude; then there is no `crs`.
-    densify : float, optional
-        As for `encode_regions`.
-
-    Returns
-    -------
-    bytes or dict of str to bytes, Written
+    All features have the same properties. `lonlat`: the coordinates are longitude and latitude, and there is no `crs`.
     """
     _, in_lonlat = FORMATS[Path(path).suffix.lower()]
-    shapes, added = Listed([feature.geometry for feature in features]), 0
+    shapes, added = Listed([feature["geometry"] for feature in features]), 0
     if in_lonlat:
         if crs is None and not lonlat:
             raise InvalidInput(NO_SYSTEM.format(path, OPTION))
@@ -338,7 +296,7 @@ def encode_features(
 
 def encode_kml(features: Any, path: FilePath) -> bytes:
     """Return a .kml file of features in longitude and latitude, with their property "label" as names."""
-    shapes = Listed([feature.geometry for feature in features])
+    shapes = Listed([feature["geometry"] for feature in features])
     return _as_kml(_columns(features), shapes, WGS84, path)
 
 
@@ -349,8 +307,8 @@ def encode_row(columns: Any, geometry: dict[str, Any], path: FilePath) -> bytes:
 
 def _columns(features: Any) -> dict[str, Any]:
     """The properties of features as columns by name."""
-    names = dict.fromkeys(name for feature in features for name in feature.properties)
-    return {name: _column([feature.properties.get(name) for feature in features]) for name in names}
+    names = dict.fromkeys(name for feature in features for name in feature["properties"])
+    return {name: _column([feature["properties"].get(name) for feature in features]) for name in names}
 
 
 def _column(values: Sequence[Any]) -> np.ndarray:

@@ -9,6 +9,7 @@ import io
 import json
 import math
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,25 +22,24 @@ from clgeom.errors import InvalidInput
 from clgeom.geo.geojson import arrays_of
 from clgeom.geo.lonlat import named_lonlat, to_lonlat
 from clgeom.intake.interop.columns import LATITUDES, LONGITUDES
-from clgeom.io.atomic import check_output, write_whole
-from clgeom.io.features import Feature, encode_kml, encode_row, wkt
+from clgeom.io.atomic import check_output, replacing, write_whole
+from clgeom.io.features import encode_kml, encode_row, wkt
 from clgeom.io.files import FilePath
-from clgeom.io.outputs import IN_LONLAT
+from clgeom.io.outputs import ARRAYS, IN_LONLAT
+from clgeom.io.vector import feature_collection
+
+#: Endings of files of several hulls, and of one.
+HULLS_FORMATS = (*IN_LONLAT, ".csv", ".wkt")
+HULL_FORMATS = (*HULLS_FORMATS, *ARRAYS)
+#: Properties of each hull, and columns, in the output. The column of groups gets none of these names.
+TAKEN = ("points", "area", "perimeter", "vertices", "crs", "index", "x", "y")
 
 
 def check_lonlat(path: FilePath | None, names: Any, crs: Any, *, has_columns: Any) -> None:
     """Raise `InvalidInput` if coordinates for a GeoJSON or KML file are not known to be longitude and latitude.
 
-    Parameters
-    ----------
-    path : path-like or None
-        The output; other formats take any coordinates.
-    names : pair of str or None
-        Names of the columns of x and y, None without names.
-    crs : str or None
-        The coordinate reference system, if it was named.
-    has_columns : bool
-        Whether the input has columns whose names may say that they are longitude and latitude, for the message.
+    `names` are those of the columns of x and y, if they have any. `has_columns`, for the message: whether the names of
+    columns may say that they are longitude and latitude.
     """
     if path is None or Path(path).suffix.lower() not in IN_LONLAT:
         return
@@ -61,20 +61,13 @@ def check_lonlat(path: FilePath | None, names: Any, crs: Any, *, has_columns: An
         )
 
 
-@keeps_subnormals
 def as_lonlat(feature: Any, crs: Any, path: FilePath) -> Any:
-    """Return a GeoJSON feature in longitude and latitude: reprojected from `crs`, or as it is if that is None.
-
-    Raises
-    ------
-    InvalidInput
-        Coordinates are beyond the range of longitude and latitude, or cannot be reprojected.
-    """
+    """Return a GeoJSON feature in longitude and latitude: reprojected from `crs`, or as it is if that is None."""
     given = printable(os.fspath(path))
     if crs is not None:
         geometry = to_lonlat(feature["geometry"], crs, caller=f"Writing '{given}'")
         return {**feature, "properties": {**feature["properties"], "crs": str(crs)}, "geometry": geometry}
-    for x, y in _positions(feature["geometry"]):
+    for x, y in (place for part in arrays_of(feature["geometry"]) for place in part.tolist()):
         if not (abs(x) <= 180 and abs(y) <= 90):
             raise wrong_file(
                 given,
@@ -86,39 +79,48 @@ def as_lonlat(feature: Any, crs: Any, path: FilePath) -> Any:
     return feature
 
 
-def _positions(geometry: dict[str, Any]) -> list[Any]:
-    """Return the positions of a geometry."""
-    return [place for part in arrays_of(geometry) for place in part.tolist()]
+def finite(number: float) -> float | None:
+    """Return a number, or None for one that JSON cannot hold: NaN or infinity."""
+    return float(number) if math.isfinite(number) else None
+
+
+# One geometry -----------------------------------------------------------------------------------------------------
 
 
 @keeps_subnormals
 def write_hull(hull: Any, path: FilePath, *, crs: Any = None) -> None:
-    """Write a hull to a file, whole or not at all; see `encode_hull` for parameters and errors."""
+    """Write a hull to a file, whole or not at all; see `encode_hull`."""
     check_output(path, HULL_FORMATS)
     write_whole(path, encode_hull(hull, path, crs=crs))
 
 
 @keeps_subnormals
 def encode_hull(hull: Any, path: FilePath, *, crs: Any = None) -> bytes:
-    """Return the content of a file that holds a hull.
+    """Return the content of a file that holds a hull. The ending chooses the format.
 
-    Parameters
-    ----------
-    hull : Hull
-    path : path-like
-        Its ending chooses the format: .geojson or .json (a Feature), .kml, .csv (index, x, y of each vertex), .wkt,
-        .npy (the vertices' coordinates), .npz (arrays "vertices" and "points").
-    crs : optional
-        Coordinate reference system of the hull, as anything that pyproj takes; GeoJSON and KML are then reprojected to
-        longitude and latitude. None: the coordinates are longitude and latitude already. The other formats keep the
-        coordinates.
-
-    Raises
-    ------
-    InvalidInput
-        The coordinates are not, or cannot become, longitude and latitude.
+    GeoJSON (a Feature) and KML are reprojected from `crs` to longitude and latitude; without one the coordinates must
+    be longitude and latitude. The other formats keep the coordinates: .csv (index, x, y of each vertex), .wkt, .npy
+    (the vertices' coordinates), .npz (arrays "vertices" and "points").
     """
-    return HULL_FORMATS[Path(path).suffix.lower()](hull, crs, path)
+    suffix = Path(path).suffix.lower()
+    if suffix in ARRAYS:
+        out = io.BytesIO()
+        if suffix == ".npy":
+            np.save(out, hull.points)
+        else:
+            np.savez(out, vertices=hull.vertices, points=hull.points)
+        return out.getvalue()
+    if suffix == ".csv":
+        return f"index,x,y\n{_csv_rows(hull)}".encode()
+    if suffix == ".wkt":
+        return _wkt_line(hull).encode()
+    properties: dict[str, Any] = {"points": int(hull.n), "area": finite(hull.area), "perimeter": finite(hull.perimeter)}
+    if suffix == ".kml":
+        feature = {"properties": {"label": "hull", **properties}, "geometry": hull.__geo_interface__}
+        return encode_kml([as_lonlat(feature, crs, path)], path)
+    properties["vertices"] = hull.vertices.tolist()
+    feature = {"type": "Feature", "properties": properties, "geometry": hull.__geo_interface__}
+    return (json.dumps(as_lonlat(feature, crs, path), allow_nan=False) + "\n").encode()
 
 
 @keeps_subnormals
@@ -129,74 +131,66 @@ def write_row(columns: Any, geometry: dict[str, Any], path: FilePath, *, crs: An
     else:
         values = {name: column.tolist()[0] for name, column in columns.items()}
         feature = as_lonlat({"properties": {"label": "region", **values}, "geometry": geometry}, crs, path)
-        content = encode_kml([Feature(feature["geometry"], feature["properties"])], path)
+        content = encode_kml([feature], path)
     write_whole(path, content)
 
 
-def finite(number: float) -> float | None:
-    """Return a number, or None for one that JSON cannot hold: NaN or infinity."""
-    return float(number) if math.isfinite(number) else None
-
-
-def as_geojson(hull: Any, crs: Any, path: FilePath) -> bytes:
-    properties = {
-        "points": int(hull.n),
-        "area": finite(hull.area),
-        "perimeter": finite(hull.perimeter),
-        "vertices": hull.vertices.tolist(),
-    }
-    feature = {"type": "Feature", "properties": properties, "geometry": hull.__geo_interface__}
-    return (json.dumps(as_lonlat(feature, crs, path), allow_nan=False) + "\n").encode()
-
-
-def as_kml(hull: Any, crs: Any, path: FilePath) -> bytes:
-    measures = {"points": int(hull.n), "area": finite(hull.area), "perimeter": finite(hull.perimeter)}
-    feature = as_lonlat({"properties": {"label": "hull", **measures}, "geometry": hull.__geo_interface__}, crs, path)
-    return encode_kml([Feature(feature["geometry"], feature["properties"])], path)
-
-
-def as_csv(hull: Any, crs: Any, path: FilePath) -> bytes:
-    del crs, path
+def _csv_rows(hull: Any, start: str = "") -> str:
     rows = zip(hull.vertices.tolist(), hull.points.tolist())
-    return "".join(["index,x,y\n", *(f"{index},{x!r},{y!r}\n" for index, (x, y) in rows)]).encode()
+    return "".join(f"{start}{index},{x!r},{y!r}\n" for index, (x, y) in rows)
 
 
-def as_wkt(hull: Any, crs: Any, path: FilePath) -> bytes:
-    del crs, path
+def _wkt_line(hull: Any) -> str:
     if hull.across is not None:
-        return f"{wkt(hull.__geo_interface__)}\n".encode()
+        return f"{wkt(hull.__geo_interface__)}\n"
     kind, corners = hull.__geo_interface__["type"].upper(), hull.points.tolist()
     if not corners:
-        return f"{kind} EMPTY\n".encode()
-    if kind == "POLYGON":
-        return f"POLYGON ({_wkt([*corners, corners[0]])})\n".encode()
-    return f"{kind} {_wkt(corners)}\n".encode()
+        return f"{kind} EMPTY\n"
+    if kind != "POLYGON":
+        return f"{kind} {_wkt_corners(corners)}\n"
+    return f"POLYGON ({_wkt_corners([*corners, corners[0]])})\n"
 
 
-def _wkt(corners: Any) -> Any:
-    return "({})".format(", ".join(f"{x!r} {y!r}" for x, y in corners))
+def _wkt_corners(corners: list[Any]) -> str:
+    """Return corners as WKT; integers stay integers."""
+    return f"({', '.join(f'{x!r} {y!r}' for x, y in corners)})"
 
 
-def as_npy(hull: Any, crs: Any, path: FilePath) -> bytes:
-    del crs, path
-    out = io.BytesIO()
-    np.save(out, hull.points)
-    return out.getvalue()
+# Hulls of groups --------------------------------------------------------------------------------------------------
 
 
-def as_npz(hull: Any, crs: Any, path: FilePath) -> bytes:
-    del crs, path
-    out = io.BytesIO()
-    np.savez(out, vertices=hull.vertices, points=hull.points)
-    return out.getvalue()
+@keeps_subnormals
+def write_hulls(batch: Any, names: Any, title: str, path: FilePath, *, crs: Any = None) -> None:
+    """Write the hulls of groups to a file, whole or not at all. The ending chooses the format, as for `encode_hull`.
+
+    `names` are those of the groups: a property of each feature (GeoJSON, KML), or the first column (.csv), called
+    `title`, or "group" if that name is taken. A .wkt file has a line for each hull.
+    """
+    check_output(path, HULLS_FORMATS)
+    title, suffix = "group" if title.lower() in TAKEN else title, Path(path).suffix.lower()
+    with replacing(path) as file:
+        if suffix == ".csv":
+            file.write(f"{_quoted(title)},index,x,y\n".encode())
+            file.writelines(_csv_rows(hull, f"{_quoted(str(name))},").encode() for name, hull in zip(names, batch))
+        elif suffix == ".wkt":
+            file.writelines(_wkt_line(hull).encode() for hull in batch)
+        elif suffix == ".kml":
+            features = list(_features(batch, names, title, path, crs))
+            for name, feature in zip(names, features):
+                feature["properties"] = {"label": str(name), **feature["properties"]}
+            file.write(encode_kml(features, path))
+        else:
+            file.writelines(feature_collection(_features(batch, names, title, path, crs)))
 
 
-HULL_FORMATS = {
-    ".geojson": as_geojson,
-    ".json": as_geojson,
-    ".kml": as_kml,
-    ".csv": as_csv,
-    ".wkt": as_wkt,
-    ".npy": as_npy,
-    ".npz": as_npz,
-}
+def _features(batch: Any, names: Any, title: str, path: FilePath, crs: Any) -> Iterator[dict[str, Any]]:
+    """Yield the features of a batch in longitude and latitude."""
+    for name, feature in zip(names, batch.features()):
+        measures = {key: value for key, value in feature["properties"].items() if key != "label"}
+        yield as_lonlat({**feature, "properties": {title: name, **measures}}, crs, path)
+
+
+def _quoted(field: str) -> str:
+    """Return a field of a .csv file, quoted if it would not be read back as it is."""
+    plain = field.isprintable() and not set(field) & set(',;"') and field == field.strip() and field[:1] != "#"
+    return field if plain else '"' + field.replace('"', '""') + '"'

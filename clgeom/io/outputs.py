@@ -1,7 +1,8 @@
-"""Endings of output files. Geometries have one list: each command and ``to_file`` writes all of it."""
+"""Endings and values of output files. Geometries have one list: each command and ``to_file`` writes all of it."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 #: Endings of files of geometries.
@@ -20,3 +21,14 @@ def either(endings: Any) -> str:
     """Endings in words: ".csv, .npy or .npz"."""
     *others, last = endings
     return f"{', '.join(others)} or {last}" if others else last
+
+
+def json_value(value: Any) -> Any:
+    """Return a value that JSON holds: null for NaN and infinity, text for dates and others."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)

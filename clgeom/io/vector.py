@@ -10,7 +10,7 @@ import json
 import os
 import struct
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from clgeom.geo.geodesy import as_crs
 from clgeom.geo.lonlat import LonLat
 from clgeom.io.atomic import check_output, replacing, replacing_files
 from clgeom.io.files import FilePath
+from clgeom.io.outputs import json_value
 from clgeom.optional import require, require_shapely
 
 #: Drivers of GDAL by ending.
@@ -78,20 +79,10 @@ def require_packages(path: FilePath) -> None:
 
 
 def geo_table(columns: Any, shapes: Any, crs: Any = None) -> Any:
-    """An Arrow table of columns and geometries, with the metadata of GeoArrow and GeoParquet.
+    """Return a pyarrow.Table of columns and geometries, with the metadata of GeoArrow and GeoParquet.
 
-    Parameters
-    ----------
-    columns : dict of str to array
-        ndarrays, masked ones too, indices and arrays of pandas, arrays of PyArrow.
-    shapes : ndarray of shapely geometries, shape (n,)
-    crs : optional
-        Anything that pyproj takes.
-
-    Returns
-    -------
-    pyarrow.Table
-        With the geometries as well-known binary in the last column, "geometry".
+    Columns are ndarrays, masked ones too, indices and arrays of pandas, arrays of PyArrow. The last one, "geometry",
+    holds well-known binary.
     """
     import pyarrow
 
@@ -144,24 +135,10 @@ def _as_arrow(pyarrow: Any, name: Any, values: np.ndarray) -> Any:
 
 @keeps_subnormals
 def write_features(path: FilePath, table: Any, crs: Any = None, *, layer: str | None = None) -> None:
-    """Write a table of geometries to a file, whole or not at all.
+    """Write a table such as `geo_table` makes to a file of one of `FORMATS`, whole or not at all.
 
-    Parameters
-    ----------
-    path : path-like
-        Its ending chooses the format: one of `FORMATS`. Of a Shapefile's files the .shp comes last.
-    table : pyarrow.Table
-        Its column "geometry" holds well-known binary, such as `geo_table` makes.
-    crs : optional
-        Coordinate reference system of the geometries, as anything that pyproj takes. GeoJSON is reprojected from it;
-        without one its coordinates must be longitude and latitude.
-    layer : str, optional
-        Name of the layer of a GeoPackage; the name of the file without its ending by default.
-
-    Raises
-    ------
-    InvalidInput
-        The file cannot be written, the format cannot hold the geometries, or a package is missing.
+    `crs` is the reference system of the geometries. GeoJSON is reprojected from it; without one its coordinates must be
+    longitude and latitude. `layer` names the layer of a GeoPackage; by default it is the name of the file.
     """
     target, suffix = check_features_output(path), Path(path).suffix.lower()
     given = printable(os.fspath(path))
@@ -175,15 +152,9 @@ def write_features(path: FilePath, table: Any, crs: Any = None, *, layer: str | 
 
 
 def write_table(target: Any, given: Any, table: Any, crs: Any, *, layer: str | None = None) -> None:
-    """Write a table of geometries as it is: one of `MAPS`, a Shapefile, or KML, which is in longitude and latitude.
+    """Write a table of geometries as it is: one of `MAPS`, or KML, which is in longitude and latitude.
 
-    Parameters
-    ----------
-    target : Path
-    given : path-like
-        What the caller named, for messages.
-    table, crs, layer
-        As for `write_features`.
+    `given` is the path that the caller named, for messages.
     """
     given, suffix = printable(os.fspath(given)), target.suffix.lower()
     system = None if crs is None else as_crs(crs, caller=f"Writing '{given}'")
@@ -355,8 +326,8 @@ def _check_text(pyarrow: Any, table: Any, driver: Any, given: Any) -> None:
 # GeoJSON ----------------------------------------------------------------------------------------------------------
 
 
-def _geojson(table: Any, system: Any, given: Any) -> Iterator[Any]:
-    """The lines of a file of GeoJSON features, as bytes."""
+def _geojson(table: Any, system: Any, given: Any) -> Iterator[bytes]:
+    """Return the lines of a file of GeoJSON features."""
     import pyarrow
 
     shapely = require_shapely()
@@ -376,20 +347,19 @@ def _geojson(table: Any, system: Any, given: Any) -> Iterator[Any]:
     way = LonLat(system, caller=f"Writing '{given}'")
     geometries = way.all([shapely.geometry.mapping(shape) for shape in shapes.tolist()])
     values = _as_gdal_takes(pyarrow, table.drop_columns([GEOMETRY]), "GeoJSON").to_pylist()
+    return feature_collection(
+        {
+            "type": "Feature",
+            "properties": {name: json_value(value) for name, value in properties.items()},
+            "geometry": geometry,
+        }
+        for properties, geometry in zip(values, geometries)
+    )
+
+
+def feature_collection(features: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+    """Yield the lines of a file of GeoJSON features."""
     yield b'{"type": "FeatureCollection", "features": [\n'
-    for i, (properties, geometry) in enumerate(zip(values, geometries)):
-        feature = {"type": "Feature", "properties": properties, "geometry": geometry}
-        text = json.dumps({**feature, "properties": {k: _plain(v) for k, v in properties.items()}}, allow_nan=False)
-        yield (",\n" if i else "").encode() + text.encode()
+    for i, feature in enumerate(features):
+        yield (",\n" if i else "").encode() + json.dumps(feature, allow_nan=False).encode()
     yield b"\n]}\n"
-
-
-def _plain(value: Any) -> Any:
-    """A value that JSON can hold: null for NaN and infinity, text for dates and others."""
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    if isinstance(value, float):
-        return value if np.isfinite(value) else None
-    if isinstance(value, bytes):
-        return value.decode(errors="replace")
-    return value.isoformat() if hasattr(value, "isoformat") else str(value)

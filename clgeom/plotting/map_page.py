@@ -113,8 +113,11 @@ def save_page(
 
 def _part(feature: Any, unit: str) -> MapPart:
     """A feature as a part of the page, with readable names of its attributes."""
-    values, square = feature.properties, "cells" if unit == "cells" else f"{unit}\u00b2" if unit else "map units\u00b2"
-    geometry = feature.geometry
+    values, square = (
+        feature["properties"],
+        "cells" if unit == "cells" else f"{unit}\u00b2" if unit else "map units\u00b2",
+    )
+    geometry = feature["geometry"]
     polygons = [geometry["coordinates"]] if geometry["type"] == "Polygon" else geometry["coordinates"]
 
     def text(name: str, form: str, suffix: str = "") -> str | None:

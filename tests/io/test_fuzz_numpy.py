@@ -7,8 +7,7 @@ from damaged import check_groups, damaged_npy, damaged_npz, folder, many, tried,
 from hypothesis import given
 
 from clgeom.io import arrays
-from clgeom.io.groups import read_groups
-from clgeom.io.points import read_points
+from clgeom.io.points import read_cloud, read_points
 
 __all__ = ["folder"]
 
@@ -33,9 +32,9 @@ def test_damaged_npy(folder, data, columns, map_from):
 @many
 @given(data=damaged_npy(), by=st.sampled_from(["3", "name", "1"]))
 def test_damaged_groups_npy(folder, data, by):
-    found = tried(read_groups, written(folder, "g.npy", data), by)
+    found = tried(read_cloud, written(folder, "g.npy", data), by=by)
     if found is not None:
-        check_groups(*found)
+        check_groups(found)
 
 
 @many
@@ -50,6 +49,6 @@ def test_damaged_npz(folder, data, array, by):
         points = tried(read_points, path, array=array)
         assert points is None or (points.ndim == 2 and points.shape[1] == 2)
         return
-    found = tried(read_groups, path, by, array=array)
+    found = tried(read_cloud, path, by=by, array=array)
     if found is not None:
-        check_groups(*found)
+        check_groups(found)

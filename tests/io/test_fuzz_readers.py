@@ -27,8 +27,7 @@ from reference import table
 
 from clgeom.io import tables
 from clgeom.io.fasta import choose_record, read_fasta
-from clgeom.io.groups import read_groups
-from clgeom.io.points import read_points
+from clgeom.io.points import read_cloud, read_points
 
 __all__ = ["folder"]
 
@@ -182,11 +181,11 @@ def test_any_number_is_pythons(folder, field):
 @many
 @given(data=damaged([*TABLES, *GROUPS], TABLE_PIECES), by=st.sampled_from(["name", "1", "3", "k", "a"]))
 def test_damaged_groups(folder, data, by):
-    found = tried(read_groups, written(folder, "g.csv", data), by)
+    found = tried(read_cloud, written(folder, "g.csv", data), by=by)
     if found is None:
         return
-    check_groups(*found)
-    points, _, labels, names, title = found
+    check_groups(found)
+    points, labels, names, title = found.points, found.groups.numbers, found.groups.names, found.groups.title
     rows = table.rows(data)
     if by.isdecimal() and rows and by not in map(table.name, rows[0]):
         column = int(by) - 1

@@ -11,7 +11,8 @@ from point_files import SQUARE, make
 from clgeom import convex_hulls_by_label
 from clgeom.errors import InvalidInput
 from clgeom.io.fasta import choose_record, read_fasta
-from clgeom.io.groups import read_groups, write_hulls
+from clgeom.io.hulls import write_hulls
+from clgeom.io.points import read_cloud
 
 __all__ = ["make"]
 
@@ -37,8 +38,9 @@ __all__ = ["make"]
 )
 def test_groups_are_told_apart_as_they_are_written(make, labels, names):
     rows = "".join(f"{i},{i},{label}\n" for i, label in enumerate(labels))
-    _, _, numbers, found, title = read_groups(make("g.csv", ("x,y,k\n" + rows).encode("latin-1")), "k")
-    assert found == names and title == "k" and [type(n) for n in found] == [type(n) for n in names]
+    groups = read_cloud(make("g.csv", ("x,y,k\n" + rows).encode("latin-1")), by="k").groups
+    numbers, found = groups.numbers, groups.names
+    assert found == names and groups.title == "k" and [type(n) for n in found] == [type(n) for n in names]
     written = [label.strip().strip('"').encode("latin-1").decode() for label in labels]
     if not labels[0].startswith('"'):
         assert [str(found[number]) for number in numbers] == written
@@ -46,13 +48,13 @@ def test_groups_are_told_apart_as_they_are_written(make, labels, names):
 
 def test_the_column_of_groups_is_no_coordinate(make, tmp_path):
     for content, by in [("5,1,2\n6,3,4\n", "1"), ("k,u,v\n5,1,2\n6,3,4\n", "k"), ("1 5 2\n3 6 4\n", "2")]:
-        points, _, labels, names, _ = read_groups(make("g.csv", content), by)
-        np.testing.assert_array_equal(points, [[1, 2], [3, 4]])
-        assert names == [5, 6] and labels.tolist() == [0, 1]
+        cloud = read_cloud(make("g.csv", content), by=by)
+        np.testing.assert_array_equal(cloud.points, [[1, 2], [3, 4]])
+        assert cloud.groups.names == [5, 6] and cloud.groups.numbers.tolist() == [0, 1]
     np.save(tmp_path / "g.npy", [[5, 1, 2], [6, 3, 4]])
-    np.testing.assert_array_equal(read_groups(tmp_path / "g.npy", "1")[0], [[1, 2], [3, 4]])
+    np.testing.assert_array_equal(read_cloud(tmp_path / "g.npy", by="1").points, [[1, 2], [3, 4]])
     with pytest.raises(InvalidInput, match="two columns at least besides column 1. Got 1"):
-        read_groups(make("g.csv", "1,2\n"), "1")
+        read_cloud(make("g.csv", "1,2\n"), by="1")
 
 
 @pytest.mark.parametrize(
@@ -70,13 +72,13 @@ def test_the_column_of_groups_is_no_coordinate(make, tmp_path):
 def test_groups_of_archives_that_are_none(tmp_path, arrays, by, message):
     np.savez(tmp_path / "g.npz", **arrays)
     with pytest.raises(InvalidInput, match=re.escape(message)):
-        read_groups(tmp_path / "g.npz", by)
+        read_cloud(tmp_path / "g.npz", by=by)
 
 
 def test_groups_with_object_labels(tmp_path):
     np.savez(tmp_path / "g.npz", points=SQUARE, k=np.array(["a", 1, None, 2], object))
     with pytest.raises(InvalidInput, match="holds Python objects, which clgeom does not load"):
-        read_groups(tmp_path / "g.npz", "k")
+        read_cloud(tmp_path / "g.npz", by="k")
 
 
 def test_written_groups_read_back(tmp_path):
@@ -85,10 +87,11 @@ def test_written_groups_read_back(tmp_path):
     batch = convex_hulls_by_label(np.repeat(SQUARE, 6, axis=0), np.tile(np.arange(6), 4))
     for title, column in (("kind", "kind"), ("x", "group"), ("Area", "group")):
         write_hulls(batch, names, title, tmp_path / "out.csv")
-        points, columns, labels, found, shown = read_groups(tmp_path / "out.csv", "1")
-        assert columns == ("x", "y") and shown == column and found == sorted(names)
-        assert [found[label] for label in labels[::4]] == names
-        np.testing.assert_array_equal(points, batch.points)
+        cloud = read_cloud(tmp_path / "out.csv", by="1")
+        groups = cloud.groups
+        assert cloud.names == ("x", "y") and groups.title == column and groups.names == sorted(names)
+        assert [groups.names[number] for number in groups.numbers[::4]] == names
+        np.testing.assert_array_equal(cloud.points, batch.points)
         write_hulls(batch, names, title, tmp_path / "out.geojson")
         features = json.loads((tmp_path / "out.geojson").read_text())["features"]
         assert [f["properties"][column] for f in features] == names

@@ -8,10 +8,9 @@ import pytest
 from point_files import make
 
 from clgeom.errors import InvalidInput
-from clgeom.io.groups import read_groups
 from clgeom.io.items import read_items
 from clgeom.io.keys import read_numbers
-from clgeom.io.points import read_points, read_valued_points
+from clgeom.io.points import read_cloud, read_points
 from clgeom.io.specs import read_matrix
 
 __all__ = ["make"]
@@ -21,8 +20,8 @@ def read_every_way(path):
     """What the readers of all commands make of the first two columns of a table: an array or a message each."""
     readers = {
         "points": lambda: read_points(path, columns=("1", "2")),
-        "groups": lambda: read_groups(path, "1", columns=("1", "2"))[0],
-        "values": lambda: read_valued_points(path, "1", columns=("1", "2"))[0],
+        "groups": lambda: read_cloud(path, by="1", columns=("1", "2")).points,
+        "values": lambda: read_cloud(path, value="1", columns=("1", "2")).points,
         "numbers": lambda: np.column_stack([read_numbers(path, column="1"), read_numbers(path, column="2")]),
         "items": lambda: np.column_stack([(items := read_items(path, ("1", "2"))).values, items.weights]),
         "matrix": lambda: read_matrix(path).reshape(-1, 2),
