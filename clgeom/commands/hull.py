@@ -251,8 +251,7 @@ def _hull_of_all(call: HullCall) -> None:
 def _hull_of_large(call: HullCall) -> None:
     """Compute, write and print one hull of all points of files that are read in parts."""
     from clgeom.commands.hull_files import coordinates_of, hull_of_large_files
-    from clgeom.io.points import cloud_parts
-    from clgeom.io.points import saying_where
+    from clgeom.io.points import cloud_parts, saying_where
 
     counts: list[int] = []
     first = next(cloud_parts(call.files[0], rows=1, **call.reading))
