@@ -308,31 +308,25 @@ class _Batch:
         return whole_table(self.equation, shape, self.pattern, values, **options)
 
     def fill(self) -> None:
-        """Fill all tables, part by part."""
+        """Fill all tables, part by part, in their order, so that an error names the first table."""
         cells = np.diff(self.offsets)
-        large = cells > LARGE
+        is_large = cells > LARGE
         work = cells * (self.shapes.max(axis=1) if self.equation.loops else 1)
-        profile = self.session.profile
-        most_bytes = profile.max_alloc_bytes // 2
+        done = np.append(0, np.cumsum(np.where(is_large, MOST_CELLS + 1, np.minimum(work, MOST_CELLS + 1))))
         item = max(self.equation.dtype.itemsize, self.choice.itemsize if self.choice is not None else 0)
-        begins = np.flatnonzero(np.diff(np.concatenate([[1], large.astype(int), [1]])))
-        runs = dict(zip(begins[::2].tolist(), begins[1::2].tolist()))  # of tables that are not large
+        kept = self.session.profile.max_alloc_bytes // 2 // item
         first = 0
-        while first < len(cells):  # in their order, so that an error names the first one
-            if large[first]:
+        while first < len(cells):
+            stop = int(np.searchsorted(done, done[first] + MOST_CELLS, side="right")) - 1
+            if self.keep in ("table", "decisions"):
+                stop = min(stop, int(np.searchsorted(self.offsets, self.offsets[first] + kept, side="right")) - 1)
+            stop = max(stop, first + 1)
+            if is_large[first]:
                 with _named(first):
                     self._fill_alone(first)
-                first += 1
-                continue
-            end = runs[first]
-            while first < end:
-                done = np.cumsum(work[first:end])
-                fits = int(np.searchsorted(done, MOST_CELLS, side="right"))
-                if self.keep in ("table", "decisions"):
-                    fits = min(fits, int(np.searchsorted(np.cumsum(cells[first:end]) * item, most_bytes, side="right")))
-                stop = first + max(fits, 1)
+            else:
                 self._fill_part(first, stop)
-                first = stop
+            first = stop
 
     def _alone(self, k: int, **options: Any) -> Table:
         values = {name: value for name, value in self.values_of(k).items() if name in self.given}
@@ -386,6 +380,7 @@ class _Batch:
             launch.fill(session, own["dp_overflow"], np.int32(count), 1)
         declared, located = in_kernel(self.held)
         pattern = self.pattern
+        corner_row, corner_column = pattern.corner(2, 2)
         params = {
             "equation": equation.text(Form(wraps=self.wraps, notes=traps)),
             "cell": equation.cell.in_c,
@@ -395,7 +390,8 @@ class _Batch:
             "reverse": pattern.reverse,
             "row_step": -1 if pattern.name in ("RDU", "SENO", "SONE") else 1,
             "column_step": -1 if pattern.name in ("CRL", "SENO", "NESO") else 1,
-            **_corner(pattern),
+            "corner_row": "n - 1" if corner_row else "0",
+            "corner_column": "m - 1" if corner_column else "0",
             "declared": declared,
             "located": located,
             "keep": self.keep,
@@ -468,9 +464,3 @@ def _host_array(count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
             f"The tables of fill_batch have {count * dtype.itemsize:,} bytes, and the host has no memory for them",
             "keep='last' or 'corner' needs less",
         ) from None
-
-
-def _corner(pattern: Pattern) -> dict[str, str]:
-    """The row and the column of `Pattern.corner`, in OpenCL C."""
-    row, column = pattern.corner(2, 2)
-    return {"corner_row": "n - 1" if row else "0", "corner_column": "m - 1" if column else "0"}
