@@ -374,6 +374,8 @@ def test_repr_and_array(session):
     table = dp.fill(mixed("RUD", "int32"), (5, 9), path="stages", device=session)
     assert repr(table) == "<Table 5 x 9 int32, RUD, path='stages', keep='table'>"
     assert np.asarray(table).shape == (5, 9) and len(table) == 5
+    with pytest.raises(ValueError, match="cannot be read without a copy"):
+        table.__array__(copy=False)
     np.testing.assert_array_equal(table[1:3, ::2], table.numpy()[1:3, ::2])
     with pytest.raises(IndexError, match="row 5 of a table with 5"):
         table[5, 0]

@@ -358,6 +358,8 @@ class Table(OverTable):
         raise ClgeomError(f"A Table lies on its device and cannot be pickled or copied: take its {what} instead.")
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("The cells are on a device: they cannot be read without a copy.")
         values = self.numpy()
         return values if dtype is None else values.astype(dtype)
 
