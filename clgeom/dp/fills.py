@@ -79,6 +79,10 @@ class Fill:
         return self.start == 0 and self.stop == self.stages
 
     @property
+    def keeps_choices(self) -> bool:
+        return self.equation.decisions is not None and self.keep in ("table", "decisions")
+
+    @property
     def rounded(self) -> bool:
         """Whether the device can round float32 division correctly."""
         return bool(self.session.device.single_fp_config & ROUNDED_DIVIDE)

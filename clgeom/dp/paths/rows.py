@@ -20,7 +20,7 @@ from clgeom.dp.analysis.dependences import Near, Row
 from clgeom.dp.analysis.work import most_cells, numbered_parts
 from clgeom.dp.codegen import pieces
 from clgeom.dp.fills import Fill, too_large
-from clgeom.dp.table.decisions import bits_of, new_packed, packed_pitch
+from clgeom.dp.table.decisions import bits_of, new_packed, obstacle_by_rows, packed_pitch
 from clgeom.dp.table.table import CellStore, Filled
 from clgeom.intake.typing import NDArray
 
@@ -68,18 +68,14 @@ def is_flipped(fill: Fill) -> bool:
 
 def obstacle(fill: Fill) -> str | None:
     """Why this path does not apply; None if it does."""
-    step, bits = step_of(fill), bits_of(fill)
-    if step is None:
+    if step_of(fill) is None:
         return f"it reads {fill.equation.reach}, not only the row before"
-    if fill.layout not in (None, "ROWS"):
-        return f"the layout is {fill.layout}, not ROWS"
-    if bits is None:
-        return "its choices need more than 8 bits"
+    reason = obstacle_by_rows(fill, flipped=is_flipped(fill))
+    if reason is not None:
+        return reason
     n, m = fill.shape
-    if fill.keep != "table" and (fill.pattern.last_is_column or fill.pattern.last(n, m) != (n - 1 if step < 0 else 0)):
-        return f"the pattern {fill.pattern.name} completes another line last, and keep={fill.keep!r}"
     rows = n if fill.keep == "table" else 2
-    nbytes = max(rows * _pitch(m) * fill.equation.dtype.itemsize, n * packed_pitch(m, bits, ALIGN))
+    nbytes = max(rows * _pitch(m) * fill.equation.dtype.itemsize, n * packed_pitch(m, bits_of(fill) or 0, ALIGN))
     return too_large(fill, nbytes)
 
 

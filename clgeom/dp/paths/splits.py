@@ -160,16 +160,12 @@ def fill_table(fill: Fill) -> Filled:
     cells = frame.shape[0] * frame.pitch
     buffers: dict[str, Any] = {"table": launch.allocate(session, cells * dtype.itemsize)}
     table, decisions = frame.store(fill, buffers["table"], dtype), None
-    if _is_decided(fill):
+    if fill.keeps_choices:
         kind: Any = equation.decision_dtype(fill.shape)
         buffers["decisions"] = launch.allocate(session, cells * kind.itemsize)
         decisions = frame.store(fill, buffers["decisions"], kind, index=equation.decisions == "index")
     fill.run(plan, **buffers)
     return Filled.of(fill, NAME, table, decisions)
-
-
-def _is_decided(fill: Fill) -> bool:
-    return fill.equation.decisions is not None and fill.keep in ("table", "decisions")
 
 
 def _planned(fill: Fill) -> tuple[Plan, Frame]:
@@ -179,7 +175,7 @@ def _planned(fill: Fill) -> tuple[Plan, Frame]:
     reach: Any = equation.reach
     n, m = frame.shape
     tile, product, finish = shapes_of(fill)
-    decided = _is_decided(fill)
+    decided = fill.keeps_choices
     track = decided or dtype.kind == "f"  # of 0.0 and -0.0, the one with the lower k
     kept = ("decisions",) if decided else ()
     cells, memory = (np.int32(n), np.int32(m)), ("table", np.int32(frame.pitch))

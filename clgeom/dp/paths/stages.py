@@ -76,7 +76,7 @@ def fill_table(fill: Fill) -> Filled:
         if fill.initial is not None:
             fill.initial.write(fill, store)
     decisions = None
-    if fill.equation.decisions is not None and fill.keep in ("table", "decisions"):
+    if fill.keeps_choices:
         decisions = _new_decisions(fill, layout)
     kept: Any = Scratch("kept", dtype, n if fill.pattern.last_is_column else m) if ring else None
     result = run_stages(fill, policy, Memory(store, ring, decisions, kept))
@@ -209,13 +209,13 @@ def one_step(fill: Fill, policy: Policy, memory: Memory, *, trial: bool = False,
     }
     if "dp_divide" in params["equation"]:
         params["divisors"] = True
-    args: list[Any] = [*_pointers(store, "dp_t")]
+    args: list[Any] = [*store.pointers("dp_t")]
     if isinstance(decisions, PackedStore):
         params |= {"decisions": "uint", "decision_bits": decisions.bits}
     elif decisions is not None:
         params |= {"decisions": c_name(decisions.dtype), **_chunking(decisions, "decision_chunks", "decision_shift")}
     if decisions is not None:
-        args += _pointers(decisions, "dp_d")
+        args += decisions.pointers("dp_d")
     if kept is not None:
         args += [kept, np.int32(fill.pattern.last(n, m))]
     args += [np.int32(n), np.int32(m)]
@@ -233,7 +233,7 @@ def one_step(fill: Fill, policy: Policy, memory: Memory, *, trial: bool = False,
 def buffers_of(fill: Fill, memory: Memory, whole: OneStep) -> dict[str, Any]:
     """The buffers of a step: those of the stores, and new ones for the line that is kept and for faults."""
     store, _, decisions, kept = memory
-    buffers = _pointers(store, "dp_t") | ({} if decisions is None else _pointers(decisions, "dp_d"))
+    buffers = store.pointers("dp_t") | ({} if decisions is None else decisions.pointers("dp_d"))
     if kept is not None:
         buffers["kept"] = launch.allocate(fill.session, kept.nbytes)
         launch.fill(fill.session, buffers["kept"], np.uint8(0), kept.nbytes)
@@ -258,13 +258,6 @@ def raise_first(fill: Fill, whole: OneStep, result: Any, buffers: dict[str, Any]
 def _chunking(store: CellStore, chunks: str, shift: str) -> dict[str, Any]:
     several = len(store.buffers) > 1
     return {chunks: MOST_CHUNKS if several else 1, shift: store.shift if several else 0}
-
-
-def _pointers(store: CellStore | PackedStore, stem: str) -> dict[str, Any]:
-    """The buffers of a store by the names of its pointers; those beyond its buffers repeat the first."""
-    buffers = (store.buffer,) if isinstance(store, PackedStore) else store.buffers
-    count = 1 if len(buffers) == 1 else MOST_CHUNKS
-    return {f"{stem}{i}": buffers[i if i < len(buffers) else 0] for i in range(count)}
 
 
 def counts_of(fill: Fill, begin: int, end: int) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -25,7 +25,7 @@ from clgeom.dp.fills import Fill, too_large
 from clgeom.dp.paths import tickets
 from clgeom.dp.paths.rows import in_parts
 from clgeom.dp.policies import TilePolicy
-from clgeom.dp.table.decisions import bits_of, new_packed, packed_pitch
+from clgeom.dp.table.decisions import bits_of, new_packed, obstacle_by_rows, packed_pitch
 from clgeom.dp.table.table import CellStore, Filled
 from clgeom.errors import DeviceWarning, warn
 from clgeom.intake.typing import NDArray
@@ -72,12 +72,9 @@ def obstacle(fill: Fill) -> str | None:
     flips = flips_for(fill) if isinstance(reach, Near) and reach.offsets else None
     if flips is None:
         return f"it reads {reach}, not cells nearby in one quadrant"
-    if fill.layout not in (None, "ROWS"):
-        return f"the layout is {fill.layout}, not ROWS"
-    if bits_of(fill) is None:
-        return "its choices need more than 8 bits"
-    if fill.keep != "table" and (fill.pattern.last_is_column or flips[0] != (fill.pattern.last(2, 2) == 0)):
-        return f"the pattern {fill.pattern.name} completes another line last, and keep={fill.keep!r}"
+    reason = obstacle_by_rows(fill, flipped=flips[0])
+    if reason is not None:
+        return reason
     sweep = Sweep.of(fill, flips)
     return "it reads cells too far away for a tile" if sweep is None else too_large(fill, sweep.largest_buffer)
 

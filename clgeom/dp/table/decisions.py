@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,12 +21,23 @@ if TYPE_CHECKING:
 
 def bits_of(fill: Fill) -> int | None:
     """Bits of a choice that a path keeps: 0 if choices are not kept, None if they need more than a byte."""
-    count = fill.equation.decisions
-    if count is None or fill.keep not in ("table", "decisions"):
+    count: Any = fill.equation.decisions
+    if not fill.keeps_choices:
         return 0
     if isinstance(count, str) or count > 256:
         return None
     return next(bits for bits in (1, 2, 4, 8) if count <= 1 << bits)
+
+
+def obstacle_by_rows(fill: Fill, *, flipped: bool) -> str | None:
+    """Return why a path that stores rows, from the last one up if `flipped`, does not apply; None if it does."""
+    if fill.layout not in (None, "ROWS"):
+        return f"the layout is {fill.layout}, not ROWS"
+    if bits_of(fill) is None:
+        return "its choices need more than 8 bits"
+    if fill.keep != "table" and (fill.pattern.last_is_column or flipped != (fill.pattern.last(2, 2) == 0)):
+        return f"the pattern {fill.pattern.name} completes another line last, and keep={fill.keep!r}"
+    return None
 
 
 @dataclass(eq=False)
@@ -47,6 +58,9 @@ class PackedStore:
     pitch: int
     flip_rows: bool = False
     flip_columns: bool = False
+
+    def pointers(self, stem: str) -> dict[str, cl.Buffer]:
+        return {f"{stem}0": self.buffer}
 
     @property
     def dtype(self) -> np.dtype[np.uint8]:

@@ -193,18 +193,20 @@ class CellStore:
             target[rows, d - rows] = flat[at : at + count]
         return out
 
+    def pointers(self, stem: str) -> dict[str, cl.Buffer]:
+        """Return the buffers by the names of a kernel's pointers; those beyond the buffers repeat the first one."""
+        count = 1 if len(self.buffers) == 1 else MOST_CHUNKS
+        return {f"{stem}{i}": self.buffers[i if i < len(self.buffers) else 0] for i in range(count)}
+
     def reader(self, name: str, *, write: bool = False) -> Reader:
         """The `Reader` of this store; `name` keeps the pointers of several stores apart. `write`: cells may be set."""
         stem, kind = f"dp_{name}", ("" if write else "const ") + c_type(self.held)
         place = f"((ulong)(a) * {self.pitch} + (b))" if self.pitch else f"dp_offset(DP_{self.layout}, a, b, n, m)"
-        buffers = {f"{stem}{i}": buffer for i, buffer in enumerate(self.buffers)}
+        buffers = self.pointers(stem)
         if len(self.buffers) == 1:
             parameters, names, access = f"global {kind} *{stem}0", f"{stem}0", f"{stem}0[{place}]"
             define = record_in_c(self.held)
         else:
-            # unused pointers repeat the first
-            for i in range(len(self.buffers), MOST_CHUNKS):
-                buffers[f"{stem}{i}"] = self.buffers[0]
             define = f"{record_in_c(self.held)}\nDP_CHUNK_OF({kind}, {stem}_at)".lstrip()
             parameters, names = f"DP_MANY({kind}, {stem})", f"DP_MANY_NAMES({stem})"
             access = f"(*{stem}_at({place}, {self.shift}, {names}))"
