@@ -44,7 +44,7 @@ LAZY_REACH = {
     ("radio.servers", "plotting"),
     ("region.arc.result", "plotting"),
     ("region.coverage.drawn", "plotting"),
-    ("region.coverage.files", "io"),
+    ("region.coverage.drawn", "io"),
 }
 #: Folders that pip installs beside the code.
 NOT_CODE = {"cl_src", "templates"}

@@ -348,7 +348,7 @@ def _print_hull(
 ) -> None:
     """Print a hull; `reading` are the seconds for reading, if the file was read before."""
     from clgeom.commands.hull_across import turn_of_columns
-    from clgeom.geo.longitudes import DEGREES, said_of_latitudes
+    from clgeom.geo.longitudes import DEGREES, latitude_fault
 
     if call.as_json:
         read = {} if reading is None else {"read": reading}
@@ -362,7 +362,7 @@ def _print_hull(
         terminal.print_json({**facts, **_file_facts(cloud, crs)})
         return
     in_degrees = turn_of_columns(cloud.names, crs, False) == DEGREES
-    in_degrees = in_degrees and said_of_latitudes(hull.points[:, 1], DEGREES) is None
+    in_degrees = in_degrees and latitude_fault(hull.points[:, 1], DEGREES) is None
     terminal.print_facts(
         ("points", f"{hull.n:,} ({cloud.points.dtype})"),
         *_lines_of_input(call, cloud.notes, crs),

@@ -238,8 +238,8 @@ def _write(
     from clgeom.io.features import encode_regions, not_empty
     from clgeom.plotting import coverage as plot
     from clgeom.plotting.figures import plain
-    from clgeom.region.coverage.comparison import comparison as compared
     from clgeom.region.coverage.drawn import axes_of, image, outlines, save_html
+    from clgeom.region.metrics import comparison as compared
 
     output, picture, page, comparison = outputs.values()
     content, written, unit = None, None, options["unit"]

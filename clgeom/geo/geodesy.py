@@ -20,6 +20,7 @@ import numpy as np
 from clgeom.arguments import wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput
+from clgeom.geo.geojson import polygons_in
 from clgeom.optional import is_installed, require, require_shapely
 
 #: Relative error allowed for the integral of an area, as Simpson's rule estimates it. The result is more accurate.
@@ -214,7 +215,7 @@ def ragged_areas(places: np.ndarray, offsets: Any, crs: Any, *, caller: str) -> 
 
 def _rings(geometry: dict[str, Any]) -> list[Any]:
     """Pairs of a ring and its sign for all polygons of a geometry: 1, or -1 for a hole."""
-    return [(ring, 1 - 2 * (i > 0)) for rings in _polygons(geometry) for i, ring in enumerate(rings)]
+    return [(ring, 1 - 2 * (i > 0)) for rings in polygons_in(geometry) for i, ring in enumerate(rings)]
 
 
 def _areas(rings: Any, system: Any, caller: str) -> Any:
@@ -237,14 +238,6 @@ def _once(rings: Any, system: Any) -> Any:
     if turn and x and max(x) - min(x) > turn * (1 + 1e-12 if is_plain_geographic(system) else 0.25):
         return _in_slices(rings, turn)
     return rings
-
-
-def _polygons(geometry: dict[str, Any]) -> list[Any]:
-    if geometry["type"] == "Polygon":
-        return [geometry["coordinates"]] if len(geometry["coordinates"]) else []
-    if geometry["type"] == "MultiPolygon":
-        return list(geometry["coordinates"])
-    return [polygon for part in geometry.get("geometries", ()) for polygon in _polygons(part)]
 
 
 def _twice_area(ring: Any) -> float:
@@ -433,7 +426,7 @@ class Earth:
         for _ in range(DEEPEST):
             quarters = (at[:, :-1] + at[:, 1:]) / 2
             lon, lat = (v.reshape(-1, 2) for v in self.mapping(*quarters.reshape(-1, 2).T))
-            at, longitudes, q = _between(at, quarters), _between(longitudes, lon), _between(q, self.q(lat))
+            at, longitudes, q = interleaved(at, quarters), interleaved(longitudes, lon), interleaved(q, self.q(lat))
             near[owner[(np.abs(lat) > math.pi / 2 - POLAR).any(axis=1)]] = not plain
             heights = level[owner, None] - q
             steps = self.mapping.step(longitudes[:, :-1], longitudes[:, 1:])
@@ -476,7 +469,7 @@ def _plain_ring(ring: Any) -> Any:
     return ring[::-1] if len(ring) > 2 and _twice_area(ring) < 0 else ring
 
 
-def _between(values: np.ndarray, middles: Any) -> Any:
+def interleaved(values: np.ndarray, middles: Any) -> Any:
     """Rows of values with `middles` between them."""
     made = np.empty((len(values), 5, *values.shape[2:]))
     made[:, ::2], made[:, 1::2] = values, middles

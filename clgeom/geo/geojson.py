@@ -18,6 +18,15 @@ def polygons_of(shape: Any) -> Any:
     return parts[0] if len(parts) == 1 else shapely.MultiPolygon(parts)
 
 
+def polygons_in(geometry: dict[str, Any]) -> list[Any]:
+    """Return the polygons of a GeoJSON-like geometry, as lists of rings."""
+    if geometry["type"] == "Polygon":
+        return [geometry["coordinates"]] if len(geometry["coordinates"]) else []
+    if geometry["type"] == "MultiPolygon":
+        return list(geometry["coordinates"])
+    return [polygon for part in geometry.get("geometries", ()) for polygon in polygons_in(part)]
+
+
 def as_geojson(shape: Any) -> dict[str, Any]:
     """Return a Shapely geometry as GeoJSON; polygons follow the right-hand rule."""
     return as_lists(require_shapely().geometry.mapping(shape))

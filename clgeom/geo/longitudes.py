@@ -62,15 +62,7 @@ def wrapped(longitudes: NDArray[Any], turn: float) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class Across:
-    """Longitudes made continuous across the antimeridian.
-
-    Parameters
-    ----------
-    cut : float
-        Wrapped longitudes below it are a turn further east.
-    turn : float
-        The longitude of one turn.
-    """
+    """Continuous longitudes across the antimeridian: those of a wrapped value below `cut` are a `turn` further."""
 
     cut: float
     turn: float
@@ -108,19 +100,9 @@ class Across:
     def cut_up(self, corners: NDArray[Any], dimension: int) -> dict[str, Any]:
         """A hull as a GeoJSON-like geometry that is cut at half a turn (RFC 7946, section 3.1.9).
 
-        Parameters
-        ----------
-        corners : ndarray, shape (h, 2)
-            Its vertices in order, with longitudes as given.
-        dimension : int
-            Of the hull: 0, 1 or 2.
-
-        Returns
-        -------
-        dict
-            A Polygon or a MultiPolygon of two; for dimension 1 lines, for dimension 0 a Point. Vertices keep every bit
-            of wrapped longitudes. Where an edge is cut, the latitude is the nearest float64. Rings are
-            counter-clockwise.
+        It is a Polygon or a MultiPolygon of two; for dimension 1 lines, for dimension 0 a Point. Vertices keep every
+        bit of wrapped longitudes. Where an edge is cut, the latitude is the nearest float64. Rings are
+        counter-clockwise.
         """
         corners = np.asarray(corners, np.float64)
         x, (across, _, half) = wrapped(corners[:, 0], self.turn), self.exact(corners)
@@ -201,13 +183,7 @@ def ordered_hull(x: Sequence[Any], y: Sequence[Any], *, keep_collinear: bool) ->
 
 
 class Longitudes:
-    """Longitudes of points, in as many calls as needed: the widest gap between neighbours on the circle.
-
-    Parameters
-    ----------
-    turn : float
-        The longitude of one turn.
-    """
+    """Longitudes of points, in as many calls as needed: the widest gap between neighbours on the circle."""
 
     def __init__(self, turn: float) -> None:
         self.turn = turn
@@ -261,19 +237,12 @@ class Longitudes:
 class Sample:
     """Longitudes of groups of points that tell how wide each group is on the circle.
 
-    Of each group and part of a turn they are the least and the greatest one. So gaps are known exactly, but for those
+    They are the least and the greatest one of each group and part of a turn. So gaps are known exactly, but for those
     that are narrower than a part.
-
-    Parameters
-    ----------
-    counts : ndarray of int64
-        How many longitudes each group has.
-    longitudes : ndarray of float64
-        Those of one group after another.
     """
 
-    counts: NDArray[np.int64]
-    longitudes: NDArray[np.float64]
+    counts: NDArray[np.int64]  # of the longitudes of each group
+    longitudes: NDArray[np.float64]  # of one group after another
 
     @classmethod
     def of(cls, owners: NDArray[Any], longitudes: NDArray[Any], groups: int, turn: float) -> Sample:
@@ -293,15 +262,10 @@ class Sample:
         return cls.of(owners, np.concatenate([one.longitudes for one in samples]), groups, turn)
 
 
-def said_of_latitudes(values: Any, turn: float | None) -> str | None:
-    """What to say of points whose y are no latitudes: beyond a quarter of a turn; None where all are latitudes.
+def latitude_fault(values: Any, turn: float | None) -> str | None:
+    """The fault of points whose finite y are beyond a quarter of a turn; None where all are latitudes.
 
-    Parameters
-    ----------
-    values : sequence of float
-        Finite; those of the vertices of a hull stand for those of all its points.
-    turn : float or None
-        The longitude of one turn; None for points that need not be longitudes and latitudes.
+    `turn` is None for points that need not be longitudes and latitudes.
     """
     y = np.asarray(values, np.float64)
     if turn is None or not y.size:
@@ -315,18 +279,11 @@ def said_of_latitudes(values: Any, turn: float | None) -> str | None:
 
 
 def require_latitudes(values: Any, turn: float | None, path: Any, *, of: str = "") -> None:
-    """Raise `InvalidInput` if points that a file would have in a geographic reference system are no latitudes.
+    """Refuse to write points to `path` in a geographic reference system if their y are no latitudes.
 
-    Parameters
-    ----------
-    values, turn
-        As for `said_of_latitudes`.
-    path : path-like
-        The output.
-    of : str
-        Whose points these are, for the message: " of 'a.csv'".
+    `of` tells the source of the points: " of 'a.csv'".
     """
-    words = said_of_latitudes(values, turn)
+    words = latitude_fault(values, turn)
     if words is not None:
         raise wrong_file(
             printable(os.fspath(path)),
@@ -336,15 +293,12 @@ def require_latitudes(values: Any, turn: float | None, path: Any, *, of: str = "
         )
 
 
-def said_of(longitudes: Longitudes, latitudes: Sequence[float], *, wanted: bool, remedy: str) -> str | None:
-    """What to warn of points with these longitudes, least and greatest latitude; None for nothing.
+def antimeridian_warning(
+    longitudes: Longitudes, latitudes: Sequence[float], *, wanted: bool, remedy: str
+) -> str | None:
+    """The warning for points with these longitudes, least and greatest latitude; None if there is none.
 
-    Parameters
-    ----------
-    wanted : bool
-        Whether the hull across the antimeridian was asked for.
-    remedy : str
-        How to ask for it.
+    `wanted` says whether the caller asks for the hull across the antimeridian, `remedy` how to ask for it.
     """
     words, (given, closer) = [], longitudes.widths
     if longitudes.across is not None and not wanted:

@@ -25,7 +25,7 @@ import numpy as np
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput
 from clgeom.geo.antimeridian import MARGIN, placed, rings_of, shifted, window, windows_of
-from clgeom.geo.geodesy import Mapping, as_crs, is_plain_geographic, slices, turn_of
+from clgeom.geo.geodesy import Mapping, as_crs, interleaved, is_plain_geographic, slices, turn_of
 from clgeom.geo.geojson import arrays_of, as_geojson, as_lists, polygons_of
 from clgeom.optional import require, require_shapely
 
@@ -303,7 +303,7 @@ class LonLat:
         for _ in range(DEEPEST):
             quarters = (at[:, :-1] + at[:, 1:]) / 2
             new = np.stack(self.mapping(*quarters.reshape(-1, 2).T), axis=1).reshape(-1, 2, 2)
-            at, seen = _alternating(at, quarters), _alternating(seen, new)
+            at, seen = interleaved(at, quarters), interleaved(seen, new)
             steps = self.mapping.step(seen[:, :-1, 0], seen[:, 1:, 0])
             along = np.concatenate([np.zeros((len(steps), 1)), np.cumsum(steps, axis=1)], axis=1)
             off = _off(along, seen[:, :, 1])
@@ -337,13 +337,6 @@ def _missed(transformer: Any, places: np.ndarray) -> np.ndarray:
     back = transformer.transform(*transformer.transform(*places.T), direction="INVERSE")
     away = np.hypot(*(np.stack(back, axis=1) - places).T)
     return np.where(np.isfinite(away), away, 0.0)
-
-
-def _alternating(values: np.ndarray, middles: Any) -> Any:
-    """Rows of three values with two between them."""
-    made = np.empty((len(values), 5, 2))
-    made[:, ::2], made[:, 1::2] = values, middles
-    return made
 
 
 def _off(x: Any, y: Any) -> Any:

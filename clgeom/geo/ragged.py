@@ -105,19 +105,10 @@ class Ragged:
 
 @dataclass(frozen=True, eq=False)
 class Lattice:
-    """Corners of cells on the edges of polygons whose vertices are such corners, edge after edge, without their ends.
+    """Corners of cells on the edges of polygons of such corners, edge after edge, without the ends of edges."""
 
-    Parameters
-    ----------
-    places : ndarray of int64, shape (m, 2)
-        Columns and rows.
-    edge : ndarray of int64, shape (m,)
-        The edge of each, by the number of its first vertex.
-    is_vertex : ndarray of bool, shape (m,)
-    """
-
-    places: np.ndarray
-    edge: np.ndarray
+    places: np.ndarray  # columns and rows; int64, shape (m, 2)
+    edge: np.ndarray  # the edge of each, by the number of its first vertex
     is_vertex: np.ndarray
 
     def keys(self, sheets: float = 0) -> np.ndarray:

@@ -21,10 +21,10 @@ from clgeom.geo.longitudes import (
     Across,
     Longitudes,
     Sample,
+    antimeridian_warning,
+    latitude_fault,
     numbered_parts,
     ordered_hull,
-    said_of,
-    said_of_latitudes,
     sides_of,
     turn_of_crs,
     wrapped,
@@ -96,7 +96,7 @@ def warn_across(region: Any, points: Any, turn: float | None, *, caller: str) ->
     if turn is None:
         return
     left, low, right, high = region.bounds
-    if said_of_latitudes([low, high], turn) is not None:
+    if latitude_fault([low, high], turn) is not None:
         ((rows, _),) = numbered_parts([points])
         if _are_no_latitudes(rows[:, 1], turn, False, caller):
             return
@@ -138,14 +138,14 @@ def _longitudes_of(parts: Iterable[Any], turn: float) -> Longitudes:
 
 def _say(longitudes: Longitudes, latitudes: tuple[float, float], *, of: str, **how: Any) -> None:
     """Warn of points with these longitudes, least and greatest latitude."""
-    words = said_of(longitudes, latitudes, **how)
+    words = antimeridian_warning(longitudes, latitudes, **how)
     if words is not None:
         warn(f"The points{f' of {of}' if of else ''} {words}.", InputWarning)
 
 
 def _are_no_latitudes(y: np.ndarray, turn: float, wanted: bool, caller: str) -> bool:
     """Whether some y are no latitudes. Warns of them, or refuses them if the hull across the antimeridian is wanted."""
-    words = said_of_latitudes(y, turn)
+    words = latitude_fault(y, turn)
     if words is not None:
         _complain(f"{f' of {caller}' if caller else ''} {words}", wanted)
     return words is not None
@@ -215,7 +215,7 @@ def batch_over_antimeridian(
     beyond = heights > turn / 4 * (1 + ROUNDED)
     if beyond.any():
         number = some[beyond.argmax()].item()
-        words = said_of_latitudes(batch[number].points[:, 1], turn)
+        words = latitude_fault(batch[number].points[:, 1], turn)
         _complain(f" of {_group_words(number, names, int(beyond.sum()), caller)} {words}", wanted)
     wide = some[~beyond & (np.maximum.reduceat(x, first) - np.minimum.reduceat(x, first) >= turn / 2)]
     said, across = {}, {}
@@ -223,7 +223,7 @@ def batch_over_antimeridian(
         rows = np.sort(members(number))
         longitudes, hull = _longitudes_of([points[rows]], turn), batch[number]
         y = hull.points[:, 1]
-        words = said_of(longitudes, (y.min(), y.max()), wanted=wanted, remedy=remedy)
+        words = antimeridian_warning(longitudes, (y.min(), y.max()), wanted=wanted, remedy=remedy)
         if words is not None:
             said[number] = words
         if wanted and solve is not None and longitudes.across is not None:

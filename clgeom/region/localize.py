@@ -15,6 +15,7 @@ import numpy as np
 from clgeom.arguments import one_of, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.geo.geodesy import same_crs, shown
+from clgeom.geo.geojson import polygons_of
 from clgeom.intake.interop.objects import values_of
 from clgeom.intake.typing import FloatLike
 from clgeom.optional import require_shapely
@@ -153,7 +154,7 @@ def localize(regions: Iterable[Any], *, method: Literal["regions", "hulls"] = "r
     shapes = [_as_shape(one, shapely) for one in regions]
     if method == "hulls":
         shapes = [shape.convex_hull for shape in shapes]
-    return _located(shapely.intersection_all(shapes), shapely)
+    return _located(shapely.intersection_all(shapes))
 
 
 @keeps_subnormals
@@ -190,8 +191,7 @@ def localize_masks(masks: Any, *, transform: Any = None) -> Location:
     grid = as_grid(transform, None, masks.shape[1:], caller="localize_masks")
     shapely = require_shapely()
     common = np.logical_and.reduce(masks)
-    shape = shapely.transform(mask_polygons(common), grid.to_map)
-    return _located(shape, shapely)
+    return _located(shapely.transform(mask_polygons(common), grid.to_map))
 
 
 def _systems(region: Any) -> list[Any]:
@@ -217,10 +217,9 @@ def _as_shape(region: Any, shapely: Any) -> Any:
     return shapely.union_all([_as_shape(one, shapely) for one in region])
 
 
-def _located(shape: Any, shapely: Any) -> Location:
-    polygons = [part for part in getattr(shape, "geoms", [shape]) if part.geom_type == "Polygon" and part.area > 0]
-    if not polygons:
-        return Location(shapely.geometry.Polygon(), 0.0, None, None)
-    shape = polygons[0] if len(polygons) == 1 else shapely.geometry.MultiPolygon(polygons)
+def _located(shape: Any) -> Location:
+    shape = polygons_of(shape)
+    if shape.is_empty:
+        return Location(require_shapely().geometry.Polygon(), 0.0, None, None)
     inside = shape.representative_point()
     return Location(shape, shape.area, (shape.centroid.x, shape.centroid.y), (inside.x, inside.y))

@@ -121,21 +121,14 @@ LIMITS = {
 CELLS = "polygons along cells", "polygons along cells, simplified"
 
 SPACES: dict[str, Space] = {
-    "region/arc/arc_hulls": Space(
-        ("region of short segments", "region of segments of 64 points"),
-        SERIAL_GROUPS,
-        (group((32, 64, 128, 256), (1,), (0, 8, 32)),),
-    ),
-    "region/arc/arc_tangents": Space(
-        ("region of short segments", "region of segments of 64 points"),
-        SERIAL_GROUPS,
-        (group((32, 64, 128, 256), (1,), (0, 8, 32)),),
-    ),
-    "region/arc/arc_emit": Space(
-        ("region of short segments", "region of segments of 64 points"),
-        SERIAL_GROUPS,
-        (group((32, 64, 128, 256), (1,), (0, 8, 32)),),
-    ),
+    **{
+        f"region/arc/arc_{name}": Space(
+            ("region of short segments", "region of segments of 64 points"),
+            SERIAL_GROUPS,
+            (group((32, 64, 128, 256), (1,), (0, 8, 32)),),
+        )
+        for name in ("hulls", "tangents", "emit")
+    },
     "region/arc/arc_hulls_local": Space(("outlines of a map",), (), (group((32, 64, 128), (8, 12, 16, 20, 32)),)),
     "region/arc/arc_hulls_blocks": Space(
         ("region of long segments",),

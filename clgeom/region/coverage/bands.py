@@ -8,6 +8,7 @@ from typing import Any
 
 from clgeom.arguments import wrong
 from clgeom.core.host_floats import keeps_subnormals
+from clgeom.geo.geojson import polygons_of
 from clgeom.optional import require_shapely
 from clgeom.region.coverage.grid import Grid
 
@@ -122,21 +123,15 @@ def nested(regions: Iterable[Any], *, bands: bool = False) -> list[Nested]:
             some = [region for region in own if region.level == level]
             shape = shapely.union_all([region.to_shapely() for region in some])
             before = layers[-1] if layers else None
-            layers.append(Layer(_polygons_of(shape.intersection(before.shape) if before else shape, shapely), before))
+            layers.append(Layer(polygons_of(shape.intersection(before.shape) if before else shape), before))
             counted = [region.cells for region in some]
             cells.append(None if None in counted else sum(counted))
         for i, (level, layer) in enumerate(zip(levels, layers)):
             shape, count, upto, cut = layer.shape, cells[i], None, None
             if bands and i + 1 < len(levels):
                 upto, cut = levels[i + 1], layers[i + 1]
-                shape = _polygons_of(shape.difference(cut.shape), shapely)
+                shape = polygons_of(shape.difference(cut.shape))
                 after = cells[i + 1]
                 count = None if count is None or after is None else count - after
             found.append(Nested(shape, level, upto, own[0].direction, number, own[0].grid, count, layer, cut))
     return found
-
-
-def _polygons_of(shape: Any, shapely: Any) -> Any:
-    """The polygons of a geometry, without the lines and points where shapes only touch."""
-    parts = [part for part in getattr(shape, "geoms", [shape]) if part.geom_type == "Polygon" and part.area > 0]
-    return parts[0] if len(parts) == 1 else shapely.geometry.MultiPolygon(parts)

@@ -1,4 +1,4 @@
-"""Bases of one region and of all regions of coverage, and their figures."""
+"""Bases of one region and of all regions of coverage: their place on a map, files and figures."""
 
 from __future__ import annotations
 
@@ -11,43 +11,125 @@ import numpy as np
 
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput
+from clgeom.exchange import Exchange
+from clgeom.geo.geodesy import area_km2, as_crs, axes_of_crs, shown
+from clgeom.geo.geojson import polygons_in
 from clgeom.intake.device_arrays import on_host
 from clgeom.intake.interop.rasters import chosen_unit
 from clgeom.intake.interop.strips import Strips
 from clgeom.intake.typing import FloatLike, NDArray
 from clgeom.markup import MOST_RINGS, MOST_ROWS, card, rings_svg, table
-from clgeom.region.coverage.files import OnMap
-from clgeom.region.coverage.grid import Grid
+from clgeom.region.coverage.grid import IDENTITY, Grid
 from clgeom.region.coverage.rasters import known_values, level_index
 
 #: Most rows and columns of the image of a raster that is read by strips.
 MOST_PIXELS = 2048
 
+if TYPE_CHECKING:
+    from clgeom.io.features import Written
 
 Region = TypeVar("Region")
 
 
 @keeps_subnormals
-class MapRegion(OnMap):
-    """Base of a region of a map."""
+class OnMap(Exchange):
+    """Results in coordinates of a map, which are written with the attributes of their levels."""
+
+    grid: Grid
 
     @property
-    def area_km2(self) -> float:
-        """The area in km2 on the ellipsoid of the `crs`, without the distortion of its projection; needs pyproj.
+    def crs(self) -> Any:
+        """Coordinate reference system of the raster, or None."""
+        return self.grid.crs
 
-        In a local system, which has no position on the earth, the area in its plane.
+    @property
+    def _regions(self) -> Any:
+        """The region in a list, or all regions."""
+        return self if isinstance(self, Sequence) else [self]
+
+    def to_file(  # type: ignore[override]  # it also returns what was written
+        self,
+        path: str | PathLike[str],
+        *,
+        crs: Any = None,
+        layer: str | None = None,
+        unit: str | None = None,
+        densify: FloatLike | None = None,
+    ) -> Written:
+        """Write polygons and their attributes to a file. An error leaves no partial file.
+
+        Attributes are id, level, dbm (if the unit is dBm), unit, label, direction, map, part, cells, cells_area, area,
+        area_km2 (on the ellipsoid, missing without a `crs`), and segments for outlines of segments.
+
+        Parameters
+        ----------
+        path : path-like
+            Its ending chooses the format: .gpkg (GeoPackage), .fgb (FlatGeobuf), .shp (Shapefile), .parquet
+            (GeoParquet), .csv (with WKT), .wkt (lines), .geojson, .json or .kml. The last three are in longitude and
+            latitude: polygons are reprojected from `crs`. Without one their coordinates must be longitude and latitude,
+            not columns and rows. A .kml file has a folder and a colour for each level; programs read it as a layer.
+        crs : optional
+            Coordinate reference system of the coordinates, as anything that pyproj takes; the result's own by default.
+        layer : str, optional
+            Name of the layer of a GeoPackage; the name of the file by default.
+        unit : str, optional
+            Unit of the levels; by default that of the raster, if it came with one. "" for none.
+        densify : float, optional
+            Largest distance in metres of an edge from its curve in longitude and latitude; by default a 128th of the
+            side of a cell. Vertices are added to edges until they are that close. More metres add fewer vertices.
+            Polygons are moved outwards by twice the largest distance that remains, so that they cover every cell;
+            those of ``apart=True`` are not moved, and may lack that much of a cell at an edge.
+
+        Returns
+        -------
+        Written
+            The number of `vertices` that were written, and of those `added`.
+
+        Raises
+        ------
+        InvalidInput
+            The file cannot be written, the format cannot hold the geometries, a package is missing, or the coordinates
+            are not longitude and latitude and there is no reference system. For columns and rows with a system in
+            metres.
+
+        Examples
+        --------
+        >>> import clgeom, numpy as np, tempfile
+        >>> polygons = clgeom.raster_outlines(np.eye(3), 1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     polygons.to_file(f"{folder}/diagonal.csv")
+        Written(vertices=12, added=0)
         """
-        from clgeom.geo.geodesy import area_km2
+        from clgeom.io.features import write_regions
 
-        return area_km2(self)
+        return write_regions(
+            self._regions, path, crs=self._system(crs, "to_file"), layer=layer, unit=unit, densify=densify
+        )
 
-    @property
-    def transform(self) -> tuple[float, ...]:
-        """(a, b, c, d, e, f) from columns and rows to map coordinates."""
-        return self.grid.transform
+    def _columns(self) -> dict[str, Any]:
+        from clgeom.io.attributes import columns_of
+
+        columns: dict[str, Any] = columns_of(self._regions)
+        return columns
+
+    def _columns_on_earth(self, crs: Any) -> dict[str, Any]:
+        from clgeom.io.attributes import areas_in_km2
+
+        return {"area_km2": areas_in_km2(self._regions, crs)}
+
+    def _system(self, crs: Any, caller: str) -> Any:
+        """`Exchange._system`; refuses columns and rows as metres of a projection."""
+        found = super()._system(crs, caller)
+        if self.crs is None and found is not None and self.grid.transform == IDENTITY:
+            if not as_crs(found, caller=caller).is_geographic:
+                raise InvalidInput(
+                    f"{caller} cannot place columns and rows in {shown(found)}. Pass 'transform' and 'crs' to the "
+                    "function that made the result."
+                )
+        return found
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw the region with Matplotlib.
+        """Draw the region, or all regions, with Matplotlib.
 
         Parameters
         ----------
@@ -67,7 +149,25 @@ class MapRegion(OnMap):
         InvalidInput
             Matplotlib is not installed, or `raster` is not one of numbers.
         """
-        return plot_regions([self], ax=ax, **options)
+        return plot_regions(self._regions, ax=ax, **options)
+
+
+@keeps_subnormals
+class MapRegion(OnMap):
+    """Base of a region of a map."""
+
+    @property
+    def area_km2(self) -> float:
+        """The area in km2 on the ellipsoid of the `crs`, without the distortion of its projection; needs pyproj.
+
+        In a local system, which has no position on the earth, the area in its plane.
+        """
+        return area_km2(self)
+
+    @property
+    def transform(self) -> tuple[float, ...]:
+        """(a, b, c, d, e, f) from columns and rows to map coordinates."""
+        return self.grid.transform
 
 
 @keeps_subnormals
@@ -102,29 +202,6 @@ class MapRegions(OnMap, Sequence[Region]):
         """
         number = level_index(level, self.given, caller="at_level")
         return [self[i] for i in np.flatnonzero(on_host(self.levels) == number).tolist()]
-
-    def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw all regions with Matplotlib.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; new axes of pyplot's by default.
-        **options
-            raster : array_like, or object with `values` and `transform`, to be drawn below; unit : str, of the values;
-            title : str; sites : positions of transmitters in map coordinates.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            The axes with the drawing.
-
-        Raises
-        ------
-        InvalidInput
-            Matplotlib is not installed, or `raster` is not one of numbers.
-        """
-        return plot_regions(self, ax=ax, **options)
 
     def to_html(
         self,
@@ -210,7 +287,7 @@ def save_html(
 
     The parameters of `CoverageRegions.to_html`.
     """
-    from clgeom.plotting.map_page import IDENTITY, save_page, thinned
+    from clgeom.plotting.map_page import save_page, thinned
 
     raster = _placed(raster, next((region.grid for region in regions if hasattr(region, "grid")), None))
     if raster is not None:
@@ -250,15 +327,13 @@ def outlines(regions: Any, unit: str | None = None) -> dict[str, list[Any]]:
         if region:
             upto = getattr(region, "upto", None)
             label = f"{region.direction} {region.level:g}{'' if upto is None else f' to {upto:g}'} {unit}".rstrip()
-            found.setdefault(label, []).append(_polygons_of(region.__geo_interface__))
+            found.setdefault(label, []).append(polygons_in(region.__geo_interface__))
     return found
 
 
 def axes_of(grid: Grid) -> tuple[str, str]:
     """The names of the axes of a map, with their unit if its reference system is known."""
-    from clgeom.geo.geodesy import axes_of_crs
-
-    if tuple(grid.transform) == (1, 0, 0, 0, 1, 0):
+    if tuple(grid.transform) == IDENTITY:
         return "column", "row"
     return axes_of_crs(grid.crs)
 
@@ -269,7 +344,7 @@ def image(raster: Any) -> dict[str, Any]:
         return {}
     values, transform = raster.values, raster.transform
     if isinstance(values, Strips):
-        k, transform = -(-max(values.shape) // MOST_PIXELS), transform or (1, 0, 0, 0, 1, 0)
+        k, transform = -(-max(values.shape) // MOST_PIXELS), transform or IDENTITY
         values = values.thinned(k)
         transform = [number * (1 if i % 3 == 2 else k) for i, number in enumerate(transform[:6])]
     return {"values": known_values(values, getattr(raster, "nodata", None)), "transform": transform}
@@ -308,10 +383,3 @@ def _holes_of(region: Any) -> Iterable[Any]:
     if not hasattr(region, "hole_rings"):
         return ()
     return (region.grid.to_map(ring) for rings in region.hole_rings for ring in rings)
-
-
-def _polygons_of(geometry: dict[str, Any]) -> Any:
-    """The polygons of a GeoJSON-like geometry: lists of closed rings."""
-    if geometry["type"] == "Polygon":
-        return [geometry["coordinates"]] if len(geometry["coordinates"]) else []
-    return geometry["coordinates"] if geometry["type"] == "MultiPolygon" else []

@@ -50,25 +50,13 @@ LEAST_SHARED = 1 << 26
 
 @dataclass(frozen=True, eq=False)
 class CoveredCells:
-    """The cells of a raster that reach levels.
+    """The cells of a raster that reach levels."""
 
-    Parameters
-    ----------
-    values : object
-        The raster as the caller gave it, without its position.
-    stacks : list of Stack
-        The maps: one stack, or one for each of several arrays on devices.
-    levels : Levels
-    grid : Grid
-    classes : StripClasses or None
-        Those of a raster in strips that are read once.
-    """
-
-    values: Any
-    stacks: list[Stack]
+    values: Any  # the raster as the caller gave it, without its position
+    stacks: list[Stack]  # one, or one for each of several arrays on devices
     levels: Levels
     grid: Grid
-    classes: StripClasses | None
+    classes: StripClasses | None  # those of a raster in strips that are read once
 
     @property
     def is_on_device(self) -> bool:
@@ -105,9 +93,8 @@ def covered_cells(call: Call, raster: Any, levels: Any, direction: Any, device: 
     if chunks is not None:
         device = as_session(device)
         placed = replace(placed, crs=chunks.crs if placed.crs is None else placed.crs)
-        as_grid(
-            placed.transform, placed.crs, (1, 1), caller=caller
-        )  # refuse what can be refused before strips are read
+        # refuse what can be refused before strips are read
+        as_grid(placed.transform, placed.crs, (1, 1), caller=caller)
         as_levels(levels, direction, placed.nodata, np.dtype(np.float64), caller=caller)
         classes = classify_strips(chunks, levels, direction, placed.nodata, device, caller=caller)
         placed = replace(placed, values=classes.strips)
@@ -141,23 +128,13 @@ def _stacks_of(call: Call, values: Any, device: Any) -> list[Stack]:
 
 @dataclass(frozen=True, eq=False)
 class Masks:
-    """The masks of some maps, one for each map and level, map after map; computed when needed, not stored.
-
-    Parameters
-    ----------
-    stack : Stack
-    levels : Levels
-    first_map, maps : int
-        Which maps of the stack.
-    before : int
-        Number of maps that come before those of the stack, in other stacks.
-    """
+    """The masks of some maps, one for each map and level, map after map; computed when needed, not stored."""
 
     stack: Stack
     levels: Levels
-    first_map: int
+    first_map: int  # of the stack
     maps: int
-    before: int = 0
+    before: int = 0  # maps of other stacks that come before those of the stack
 
     def __len__(self) -> int:
         return self.maps * len(self.levels.given)
@@ -218,38 +195,18 @@ def _maps_levels_parts(first: int, maps: int, levels: int) -> tuple[np.ndarray, 
 
 @dataclass(frozen=True)
 class Segmentation:
-    """How regions are divided into segments.
+    """How regions are divided into segments."""
 
-    Parameters
-    ----------
-    resolutions : tuple of int
-        Numbers of segments, each for regions of their own.
-    cuts : {"count", "width"}
-    is_crossed : bool
-        Whether regions are intersected with those whose segments consist of rows: axis="both".
-    """
-
-    resolutions: tuple[int, ...]
+    resolutions: tuple[int, ...]  # numbers of segments, each for regions of their own
     cuts: str
-    is_crossed: bool
+    is_crossed: bool  # whether regions are intersected with those whose segments consist of rows: axis="both"
 
 
 class MaskWork(Work):
-    """Results of the masks of all maps, in a list: a few maps at a time, by the devices of a call.
+    """The results of ``make(masks)`` in a list: of the masks of a few maps at a time, by the devices of a call.
 
-    Parameters
-    ----------
-    call : Call
-    masks : list of Masks
-        All masks of one stack, or of several stacks on devices.
-    make : callable
-        ``make(masks)`` returns the result for some of the masks.
-    segments : int
-        Segments of each region.
-    cells : int or None
-        Most cells of some masks, if memory depends on them.
-    waits : bool
-        Whether `make` waits for the device.
+    `masks` are those of one stack, or of several stacks on devices. A region has `segments` segments. If memory depends
+    on the `cells` of masks, these are the most. `waits` says whether `make` waits for the device.
     """
 
     def __init__(

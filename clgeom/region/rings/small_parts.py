@@ -143,22 +143,12 @@ def _counted_from(firsts: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class _Lowered:
-    """Values of a raster, changed so that some cells reach fewer levels: those below a rank.
-
-    Parameters
-    ----------
-    given, direction, nodata
-        As for `as_levels`.
-    shape : tuple of (int, int)
-        Rows and columns of a map.
-    cells, ranks : ndarray of int64
-        The cells, ascending, and the rank of each.
-    """
+    """Values of a raster, changed so that `cells`, which ascend, reach only the levels below their `ranks`."""
 
     given: tuple[float, ...]
     direction: Literal[">=", "<="]
     nodata: Any
-    shape: tuple[int, int]
+    shape: tuple[int, int]  # rows and columns of a map
     cells: np.ndarray
     ranks: np.ndarray
 
