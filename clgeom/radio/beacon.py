@@ -114,8 +114,8 @@ class BeaconFix:
 
         below = {} if raster is None else {"values": raster.values, "transform": raster.transform}
         axes = axes_of_crs(getattr(raster, "crs", None))
-        said = f"{len(self.nodes):,} nodes located by {self.method}" if title is None else title
-        return plot_fixes(self.nodes, self.estimates, ax, **below, title=said, axes=axes)
+        title = f"{len(self.nodes):,} nodes located by {self.method}" if title is None else title
+        return plot_fixes(self.nodes, self.estimates, ax, **below, title=title, axes=axes)
 
     def __repr__(self) -> str:
         known = self.errors[np.isfinite(self.errors)]

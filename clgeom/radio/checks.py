@@ -45,14 +45,14 @@ def maps(session: Session) -> str:
     sector = sector_antenna()
     sites = [Transmitter(500, 1000, antenna=sector, azimuth_deg=turn, frequency_mhz=900) for turn in (0, 120, 240)]
     link: dict[str, Any] = {"transform": (20, 0, 0, 0, -20, 2000), "device": session}
-    made = best_server(sites, shape=(100, 100), model="free-space", **link)
+    servers = best_server(sites, shape=(100, 100), model="free-space", **link)
     row, column = np.mgrid[:100, :100]
     x, y = 20 * column + 10 - 500, 2000 - 20 * row - 10 - 1000
     distance = np.hypot(np.hypot(x, y), 25 - 1.5)  # the default height
     loss = 32.44778322188337 + 20 * np.log10(distance / 1000 * 900)
     off = [(np.degrees(np.arctan2(x, y)) - turn + 180) % 360 - 180 for turn in (0, 120, 240)]
     powers = 58 - loss - np.array([sector.attenuation(angle) for angle in off])
-    require(np.abs(made.power_dbm - powers.max(axis=0)).max() < 1e-3, "the best server's power")
+    require(np.abs(servers.power_dbm - powers.max(axis=0)).max() < 1e-3, "the best server's power")
     ground = np.zeros((1, 100))
     ground[0, 40] = 60
     edge = terrain_loss(

@@ -68,8 +68,8 @@ class RadioMap:
 
     def __repr__(self) -> str:
         known, (rows, columns) = self.values[~np.isnan(self.values)], self.values.shape
-        said = f"{known.min():.1f} to {known.max():.1f} dBm" if known.size else "nothing received"
-        return f"RadioMap({rows} x {columns} cells of {self.transform[0]:g}, {said})"
+        powers = f"{known.min():.1f} to {known.max():.1f} dBm" if known.size else "nothing received"
+        return f"RadioMap({rows} x {columns} cells of {self.transform[0]:g}, {powers})"
 
     @property
     def sites(self) -> list[tuple[float, float]]:
@@ -245,8 +245,8 @@ def shadowing(
     reach = positive(correlation, "correlation", caller="shadowing", unit="m") / pixel
     sigma = number(sigma, "sigma", caller="shadowing", least=0, unit="dB")
     if sigma == 0:
-        given = {"correlation": (correlation, 50.0), "pixel": (pixel, 1.0), "seed": (seed, 0)}
-        warn_unused(given, "shadowing", "sigma=0")
+        unused = {"correlation": (correlation, 50.0), "pixel": (pixel, 1.0), "seed": (seed, 0)}
+        warn_unused(unused, "shadowing", "sigma=0")
     torus = [_fast_length(size + math.ceil(min(UNRELATED * reach, size))) for size in shape]
     rows, columns = (np.minimum(np.arange(size), size - np.arange(size)) for size in torus)
     covariance = np.exp(-np.hypot(rows[:, None], columns[None, :]) / reach)
@@ -405,19 +405,19 @@ def coverage_map(
     if "near" in call.warnings:
         call.warnings["near"] = f"Nearer than {least:g} km the loss continues into free space."
     if call.warnings:
-        said = " ".join(call.warnings.values())
-        warn(f"Cells of the map are out of the range of the model '{model}' of coverage_map. {said}", InputWarning)
-    made = RadioMap(best, (float(pixel), 0.0, x, 0.0, -float(pixel), y), crs, transmitters)
+        reasons = " ".join(call.warnings.values())
+        warn(f"Cells of the map are out of the range of the model '{model}' of coverage_map. {reasons}", InputWarning)
+    power_map = RadioMap(best, (float(pixel), 0.0, x, 0.0, -float(pixel), y), crs, transmitters)
     if np.isnan(best).all():
         from clgeom.region.coverage.grid import Grid
 
-        (row, column), extent = transmitters[0], Grid(made.transform, crs, shape).extent
+        (row, column), extent = transmitters[0], Grid(power_map.transform, crs, shape).extent
         warn(
             "No cell of the map of coverage_map is served. Transmitters are (row, column) in cells, and the first is "
             f"({row:.10g}, {column:.10g}); the map has {shape[0]:,} rows and {shape[1]:,} columns ({extent}).",
             InputWarning,
         )
-    return made
+    return power_map
 
 
 def _warn_unused(model: str, **values: Any) -> None:

@@ -155,45 +155,39 @@ POINT_TYPES = ("float32", "float64", "int32")
 
 
 def _hulls(kind: str, filter: Any, dtype: str, session: Session) -> Any:
-    found = []
-    sizes: tuple[tuple[int, Collinear], ...] = (
-        (1, "drop"),
-        (1000, "keep"),
-        (5003, "drop"),
-        (40_009, "drop"),
-        (40_009, "keep"),
-    )
+    arrays = []
+    sizes: tuple[tuple[int, Collinear], ...]
+    sizes = ((1, "drop"), (1000, "keep"), (5003, "drop"), (40_009, "drop"), (40_009, "keep"))
     for n, collinear in sizes:
         hull = clgeom.convex_hull(points(kind, n, dtype), collinear=collinear, filter=filter, device=session)
-        found += [hull.vertices, hull.points, np.array([hull.area, hull.perimeter])]
-    return found
+        arrays += [hull.vertices, hull.points, np.array([hull.area, hull.perimeter])]
+    return arrays
 
 
 def _batches(dtype: str, session: Session) -> Any:
     sizes = np.tile([0, 1, 2, 3, 17, 64, 100, 129, 1000, 5003], 2)
     offsets = np.append(0, np.cumsum(sizes))
-    found = []
+    arrays = []
     for kind in KINDS:
         batch = clgeom.convex_hulls(points(kind, offsets[-1], dtype), offsets, device=session)
-        found += [batch.vertices, batch.offsets, batch.areas, batch.perimeters]
-    return found
+        arrays += [batch.vertices, batch.offsets, batch.areas, batch.perimeters]
+    return arrays
 
 
 def _labels(dtype: str, session: Session) -> Any:
-    found = [clgeom.heaphull_filter(points(kind, 20_011, dtype), device=session) for kind in KINDS]
-    return [array for one in found for array in (one.labels, one.octagon, *one.queues)]
+    filtered = [clgeom.heaphull_filter(points(kind, 20_011, dtype), device=session) for kind in KINDS]
+    return [array for one in filtered for array in (one.labels, one.octagon, *one.queues)]
 
 
 def _hoods(dtype: str, session: Session) -> Any:
-    found = []
+    arrays = []
     for kind in KINDS:
         cloud = points(kind, 5003, dtype)
         cloud = cloud[np.lexsort((cloud[:, 1], cloud[:, 0]))]
         for method in ("published", "runs"):
-            found += [
-                hood(cloud, method=method, device=session).vertices for hood in (clgeom.upper_hood, clgeom.lower_hood)
-            ]
-    return found
+            arrays.append(clgeom.upper_hood(cloud, method=method, device=session).vertices)
+            arrays.append(clgeom.lower_hood(cloud, method=method, device=session).vertices)
+    return arrays
 
 
 def _signs(dtype: str, session: Session) -> Any:
@@ -214,14 +208,17 @@ question_by_type("orient2d", _signs, POINT_TYPES)
 
 
 def _sorts(dtype: str, session: Session) -> Any:
-    found = []
+    arrays = []
     with recording():  # so that the host leaves few keys to the device
         for n in (1, 1000, 40_009):
-            given = keys(dtype, n)
-            ordered, values = clgeom.sort_by_key(given, values=np.arange(n, dtype=np.int32), device=session)
-            found += [clgeom.sort(given, device=session), ordered, values]
-            found += [clgeom.argsort(given, device=session), clgeom.argsort(given, descending=True, device=session)]
-    return found
+            numbers = keys(dtype, n)
+            ordered, values = clgeom.sort_by_key(numbers, values=np.arange(n, dtype=np.int32), device=session)
+            arrays += [clgeom.sort(numbers, device=session), ordered, values]
+            arrays += [
+                clgeom.argsort(numbers, device=session),
+                clgeom.argsort(numbers, descending=True, device=session),
+            ]
+    return arrays
 
 
 def _shellsort(variant: Any, session: Session) -> Any:
@@ -239,12 +236,12 @@ for _variant in ("0", "A", "D", "E", "F", "auto"):
 
 
 def _regions(dtype: str, session: Session) -> Any:
-    found = []
+    arrays = []
     for kind in KINDS[:5]:
         for segments in (1, 8, 300):
             region = clgeom.adaptive_region(points(kind, 5003, dtype), segments, device=session)
-            found += [region.lower, region.upper]
-    return found
+            arrays += [region.lower, region.upper]
+    return arrays
 
 
 def _hills() -> NDArray[np.int64]:
@@ -254,21 +251,21 @@ def _hills() -> NDArray[np.int64]:
 
 def _coverage(session: Session) -> Any:
     maps = _hills().astype(np.float32)
-    found = []
+    arrays = []
     options: dict[str, Any]
     for options in ({"parts": False}, {"holes": 0}, {"parts": False, "segments": 8}):
         for region in clgeom.coverage_regions(maps, (300, 700), device=session, **options):
-            found += [np.array([region.map, region.level, region.cells], np.float64), np.asarray(region.exterior)]
-    return found
+            arrays += [np.array([region.map, region.level, region.cells], np.float64), np.asarray(region.exterior)]
+    return arrays
 
 
 def _polygons(session: Session) -> Any:
-    found = []
+    arrays = []
     budget: dict[str, Any]
     for budget in ({}, {"iou": 0.875}, {"tolerance": 2.5}, {"vertices": 5_200}):
         polygons: Any = clgeom.coverage_regions(_hills(), (300, 700), outline="cells", device=session, **budget)
-        found += [polygons.corners, polygons.ring_offsets, polygons.polygon_offsets, polygons.cells]
-    return found
+        arrays += [polygons.corners, polygons.ring_offsets, polygons.polygon_offsets, polygons.cells]
+    return arrays
 
 
 question_by_type("adaptive_region", _regions, POINT_TYPES)

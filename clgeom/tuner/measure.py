@@ -177,8 +177,8 @@ class Measurer:
             yield self._failed(error, request.case, request.n)
 
     def _failed(self, error: Exception, case: Case, n: int) -> Failed:
-        said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-        return Failed(said, not self._is_sound(case, n))
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        return Failed(reason, not self._is_sound(case, n))
 
     def _is_sound(self, case: Case, n: int) -> bool:
         """Whether the default still gives the result that it gave before."""
@@ -286,7 +286,7 @@ def serve(connection: Any, target: Target, limit: float) -> None:
     with open(os.devnull, "w") as nowhere:
 
         def end_later() -> None:
-            """End the process if nothing is said in time; the parent, which may be gone, has shorter limits."""
+            """End the process if nothing is reason in time; the parent, which may be gone, has shorter limits."""
             faulthandler.dump_traceback_later(limit, exit=True, file=nowhere)  # also where nobody gives up the GIL
 
         try:

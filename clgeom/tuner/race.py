@@ -100,17 +100,17 @@ def is_faster(ratios: Sequence[Ratio]) -> bool:
     return wins and often and not any(one.slows_the_call for one in ratios)
 
 
-def holds(found: Ratio) -> bool:
+def holds(one: Ratio) -> bool:
     """Whether a winner is not slower in another case, such as a smaller one, where times are short and less sure."""
-    return found.kernel < 1 + 2 * NOISE and not found.slows_the_call
+    return one.kernel < 1 + 2 * NOISE and not one.slows_the_call
 
 
-def winner(found: dict[int, list[Ratio]], candidates: list[Policy], present: Policy) -> int | None:
+def winner(by_shape: dict[int, list[Ratio]], candidates: list[Policy], present: Policy) -> int | None:
     """The index of the best shape that is faster than the present one, None where the present one stays.
 
     Of shapes as fast as the best but for noise, the one with the fewest changes wins.
     """
-    faster = {at: score(ratios) for at, ratios in found.items() if is_faster(ratios)}
+    faster = {at: score(ratios) for at, ratios in by_shape.items() if is_faster(ratios)}
     if not faster:
         return None
     near = [at for at, one in faster.items() if one < min(faster.values()) * (1 + NOISE)]

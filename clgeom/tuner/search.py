@@ -135,8 +135,8 @@ class Tuner:
 
     def run(self) -> list[Finding]:
         """Tune all kernels, and store each winner at once."""
-        self.begun = time.monotonic()
-        self.end = self.begun + self.seconds
+        self.start = time.monotonic()
+        self.end = self.start + self.seconds
         with Crew(Target.of(self.session), _most_children(self.profile), self.limits) as self.crew:
             self._find_shares()
             self.findings = self._tasks()
@@ -163,7 +163,7 @@ class Tuner:
         }
 
     def _show(self, what: str, number: int | None = None) -> None:
-        by_time = (time.monotonic() - self.begun) / self.seconds
+        by_time = (time.monotonic() - self.start) / self.seconds
         by_number = 0.0 if number is None else number / max(len(self.findings), 1)
         self.watch(min(max(by_time, by_number), 1.0), what)
 
@@ -269,11 +269,11 @@ class Tuner:
         if len(alive) > FINALISTS:
             finding.state = "as it was"
             return
-        begun = time.monotonic()
+        start = time.monotonic()
         times = {name: {} for name in finding.shares}
         alive = self._heat(finding, policies, alive, LEAST_ROUNDS, True, times)
-        each = max(time.monotonic() - begun, 1e-3) / LEAST_ROUNDS
-        again = min(int((begun + slot - time.monotonic()) / each), MOST_ROUNDS - LEAST_ROUNDS)
+        each = max(time.monotonic() - start, 1e-3) / LEAST_ROUNDS
+        again = min(int((start + slot - time.monotonic()) / each), MOST_ROUNDS - LEAST_ROUNDS)
         if alive and again >= 2 and any(score(self._ratios(times, at)) < 1 for at in alive):
             alive = self._heat(finding, policies, alive, again, True, times) or alive
         ratios = {at: self._ratios(times, at) for at in alive}
