@@ -243,7 +243,7 @@ class _Radix:
     gaps, is_sorted = (), True
 
     def __init__(self, keys: Any, descending: bool, session: Session, profile: bool) -> None:
-        from clgeom.sorting.keys import as_key_array
+        from clgeom.sorting.arrays import as_key_array
         from clgeom.sorting.radix.sort import sort as radix_sort
 
         # numbers in one dimension, as outputs and a Shellsort have them

@@ -66,7 +66,7 @@ OPERATORS = {
 
 
 def as_operator(op: object, *, caller: str) -> Operator:
-    """An Operator, given as such or by its name."""
+    """An Operator, or the one of this name."""
     if isinstance(op, Operator):
         return op
     if op in OPERATORS:

@@ -362,7 +362,7 @@ class AlignWork(Work):
         return [self.part(session, part) for part in self.slices(session, start, stop)]
 
     def join(self, session: Session, results: Any) -> Fields:
-        """The fields of `AlignmentBatch`, from those of parts."""
+        """Join the fields of `AlignmentBatch` of all parts."""
         parts = list(itertools.chain.from_iterable(results))
         if not parts:
             return self._fields(np.empty((3, 0), np.int64), None, np.empty(0, np.int8), self.pairs.m)
@@ -486,7 +486,7 @@ def _slice_letters(sequences: Sequences, part: slice) -> tuple[Any, np.ndarray]:
 
 
 def _better(strands: Sequence[PairSpans], found: Sequence[np.ndarray]) -> tuple[PairSpans, np.ndarray]:
-    """(pairs, ends) of what scores better, the first strand of equal ones."""
+    """(pairs, ends) of the better strand of each pair, the first one if scores are equal."""
     pairs, ends = strands[0], found[0]
     for other, other_ends in zip(strands[1:], found[1:]):
         better = other_ends[:, 0] > ends[:, 0]

@@ -55,7 +55,7 @@ DONE = 3
 NO_END = np.iinfo(np.int32).min
 #: Edges of tiles: their buffer, slots of rows, slots of columns.
 Tiled = tuple[Any, int, int]
-#: Of pairs that are a tile each: fours of rows and columns of choices, walks, operations, and where these end.
+#: For pairs that are a tile each: fours of rows and columns of choices, walks, operations, and where these end.
 Path = tuple[int, int, Any, Any, np.ndarray]
 
 
@@ -468,7 +468,7 @@ def tiles_plan(
 
 
 def _bytes_of_tiles(jobs: np.ndarray, side: int, itemsize: int, tiled: bool, path: bool) -> int:
-    """What tiles read and write besides their jobs: letters, the edges between tiles, and choices of 4 bits."""
+    """Bytes that tiles read and write besides their jobs: letters, edges between tiles, and choices of 4 bits."""
     rows, columns = (np.minimum(jobs[:, k], side).astype(np.int64) for k in (3, 4))
     letters = int(rows.sum() + columns.sum())
     edges = 2 * letters * itemsize * (1 if path else 2) if tiled else 0  # H and a gap's, read, and written for others

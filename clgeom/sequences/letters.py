@@ -112,7 +112,7 @@ def refuse_letters(a: Sequences, b: Sequences, scoring: Scoring, *, complement: 
 
 
 def letter_hint(letter: str, alphabet: str) -> str:
-    """The sentence that says what to do about a letter outside the alphabet, after a blank; empty if there is none."""
+    """Advice about a letter outside the alphabet, after a blank; empty if there is none."""
     if letter in "-.":
         return " Leave out the gaps of earlier alignments."
     residue = letter.upper()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from clgeom.io.fasta import Record
     from clgeom.sequences.result import Alignment
 
-#: What the specification allows as names of references and of reads, and as letters of reads.
+#: Names of references and of reads, and letters of reads, that the specification allows.
 REFERENCE = re.compile(r"[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;=?@^_|~-]*")
 READ = re.compile(r"[!-?A-~]{1,254}")
 LETTERS = re.compile(r"[A-Za-z=.]+")

@@ -1,4 +1,4 @@
-"""Scores of letters and gaps: what a call of `align` asks for, checked, as tables that kernels read."""
+"""Scores of letters and gaps: the checked arguments of `align`, and the tables that kernels read."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def _wrong(name: str, expected: str, got: Any) -> InvalidInput:
 
 @dataclass(frozen=True, eq=False)
 class Scoring:
-    """What an alignment adds up.
+    """The scores and penalties that an alignment adds up.
 
     Attributes
     ----------
@@ -258,7 +258,7 @@ def _as_matrix(matrix: Any) -> SubstitutionMatrix:
 
 @dataclass(frozen=True)
 class Rules:
-    """What an alignment is: its scores, mode, free ends, band and strand; and whether path and ends are asked for."""
+    """Options of an alignment: scores, mode, free ends, band and strand, and whether to find path and ends."""
 
     scoring: Scoring
     local: bool

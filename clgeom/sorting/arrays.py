@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clgeom.arguments import is_masked_array
+from clgeom.arguments import has_shape, is_masked_array
 from clgeom.core.call import Call
 from clgeom.core.host_memory import in_place, show_host
 from clgeom.core.launch import allocate, finish, read
 from clgeom.core.launch import copy as copy_memory
 from clgeom.errors import InvalidInput, is_integer, short
 from clgeom.intake.array_memory import require_memory
+from clgeom.intake.arrays import host_values
 from clgeom.intake.cl_arrays import as_array, changed
 from clgeom.intake.device_arrays import (
     buffer_of,
@@ -29,7 +30,7 @@ from clgeom.intake.device_arrays import (
 )
 from clgeom.intake.dispatch import choose_sessions
 from clgeom.intake.interop.objects import values_of
-from clgeom.sorting.keys import Bits, KeyOrder, as_key_array, in_place_of, index_dtype
+from clgeom.sorting.keys import NATIVE, Bits, KeyOrder, index_dtype, key_dtype, require_same_place
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -42,6 +43,27 @@ SHARED = ("sort", "argsort", "sort_by_key")
 MOVABLE = (1, 2, 4, 8)
 #: Most candidates that `numpy.shares_memory` tries for overlapping entries.
 MOST_WORK = 1_000_000
+
+
+def as_key_array(keys: Any, *, caller: str, name: str = "keys") -> Any:
+    """Keys as a native, contiguous, one-dimensional NumPy array; a pyopencl array unchanged."""
+    if is_plain(keys):
+        return keys
+    if not is_device_array(keys):
+        keys = host_values(keys, caller=caller, name=name)
+    has_shape(keys, ("n",), name, caller=caller)
+    dtype = key_dtype(keys, caller=caller, name=name)
+    if is_device_array(keys):
+        return keys
+    return np.require(keys.astype(dtype, copy=False), requirements=["C", "A"])
+
+
+def is_plain(keys: Any) -> bool:
+    """Whether these are keys on the host that kernels read as they are."""
+    if type(keys) is not np.ndarray or keys.ndim != 1 or keys.dtype not in NATIVE:
+        return False
+    flags = keys.flags
+    return flags.c_contiguous and flags.aligned
 
 
 @functools.lru_cache(maxsize=64)
@@ -89,7 +111,7 @@ class SortInput:
         device: Any = None,
     ) -> None:
         self.call, self.caller, self.key_bits = call, call.caller, key_bits
-        self.keys = as_key_array(keys, caller=call.caller)
+        self.keys = keys if is_plain(keys) else as_key_array(keys, caller=call.caller)
         self.n = len(self.keys)
         self.on_device = not isinstance(self.keys, np.ndarray)
         if not call.sessions:
@@ -203,7 +225,7 @@ class SortInput:
         return array if lengths.all() else array[np.append(True, lengths > 0)]
 
     def _checked_values(self, values: Any) -> Any:
-        in_place_of(values, "values", self.keys, "the keys are", caller=self.caller)
+        require_same_place(values, "values", self.keys, "the keys are", caller=self.caller)
         must = f"have one entry for each of the {self.n} keys"
         if not self.on_device:
             values = self._array(values, "values", must)

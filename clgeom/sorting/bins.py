@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from clgeom.core.device import Session
     from clgeom.core.profile import DeviceProfile
 
-#: Of counts in kernels.
+#: Type of counts in kernels.
 COUNT = np.dtype(np.uint32)
 #: On CPUs each group has counts of its own, up to so many for each key, or MOST_COUNTS.
 COUNTS_A_KEY = 4
@@ -38,7 +38,7 @@ MOST_COUNTS = 1 << 20
 #: Rows of counts of a group of a CPU, if there are fewer bins and each is a single key.
 TABLES = 2
 MOST_IN_TABLES = 1 << 17
-#: Up to this, all integers are numbers of float64.
+#: All integers up to this one are numbers of float64.
 EXACT = 1 << 53
 
 
@@ -328,7 +328,7 @@ def _thresholds(order: KeyOrder, edges: np.ndarray) -> tuple[np.ndarray, Any]:
     least, most = (int(digit) for digit in order.digits(np.array(ends, order.dtype)))
 
     def first_keys(bounds: np.ndarray, holds: Callable[[Any, Any], Any]) -> np.ndarray:
-        """For each bound that this holds for at all, the least ordered key that it holds for."""
+        """The least ordered key for which `holds`, for each bound that has such a key."""
 
         def hold(digits: np.ndarray) -> Any:
             return holds(order.keys_of_digits(digits.astype(order.storage)).astype(common), bounds)

@@ -34,62 +34,64 @@ TIMED = 1 << 13
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What is wanted of distinct values, besides the values.
+class Returned:
+    """The results of `unique` besides the values, and how to compute them.
 
-    `apart`: whether each NaN and NaT is a value. `number`: the type of indices and counts.
+    `splits_nan`: whether each NaN and NaT is a value. `index_type`: the type of indices and counts.
     """
 
     index: bool
     inverse: bool
     counts: bool
-    apart: bool
-    number: np.dtype
+    splits_nan: bool
+    index_type: np.dtype
 
     @property
     def order(self) -> bool:
-        """Whether it takes the order of the keys."""
+        """Whether the results depend on the order of the keys."""
         return self.index or self.inverse
 
 
-def distinct_on_host(session: Session, keys: np.ndarray, wanted: Wanted) -> list[np.ndarray] | None:
-    """Values and what is wanted of them for host keys; None where the device is to find them."""
+def distinct_on_host(session: Session, keys: np.ndarray, returned: Returned) -> list[np.ndarray] | None:
+    """The results of `unique` for host keys; None where the device computes them."""
     if not host_may_sort() or not len(keys):
         return None
     native = keys.dtype.newbyteorder("=")
-    if len(keys) > FEW and (wanted.order or not _is_quicker(session.profile, native, len(keys))):
+    if len(keys) > FEW and (returned.order or not _numpy_is_faster(session.profile, native, len(keys))):
         return None
     keys = keys.astype(native, copy=False)
-    order = np.argsort(keys, kind="stable") if wanted.order else None
+    order = np.argsort(keys, kind="stable") if returned.order else None
     ordered = np.sort(keys, kind=_kind(native)) if order is None else keys[order]
-    missing = _missing(ordered)
+    nan_count = _count_nan(ordered)
     begins = np.empty(len(keys), bool)
     begins[0] = True
     np.not_equal(ordered[1:], ordered[:-1], out=begins[1:])
-    if missing and not wanted.apart:
-        begins[len(keys) - missing + 1 :] = False
-    several_zeros = order is None and _zeros(ordered) > 1
-    values = _firsts(ordered, begins)
+    if nan_count and not returned.splits_nan:
+        begins[len(keys) - nan_count + 1 :] = False
+    several_zeros = order is None and _count_zeros(ordered) > 1
+    values = _first_keys(ordered, begins)
     if order is None:
-        _give_first_bits(values, keys, several_zeros, missing, wanted.apart)
-    return run_results(values, begins, order, wanted)
+        _restore_first_bits(values, keys, several_zeros, nan_count, returned.splits_nan)
+    return run_results(values, begins, order, returned)
 
 
-def run_results(values: np.ndarray, begins: np.ndarray, order: np.ndarray | None, wanted: Wanted) -> list[np.ndarray]:
-    """The values of the runs of equal keys, and their wanted first indices, inverse and counts.
+def run_results(
+    values: np.ndarray, begins: np.ndarray, order: np.ndarray | None, returned: Returned
+) -> list[np.ndarray]:
+    """The values of the runs of equal keys, and the first indices, inverse and counts that `unique` returns.
 
     `begins` marks the sorted keys that begin a run, and `order` has their indices in the input (None: not needed).
     """
     results, n = [values], len(begins)
-    starts = np.flatnonzero(begins) if wanted.index or wanted.counts else np.empty(0, np.int64)
-    if wanted.index and order is not None:
-        results.append(order[starts].astype(wanted.number, copy=False))
-    if wanted.inverse:
-        inverse = np.empty(n, wanted.number)
+    starts = np.flatnonzero(begins) if returned.index or returned.counts else np.empty(0, np.int64)
+    if returned.index and order is not None:
+        results.append(order[starts].astype(returned.index_type, copy=False))
+    if returned.inverse:
+        inverse = np.empty(n, returned.index_type)
         inverse[order] = np.cumsum(begins) - 1
         results.append(inverse)
-    if wanted.counts:
-        results.append(np.diff(np.append(starts, n)).astype(wanted.number, copy=False))
+    if returned.counts:
+        results.append(np.diff(np.append(starts, n)).astype(returned.index_type, copy=False))
     return results
 
 
@@ -119,14 +121,14 @@ def _kind(dtype: np.dtype) -> Literal["stable"] | None:
     return "stable" if dtype.itemsize <= 2 else None
 
 
-def _missing(ordered: np.ndarray) -> int:
+def _count_nan(ordered: np.ndarray) -> int:
     """How many of the last keys are NaN or NaT."""
     if ordered.dtype.kind not in "fMm" or ordered[-1] == ordered[-1]:
         return 0
     return len(ordered) - int(np.searchsorted(ordered, ordered[-1]))
 
 
-def _zeros(ordered: np.ndarray) -> int:
+def _count_zeros(ordered: np.ndarray) -> int:
     """How many floats are zeros of either sign."""
     if ordered.dtype.kind != "f":
         return 0
@@ -134,7 +136,7 @@ def _zeros(ordered: np.ndarray) -> int:
     return int(np.searchsorted(ordered, zero, "right") - np.searchsorted(ordered, zero))
 
 
-def _firsts(ordered: np.ndarray, begins: np.ndarray) -> np.ndarray:
+def _first_keys(ordered: np.ndarray, begins: np.ndarray) -> np.ndarray:
     """The first key of each run, perhaps in the memory of all: few others are closed up, in half the time."""
     n = len(ordered)
     if n - np.count_nonzero(begins) > CLOSED_UP:
@@ -148,16 +150,18 @@ def _firsts(ordered: np.ndarray, begins: np.ndarray) -> np.ndarray:
     return ordered if to == n else ordered[:to]
 
 
-def _give_first_bits(values: np.ndarray, keys: np.ndarray, several_zeros: bool, missing: int, apart: bool) -> None:
+def _restore_first_bits(
+    values: np.ndarray, keys: np.ndarray, several_zeros: bool, nan_count: int, splits_nan: bool
+) -> None:
     """Give zeros and NaN the bits that they have first in the input: a sort need not keep these."""
     if several_zeros:
         values[np.searchsorted(values, values.dtype.type(0))] = keys[np.argmax(keys == 0)]
-    if missing and values.dtype.kind == "f":
-        count = missing if apart else 1
+    if nan_count and values.dtype.kind == "f":
+        count = nan_count if splits_nan else 1
         values[len(values) - count :] = keys[np.isnan(keys)][:count]
 
 
-def _is_quicker(profile: DeviceProfile, dtype: np.dtype, n: int) -> bool:
+def _numpy_is_faster(profile: DeviceProfile, dtype: np.dtype, n: int) -> bool:
     """Whether NumPy is expected to sort so many keys in less time than a CPU device takes."""
     units = max(profile.compute_units, 1)
     return profile.is_cpu and numpy_ns(dtype) * math.log2(n) < DEVICE_NS[dtype.itemsize] / units

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from clgeom.arguments import has_shape, number_type, wrong
+from clgeom.arguments import number_type, wrong
 from clgeom.errors import InvalidInput, is_integer, short
 from clgeom.intake.arrays import DeviceArray, adopted, as_device_values, host_values, session_of
 from clgeom.intake.device_arrays import is_device_array, native_array, within_memory
@@ -145,27 +145,6 @@ def as_keys(keys: Any, *, caller: str, name: str = "keys") -> Any:
     return array
 
 
-def as_key_array(keys: Any, *, caller: str, name: str = "keys") -> Any:
-    """Keys as a native, contiguous, one-dimensional NumPy array; a pyopencl array unchanged."""
-    if is_plain(keys):
-        return keys
-    if not is_device_array(keys):
-        keys = host_values(keys, caller=caller, name=name)
-    has_shape(keys, ("n",), name, caller=caller)
-    dtype = key_dtype(keys, caller=caller, name=name)
-    if is_device_array(keys):
-        return keys
-    return np.require(keys.astype(dtype, copy=False), requirements=["C", "A"])
-
-
-def is_plain(keys: Any) -> bool:
-    """Whether these are keys on the host that kernels read as they are."""
-    if type(keys) is not np.ndarray or keys.ndim != 1 or keys.dtype not in NATIVE:
-        return False
-    flags = keys.flags
-    return flags.c_contiguous and flags.aligned
-
-
 def flat_keys(
     keys: Any, device: DeviceLike, *, caller: str, name: str = "keys"
 ) -> tuple[Any, tuple[int, ...], Session]:
@@ -203,7 +182,7 @@ def checked_axis(axis: Any, keys: Any, *, caller: str) -> int | None:
 
 
 def as_device_bits(session: Session, keys: Any, *, caller: str, name: str = "keys") -> DeviceArray:
-    """What `as_key_array` returned, as unsigned integers in memory that kernels read."""
+    """Keys from `as_key_array` as unsigned integers in memory that kernels read."""
     storage = unsigned(keys.dtype)
     if is_device_array(keys):
         return adopted(session, native_array(session, keys, caller=caller, name=name), storage)
@@ -211,7 +190,7 @@ def as_device_bits(session: Session, keys: Any, *, caller: str, name: str = "key
     return as_device_values(session, bits, caller=caller, name=name, types=(storage,))
 
 
-def in_place_of(array: Any, name: str, other: Any, others: str, *, caller: str) -> None:
+def require_same_place(array: Any, name: str, other: Any, others: str, *, caller: str) -> None:
     """Refuse an array that is not where another one is, on the host or on the device; `others` is "the keys are"."""
     there = is_device_array(other)
     if is_device_array(array) != there:
@@ -220,7 +199,7 @@ def in_place_of(array: Any, name: str, other: Any, others: str, *, caller: str) 
 
 
 def index_dtype(index_type: Any, on_device: bool, *, caller: str) -> np.dtype:
-    """The type of the indices of a result: what the caller asks for, else int64 on the host, uint32 on the device."""
+    """The type of the indices of a result: `index_type`, else int64 on the host, uint32 on the device."""
     if index_type is None:
         return INDEX_TYPES[on_device]
     return number_type(index_type, INDEX_TYPES, "index_type", caller=caller)

@@ -13,7 +13,8 @@ from clgeom.intake.arrays import host_values, session_of
 from clgeom.intake.cl_arrays import converted, to_array
 from clgeom.intake.device_arrays import fetched, is_device_array, within_memory
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike
-from clgeom.sorting.keys import as_key_array, index_dtype
+from clgeom.sorting.arrays import as_key_array
+from clgeom.sorting.keys import index_dtype
 from clgeom.sorting.radix.sort import argsort, sort_by_key
 from clgeom.sorting.take import taken
 

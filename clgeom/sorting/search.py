@@ -13,8 +13,8 @@ from clgeom.core.plan import Plan, Step
 from clgeom.intake.arrays import as_device_values, c_name, host_values, session_of
 from clgeom.intake.device_arrays import is_device_array
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike
-from clgeom.sorting.arrays import Output
-from clgeom.sorting.keys import KeyOrder, as_device_bits, as_key_array, as_keys, flat, in_place_of, index_dtype
+from clgeom.sorting.arrays import Output, as_key_array
+from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, flat, index_dtype, require_same_place
 from clgeom.sorting.radix.passes import survey_plan
 from clgeom.sorting.radix.work import surveyed
 
@@ -84,7 +84,7 @@ def searchsorted(
     there = is_device_array(haystack)
     for name, array in (("needles", needles), ("sorter", sorter)):
         if array is not None:
-            in_place_of(array, name, haystack, "the haystack is", caller=caller)
+            require_same_place(array, name, haystack, "the haystack is", caller=caller)
     session = session_of(haystack, device)
     hay = as_key_array(haystack, caller=caller, name="haystack")
     pins = as_keys(needles, caller=caller, name="needles")

@@ -26,8 +26,9 @@ from clgeom.intake.cl_arrays import as_array, converted
 from clgeom.intake.device_arrays import buffer_of, is_device_array, let_change
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.primitives.scan import sums_plan
+from clgeom.sorting.arrays import as_key_array
 from clgeom.sorting.distinct import first_on_host
-from clgeom.sorting.keys import KeyOrder, as_device_bits, as_key_array, as_keys, checked_axis, index_dtype
+from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, checked_axis, index_dtype
 from clgeom.sorting.radix.sort import argsort, sort, sort_by_key
 from clgeom.sorting.take import take
 
@@ -133,7 +134,7 @@ def topk(
 
 
 def _first(session: Session, array: Any, k: int) -> Any:
-    """The first k entries, in memory of their own."""
+    """A copy of the first k entries."""
     if not is_device_array(array):
         return array[:k].copy()
     nbytes = k * array.dtype.itemsize

@@ -15,7 +15,7 @@ from clgeom.intake.arrays import MOST_ITEMS, c_name, host_values, session_of
 from clgeom.intake.cl_arrays import as_array
 from clgeom.intake.device_arrays import buffer_of, fetched, is_device_array, let_change, native_array
 from clgeom.intake.typing import AnyArray, DeviceLike, IntLike
-from clgeom.sorting.keys import in_place_of
+from clgeom.sorting.keys import require_same_place
 
 if TYPE_CHECKING:
     from clgeom.core.device import Session
@@ -68,7 +68,7 @@ def take(
     mode = one_of(mode, ("raise", "wrap", "clip"), "mode", caller="take")
     if axis is not None and not (is_integer(axis) and axis == 0):
         raise wrong("axis", "take", "None or 0", short(axis))
-    in_place_of(indices, "indices", values, "the values are", caller="take")
+    require_same_place(indices, "indices", values, "the values are", caller="take")
     session = session_of(values, device)
     if not is_device_array(values):
         return _on_the_host(values, indices, axis, mode)
@@ -92,7 +92,7 @@ def _check_rows(rows: int, count: int) -> None:
 
 
 def _on_the_host(values: Any, indices: Any, axis: Any, mode: Any) -> Any:
-    """NumPy's own take: one read and one write of memory, which the host does itself fastest."""
+    """Take by NumPy: one read and one write of memory, which are fastest on the host."""
     values = host_values(values, caller="take", name="values", expected="an array")
     indices = host_values(indices, caller="take", name="indices")
     if indices.size == 0:

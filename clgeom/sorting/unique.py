@@ -26,7 +26,7 @@ from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.primitives.scan import sums_plan
 from clgeom.sorting.arrays import Output, SortInput
 from clgeom.sorting.bins import counts_of, most_counts
-from clgeom.sorting.distinct import Wanted, distinct_on_host, run_results
+from clgeom.sorting.distinct import Returned, distinct_on_host, run_results
 from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, checked_axis, flat_keys, index_dtype
 from clgeom.sorting.lexsort import lexsort
 from clgeom.sorting.radix.sort import Profiled
@@ -123,10 +123,10 @@ def unique(
     inverse = boolean(return_inverse, "return_inverse", caller=caller)
     counts = boolean(return_counts, "return_counts", caller=caller)
     boolean(sorted, "sorted", caller=caller)
-    apart = not boolean(equal_nan, "equal_nan", caller=caller)
+    splits_nan = not boolean(equal_nan, "equal_nan", caller=caller)
     array: Any = keys
     if axis is not None:
-        if apart:
+        if splits_nan:
             warn("equal_nan=False does nothing in unique with an axis: slices with NaN are never equal.", InputWarning)
         array = as_keys(keys, caller=caller)
         axis = checked_axis(axis, array, caller=caller)
@@ -136,13 +136,13 @@ def unique(
     number = index_dtype(index_type, is_device_array(flat), caller=caller)
     if index_type is not None and not (index or inverse or counts):
         raise wrong("index_type", caller, "None where no indices or counts are returned", short(index_type))
-    wanted = Wanted(index, inverse, counts, apart, number)
+    returned = Returned(index, inverse, counts, splits_nan, number)
     call = Call(caller=caller, profile=profile)
     with call:
         if axis is None:
-            results = _unique(session, flat, wanted)
+            results = _unique(session, flat, returned)
         else:
-            results = _unique_rows(session, array, axis, wanted)
+            results = _unique_rows(session, array, axis, returned)
     if inverse and axis is None:
         at = 1 + index
         results[at] = results[at].reshape(shape)
@@ -150,27 +150,30 @@ def unique(
     return Profiled(result, tuple(call.phases)) if profile else result
 
 
-def _unique(session: Session, keys: Any, wanted: Wanted) -> list[Any]:
-    """The values and what is wanted of them, where the keys are."""
+def _unique(session: Session, keys: Any, returned: Returned) -> list[Any]:
+    """The results of `unique`, where the keys are."""
     there = is_device_array(keys)
     results = None
-    if not wanted.order and (there or len(keys) > FEW or not host_may_sort()):
-        results = _counted(session, keys, wanted)
+    if not returned.order and (there or len(keys) > FEW or not host_may_sort()):
+        results = _counted(session, keys, returned)
     if results is None and not there:
-        results = distinct_on_host(session, keys, wanted)
+        results = distinct_on_host(session, keys, returned)
     if results is not None:
         return results
-    ordered, order, whole = _sorted_for_kernels(session, keys, with_order=wanted.order)
+    ordered, order, whole = _sorted_for_kernels(session, keys, with_order=returned.order)
     if not len(keys):
-        types = [keys.dtype.newbyteorder("="), *[wanted.number] * (wanted.index + wanted.inverse + wanted.counts)]
+        types = [
+            keys.dtype.newbyteorder("="),
+            *[returned.index_type] * (returned.index + returned.inverse + returned.counts),
+        ]
         return [Output(session, dtype, 0, [keys]).finished() for dtype in types]
     if not whole:
         digits = KeyOrder(ordered.dtype).digits(ordered)
         begins = np.append(True, digits[1:] != digits[:-1])
-        if wanted.apart:
+        if returned.splits_nan:
             begins |= ordered != ordered
-        return run_results(ordered[begins], begins, order, wanted)
-    return _by_kernels(session, keys, ordered, order, wanted)
+        return run_results(ordered[begins], begins, order, returned)
+    return _by_kernels(session, keys, ordered, order, returned)
 
 
 def _sorted_for_kernels(session: Session, keys: Any, *, with_order: bool) -> tuple[Any, Any, bool]:
@@ -188,15 +191,15 @@ def _sorted_for_kernels(session: Session, keys: Any, *, with_order: bool) -> tup
     return *sort_arrays(inputs), whole
 
 
-def _by_kernels(session: Session, keys: Any, ordered: Any, order: Any, wanted: Wanted) -> list[Any]:
+def _by_kernels(session: Session, keys: Any, ordered: Any, order: Any, returned: Returned) -> list[Any]:
     """The same from sorted keys where kernels read them."""
-    profile, n, kind, number = session.profile, len(keys), KeyOrder(ordered.dtype), wanted.number
+    profile, n, kind, number = session.profile, len(keys), KeyOrder(ordered.dtype), returned.index_type
     held = as_device_bits(session, ordered, caller="unique")
     buffers: dict[str, Any] = {"keys": held.one_buffer("The sorted array of unique")}
     if order is not None:
         numbers = as_device_values(session, order, caller="unique", name="order")
         buffers["order"] = numbers.one_buffer("The order of the array of unique")
-    args: tuple[Any, ...] = ("keys", np.uint32(n), kind.storage.type(wanted.apart))
+    args: tuple[Any, ...] = ("keys", np.uint32(n), kind.storage.type(returned.splits_nan))
     counts, offsets = (Scratch(name, np.uint32, ceil_div(n, TILE) + 1) for name in ("counts", "offsets"))
     plan = _tiles_plan(profile, "unique_count", (*args, counts), n, kind)
     plan += sums_plan(profile, counts, offsets)
@@ -206,8 +209,8 @@ def _by_kernels(session: Session, keys: Any, ordered: Any, order: Any, wanted: W
     def output(dtype: np.dtype, count: int) -> Output:
         return Output(session, dtype, count, [keys], wait=False)
 
-    values, inverse = output(keys.dtype.newbyteorder("="), runs), output(number, n) if wanted.inverse else None
-    index, count = (output(number, runs) if present else None for present in (wanted.index, wanted.counts))
+    values, inverse = output(keys.dtype.newbyteorder("="), runs), output(number, n) if returned.inverse else None
+    index, count = (output(number, runs) if present else None for present in (returned.index, returned.counts))
     buffers |= {"offsets": counted[offsets], "values": values.buffer}
     buffers |= {name: out.buffer for name, out in (("inverse", inverse), ("index", index), ("counts", count)) if out}
     starts = Scratch("starts", np.uint32, runs)
@@ -234,7 +237,7 @@ def _tiles_plan(
     return Plan(Step.over(profile, kernel, args, n, dtype=kind.dtype, tile=TILE, params=params, bytes_moved=moved))
 
 
-def _counted(session: Session, keys: Any, wanted: Wanted) -> list[Any] | None:
+def _counted(session: Session, keys: Any, returned: Returned) -> list[Any] | None:
     """The values and their counts by a count of every key that there may be; None where that does not pay."""
     n, there, kind = len(keys), is_device_array(keys), KeyOrder(keys.dtype.newbyteorder("="))
     if kind.dtype.kind not in "iubf" or (kind.floating and (there or kind.bits > 16)) or n < LEAST_COUNTED:
@@ -259,17 +262,17 @@ def _counted(session: Session, keys: Any, wanted: Wanted) -> list[Any] | None:
     values = kind.keys_of_digits(digits)
     if kind.floating:
         nan, zero = digits == kind.everything, values == 0
-        if wanted.apart and counts[nan].sum() > 1:
+        if returned.splits_nan and counts[nan].sum() > 1:
             return None
         for same, is_one in ((nan, np.isnan), (zero, np.logical_not)):
             if same.any():
                 values[same] = native[np.argmax(is_one(native))]
-    results = [values, *([counts.astype(wanted.number)] if wanted.counts else [])]
+    results = [values, *([counts.astype(returned.index_type)] if returned.counts else [])]
     return [to_array(session, result, queue=keys.queue) for result in results] if there else results
 
 
-def _unique_rows(session: Session, keys: np.ndarray, axis: int, wanted: Wanted) -> list[Any]:
-    """Distinct slices along the axis, of equal ones the first, and what is wanted of them.
+def _unique_rows(session: Session, keys: np.ndarray, axis: int, returned: Returned) -> list[Any]:
+    """The results of `unique` for slices along the axis; of equal slices the first is the value.
 
     Slices are compared as rows: by their first entries, then by their second ones and so on.
     """
@@ -283,4 +286,4 @@ def _unique_rows(session: Session, keys: np.ndarray, axis: int, wanted: Wanted) 
     begins = np.ones(n, bool)
     begins[1:] = (ordered[1:] != ordered[:-1]).any(1)
     values = ordered[begins].reshape(np.count_nonzero(begins), *moved.shape[1:])
-    return run_results(np.ascontiguousarray(np.moveaxis(values, 0, axis)), begins, order, wanted)
+    return run_results(np.ascontiguousarray(np.moveaxis(values, 0, axis)), begins, order, returned)

@@ -164,8 +164,8 @@ def test_no_device_is_chained_unmeasured(session):
 def test_sorts_of_device_arrays_again(subtests, any_session, monkeypatch, dtype):
     """Calls of one shape run the plan that is remembered, with new keys, and events and queues as at first."""
     monkeypatch.setattr(radix, "features_of", lambda _: RadixFeatures(scan="chain"))
-    runs, again = [], radix.sorted_again
-    monkeypatch.setattr(api, "sorted_again", lambda *given: runs.append(again(*given)) or runs[-1])
+    runs, again = [], radix.sort_by_cached_plan
+    monkeypatch.setattr(api, "sort_by_cached_plan", lambda *given: runs.append(again(*given)) or runs[-1])
     other = cl.CommandQueue(any_session.context)
     for n in (1, 300, 5000):
         with subtests.test(n=n):

@@ -53,7 +53,7 @@ TABLES = {8: 4, 16: 2}
 LEAST_COUNTED = 2
 #: Digits to sort by, from the lowest: the first bit and the number of bits of each.
 Windows: TypeAlias = tuple[tuple[int, int], ...]
-#: What moves with the keys: nothing, their indices ("index"), or memory of unsigned integers.
+#: The data that move with the keys: none, their indices ("index"), or unsigned integers in memory.
 Payload: TypeAlias = Scratch | str | None
 #: The keys and the payload that a pass reads, or writes.
 Ends: TypeAlias = tuple[str | Scratch, Payload]
@@ -226,7 +226,7 @@ def passes_of(order: KeyOrder, windows: Windows, keep_keys: bool, special: bool)
 
 
 class Move:
-    """What a pass moves, for the arguments of its kernel: a (keys, payload) pair of buffers to another."""
+    """Arguments of the kernel of a pass, which moves a (keys, payload) pair of buffers to another."""
 
     def __init__(self, order: KeyOrder, digit_pass: Pass, source: Ends, target: Ends) -> None:
         (keys, payload), (keys_to, payload_to) = source, target

@@ -28,7 +28,7 @@ from clgeom.intake.dispatch import choose_sessions
 from clgeom.intake.typing import AnyArray, ArrayLike, CLArray, DevicesLike, DTypeLike, IntLike, NDArray
 from clgeom.sorting.arrays import SortInput, into_any
 from clgeom.sorting.keys import as_keys, checked_axis, flat
-from clgeom.sorting.radix.work import sort_arrays, sorted_again
+from clgeom.sorting.radix.work import sort_arrays, sort_by_cached_plan
 
 #: Bits of keys to sort by: a number of lowest bits, or (low, high), high exclusive.
 KeyBits: TypeAlias = int | tuple[int, int] | None
@@ -332,7 +332,7 @@ def _along(call: Call, keys: Any, axis: Any, *, out: Any, index_type: Any = None
         usual = out is None and index_type is None and options["offsets"] is None and options["key_bits"] is None
         if usual and not call.profile and is_device_array(keys):
             session = session_of(keys, options["device"])
-            result = sorted_again(call.caller, keys, options["descending"], session)
+            result = sort_by_cached_plan(call.caller, keys, options["descending"], session)
             if result is not None:
                 return result
     keys = as_keys(keys, caller=call.caller)

@@ -57,7 +57,7 @@ SAMPLE = 1 << 16
 LEAST = 1 << 20
 #: Bytes of keys from which on GPUs share them, as long as nothing was measured (160 MB: two H200s 74 ms, one 15 ms).
 LEAST_SHARED = 1 << 30
-#: Up to so many keys NumPy needs less time than launches. Of integers with 8 or 16 bits, which it counts, more.
+#: Most keys that NumPy sorts in less time than launches take; more integers of 8 or 16 bits, which it counts.
 FEW = 8192
 FEW_NARROW = 1 << 18
 #: The same for wider integers with which nothing moves.
@@ -102,7 +102,7 @@ kernel void probe(global uint *digits)
 """
 
 
-def sorted_again(caller: str, keys: Any, descending: bool, session: Session) -> Any:
+def sort_by_cached_plan(caller: str, keys: Any, descending: bool, session: Session) -> Any:
     """The result for contiguous keys on the device if the session has a cached plan for them, else None.
 
     Unlike `_sorted` it makes no SortInput, which takes the host longer than the launches of few keys.
@@ -354,7 +354,7 @@ def _plan_key(
     features: RadixFeatures,
     types: tuple[Any, ...],
 ) -> tuple[Any, ...]:
-    """What a plan independent of key values depends on."""
+    """The key of a cached plan independent of key values."""
     return "plans of sorts", n, dtype, descending, significant, features, types, SURVEYED_BYTES
 
 
@@ -398,21 +398,21 @@ def sorted_on_host(inputs: SortInput) -> Sorted | None:
         return None
     if inputs.order.dtype.kind not in "iuf":
         return None
-    turns = _turns(inputs) if inputs.n > LOOKED_AT and inputs.key_bits is None else None
+    turns = _count_turns(inputs) if inputs.n > LOOKED_AT and inputs.key_bits is None else None
     kind = _kind(inputs, turns)
     if kind is None:
         return None
-    return _copied(inputs, turns) or _sorted_by_numpy(inputs, kind)
+    return _copy_in_order(inputs, turns) or _sorted_by_numpy(inputs, kind)
 
 
-def _copied(inputs: SortInput, turns: int | None) -> Sorted | None:
+def _copy_in_order(inputs: SortInput, turns: int | None) -> Sorted | None:
     """The result for keys in order, or strictly in the opposite order; None for others."""
     descending = inputs.order.descending
     rises: np.ufunc = np.less_equal if descending else np.greater_equal
     falls: np.ufunc = np.greater if descending else np.less
-    if turns == 0 and _hold(rises, inputs.keys):
+    if turns == 0 and _all_pairs(rises, inputs.keys):
         part, indices = slice(None), range(inputs.n)
-    elif turns == 1 and _hold(falls, inputs.keys):
+    elif turns == 1 and _all_pairs(falls, inputs.keys):
         part, indices = slice(None, None, -1), range(inputs.n - 1, -1, -1)
     else:
         return None
@@ -424,7 +424,7 @@ def _copied(inputs: SortInput, turns: int | None) -> Sorted | None:
     return inputs.delivered(keys, payload)
 
 
-def _hold(compare: np.ufunc, keys: np.ndarray) -> bool:
+def _all_pairs(compare: np.ufunc, keys: np.ndarray) -> bool:
     """Whether each key and the one before it compare so; never with NaN."""
     starts = range(0, len(keys) - 1, BLOCK)
     return all(compare(keys[i + 1 : i + 1 + BLOCK], keys[i:-1][:BLOCK]).all() for i in starts)
@@ -458,7 +458,7 @@ def _kind(inputs: SortInput, turns: int | None) -> Literal["stable", "quicksort"
     return "stable" if inputs.session.profile.is_cpu and turns <= (0 if counted else MOST_TURNS) else None
 
 
-def _turns(inputs: SortInput) -> int:
+def _count_turns(inputs: SortInput) -> int:
     """How often neighbours that lie far from each other in the array turn from rising to falling or back.
 
     Keys that fall at first count as one turn. A guess: it may choose the slower sort, never another result.

@@ -108,7 +108,7 @@ class _Shape:
         self.built_in = tuple(gap for gap in ladder if gap < self.small)
 
     def passes(self) -> list[Pass]:
-        """The passes: one for each gap, then one for all gaps that are left."""
+        """The passes: one for each large gap, then one for all small gaps."""
         if self.n <= self.small:
             return [self._last_pass(0, 0, self.n)]
         last, halo = self._last_gaps()

@@ -83,7 +83,7 @@ class Codes:
         return not self.read("descent")[0]
 
     def decoded(self) -> Any:
-        """The keys of the current codes, of the given type, on the host or on the device as given."""
+        """The keys of the current codes, in the type and the place of the input."""
         out = Output(self.session, self.order.dtype, self.n, (self.keys,))
         if self.n:
             step = self._step("decode", "codes", "keys", self.n)

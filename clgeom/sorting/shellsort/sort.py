@@ -33,7 +33,8 @@ from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.dispatch import choose_sessions
 from clgeom.intake.typing import ArrayLike, CLArray, DeviceLike, NDArray
-from clgeom.sorting.keys import MOST_KEYS, as_key_array
+from clgeom.sorting.arrays import as_key_array
+from clgeom.sorting.keys import MOST_KEYS
 from clgeom.sorting.shellsort.auto import auto_passes, ladder_of, run_passes
 from clgeom.sorting.shellsort.codes import Codes
 from clgeom.sorting.shellsort.gaps import gaps_for

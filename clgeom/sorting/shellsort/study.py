@@ -152,7 +152,7 @@ class Study:
         return Step(self.kernel, policy, args, groups, params, moved)
 
     def _counted(self, phase: StudyPhase) -> dict[str, Any]:
-        """What the groups of a phase counted."""
+        """Reads, writes and passes that the groups of a phase counted."""
         counts = self.codes.read("counts", 3 * phase.groups, np.uint64).reshape(-1, 3)
         reads, writes, passes = counts.sum(axis=0, dtype=np.uint64).tolist()
         # Passes of 0 and E are counted once an h-subsequence or phase, those of A to D and F once a group.
