@@ -174,13 +174,13 @@ class Exchange:
         from clgeom.geo.longitudes import require_latitudes, turn_of_crs
         from clgeom.io.atomic import check_output
         from clgeom.io.outputs import GEOMETRIES
-        from clgeom.io.vector import check_features_output, check_layer, is_features, write_features
+        from clgeom.io.vector import check_layer, is_features, require_packages, write_features
 
         crs = self._system(crs, "to_file")
         check_output(path, (*GEOMETRIES, *self._more_formats))
         check_layer(path, layer)
         if is_features(path):
-            check_features_output(path)
+            require_packages(path)
             turn = turn_of_crs(crs)
             if turn is not None:
                 require_latitudes(require_shapely().get_coordinates(self._shapes())[:, 1], turn, path)

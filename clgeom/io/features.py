@@ -129,7 +129,7 @@ def write_regions(
     if densify_or_none(densify) is not None and not FORMATS.get(suffix, (None, False))[1]:
         raise InvalidInput(f"The 'densify' parameter is for .geojson, .json and .kml. Got '{given}' instead.")
     if suffix in (*vector.DRIVERS, vector.PARQUET):
-        vector.check_features_output(path)
+        vector.require_packages(path)
         shapes = geometries_of(regions)
         table = vector.geo_table(attributes_of(regions, unit=unit, crs=crs), shapes.to_shapely(), crs)
         vector.write_features(path, table, crs, layer=layer)
@@ -436,7 +436,7 @@ def _by_gdal(columns: Any, shapes: Any, crs: Any, path: FilePath) -> bytes | dic
     suffix, table = Path(path).suffix.lower(), vector.geo_table(columns, shapes.to_shapely(), crs)
     with tempfile.TemporaryDirectory(prefix="clgeom-") as folder:
         made = Path(folder, Path(path).stem + suffix)
-        vector.write_table(made, path, table, crs)
+        vector.write_features(made, table, crs, named=path)
         if suffix == ".shp":
             return {file.suffix: file.read_bytes() for file in Path(folder).iterdir()}
         return made.read_bytes()

@@ -22,7 +22,7 @@ from clgeom.core.messages import printable, swapped_words
 from clgeom.errors import InvalidInput, short
 from clgeom.geo.geodesy import as_crs
 from clgeom.geo.lonlat import LonLat
-from clgeom.io.atomic import check_output, replacing, replacing_files
+from clgeom.io.atomic import replacing, replacing_files
 from clgeom.io.files import FilePath
 from clgeom.io.outputs import json_value
 from clgeom.optional import require, require_shapely
@@ -59,16 +59,6 @@ def check_layer(path: FilePath, layer: str | None) -> None:
         raise InvalidInput(f"The 'layer' parameter must be a name. Got {short(layer)} instead.")
     if layer is not None and Path(path).suffix.lower() != ".gpkg":
         raise InvalidInput(f"The 'layer' parameter is for GeoPackages. Got '{printable(os.fspath(path))}' instead.")
-
-
-def check_features_output(path: FilePath) -> Path:
-    """Raise `InvalidInput` unless `write_features` can write a file of this name. Return it, links followed.
-
-    Call it before the work starts.
-    """
-    target = check_output(path, FORMATS)
-    require_packages(path)
-    return target
 
 
 def require_packages(path: FilePath) -> None:
@@ -134,46 +124,37 @@ def _as_arrow(pyarrow: Any, name: Any, values: np.ndarray) -> Any:
 
 
 @keeps_subnormals
-def write_features(path: FilePath, table: Any, crs: Any = None, *, layer: str | None = None) -> None:
-    """Write a table such as `geo_table` makes to a file of one of `FORMATS`, whole or not at all.
+def write_features(
+    path: FilePath, table: Any, crs: Any = None, *, layer: str | None = None, named: FilePath | None = None
+) -> None:
+    """Write a table such as `geo_table` makes to a file of one of `FORMATS`, or .kml, whole or not at all.
 
     `crs` is the reference system of the geometries. GeoJSON is reprojected from it; without one its coordinates must be
-    longitude and latitude. `layer` names the layer of a GeoPackage; by default it is the name of the file.
+    longitude and latitude, as those of KML always must. `layer` names the layer of a GeoPackage; by default it is the
+    name of the file. `named` is the path in messages. The caller has checked the path and that packages are installed.
     """
-    target, suffix = check_features_output(path), Path(path).suffix.lower()
-    given = printable(os.fspath(path))
-    check_layer(path, layer)
-    if suffix in GEOJSON:
-        content = _geojson(table, None if crs is None else as_crs(crs, caller=f"Writing '{given}'"), given)
-        with replacing(target) as file:
-            file.writelines(content)
-    else:
-        write_table(target, given, table, crs, layer=layer)
-
-
-def write_table(target: Any, given: Any, table: Any, crs: Any, *, layer: str | None = None) -> None:
-    """Write a table of geometries as it is: one of `MAPS`, or KML, which is in longitude and latitude.
-
-    `given` is the path that the caller named, for messages.
-    """
-    given, suffix = printable(os.fspath(given)), target.suffix.lower()
+    given, suffix = printable(os.fspath(path if named is None else named)), Path(path).suffix.lower()
     system = None if crs is None else as_crs(crs, caller=f"Writing '{given}'")
-    if suffix == PARQUET:
+    if suffix in GEOJSON:
+        content = _geojson(table, system, given)
+        with replacing(path) as file:
+            file.writelines(content)
+    elif suffix == PARQUET:
         from pyarrow import ArrowNotImplementedError, parquet
 
         try:
-            with replacing(target) as file:
+            with replacing(path) as file:
                 parquet.write_table(table, file, compression="zstd")
         except ArrowNotImplementedError as error:  # of labels, such as months with days
             raise wrong_file(given, f"cannot be written: {error}", "output") from error
     else:
-        _by_gdal(target, given, DRIVERS.get(suffix, "KML"), table, system, layer)
+        _by_gdal(path, given, DRIVERS.get(suffix, "KML"), table, system, layer)
 
 
 # GDAL -------------------------------------------------------------------------------------------------------------
 
 
-def _by_gdal(target: Any, given: Any, driver: Any, table: Any, system: Any, layer: str | None) -> None:
+def _by_gdal(path: FilePath, given: str, driver: str, table: Any, system: Any, layer: str | None) -> None:
     import pyarrow
     import pyogrio.raw
 
@@ -189,7 +170,7 @@ def _by_gdal(target: Any, given: Any, driver: Any, table: Any, system: Any, laye
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "'crs' was not provided")
         try:
-            with replacing_files(target) as made:
+            with replacing_files(path) as made:
                 pyogrio.raw.write_arrow(table, os.fspath(made), **options)
                 if driver == "ESRI Shapefile":
                     _check_whole(made, table.num_rows)
