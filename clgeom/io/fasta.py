@@ -46,27 +46,14 @@ class Record:
 
 
 @keeps_subnormals
-def read_fasta(path: FilePath) -> list[Record]:
-    """Return all sequences of a FASTA file, in upper case. A file compressed by gzip is unpacked,
-    whatever its name. "-" is standard input.
-
-    A line that begins with ">" begins a sequence. Blanks and line ends are ignored, as is a "*" at the end of a
-    sequence. Lines that begin with ";" are comments.
-
-    Raises
-    ------
-    InvalidInput
-        The file cannot be read or is no FASTA file; names the line.
-    """
-    return list(_fasta(path, _lines(path)))
-
-
-@keeps_subnormals
 def read_sequences(path: FilePath, *, qualities: bool = False) -> list[Record]:
-    """Return all sequences of a FASTA or FASTQ file, as `read_fasta` does. Qualities are kept on request only.
+    """Return all sequences of a FASTA or FASTQ file, in upper case. "-" is standard input.
+
+    A file compressed by gzip is unpacked, whatever its name. In FASTA a line that begins with ">" begins a sequence.
+    Blanks and line ends are ignored, as is a "*" at the end of a sequence. Lines that begin with ";" are comments.
 
     A record of FASTQ begins with a line that begins with "@". A line that begins with "+" ends its sequence; as many
-    qualities as letters follow. Both may go over several lines.
+    qualities as letters follow. Both may go over several lines. Qualities are kept on request only.
 
     Raises
     ------
@@ -174,8 +161,7 @@ def _fasta(path: FilePath, lines: Any) -> Iterator[Any]:
         elif line.startswith(b";") or not line.strip():
             continue
         elif description is None:
-            fastq = " It looks like FASTQ: read_sequences reads it." if line.startswith(b"@") else ""
-            raise InvalidInput(f"The file '{path}' is no FASTA file: line {number} must begin with '>'.{fastq}")
+            raise InvalidInput(f"The file '{path}' is no FASTA file: line {number} must begin with '>'.")
         else:
             parts.append(_letters(path, line, number))
     if description is None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from command_line import done, here, refused
 
-from clgeom.io.fasta import read_fasta, read_sequences
+from clgeom.io.fasta import read_sequences
 
 __all__ = ["here"]
 
@@ -40,7 +40,7 @@ def test_lcs(sequences):
     facts = json.loads(done("dp", "lcs", "a.fasta", "b.fa", "--json", "-o", "out.fasta"))
     assert facts["length"] == 7 and facts["subsequence"] == "ACGACGG"
     assert facts["sequences"] == [{"name": "one", "letters": 8}, {"name": "other", "letters": 8}]
-    assert read_fasta("out.fasta")[0].sequence == b"ACGACGG"
+    assert read_sequences("out.fasta")[0].sequence == b"ACGACGG"
     done("dp", "lcs", "a.fasta", "b.fa", "-o", "out.txt")
     assert open("out.txt").read().splitlines()[3] == "5 5 A"
     assert "length     0" in done("dp", "lcs", "a.fasta", "b.fa", "--record", "two", "1")
@@ -55,7 +55,7 @@ def test_edit_distance(sequences):
     assert json.loads(done("dp", "lcs", "a.fasta", "b.fa", "--edit", "--json"))["operations"]["match"] == 7
     write("c.fa", ">c\nCGTACGGT\n")
     done("dp", "lcs", "a.fasta", "c.fa", "--edit", "-o", "aligned.fasta")
-    rows = [(record.description, record.sequence) for record in read_fasta("aligned.fasta")]
+    rows = [(record.description, record.sequence) for record in read_sequences("aligned.fasta")]
     assert rows == [("one first of two", b"ACGTACGG-"), ("c", b"-CGTACGGT")]
 
 
@@ -155,7 +155,7 @@ def test_damaged_fastq(here, text, said):
 def test_fasta_in_gzip(here):
     with gzip.open("a.fa.gz", "wb") as file:
         file.write(b"\xef\xbb\xbf>x y z\r\nAC-\r\nGT*\r\n")
-    (record,) = read_fasta("a.fa.gz")
+    (record,) = read_sequences("a.fa.gz")
     assert (record.name, record.description, record.sequence) == ("x", "x y z", b"AC-GT")
     write("b.fa.gz", "no gzip")
     assert "cannot be read" in refused("dp", "lcs", "a.fa.gz", "b.fa.gz")

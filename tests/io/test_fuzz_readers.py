@@ -26,7 +26,7 @@ from hypothesis import given
 from reference import table
 
 from clgeom.io import tables
-from clgeom.io.fasta import choose_record, read_fasta
+from clgeom.io.fasta import choose_record, read_sequences
 from clgeom.io.points import read_cloud, read_points
 
 __all__ = ["folder"]
@@ -202,7 +202,7 @@ def test_damaged_groups(folder, data, by):
 @given(data=damaged(FASTA, FASTA_PIECES), wanted=st.sampled_from([None, "one", "a", "2", "9" * 5000]))
 def test_damaged_fasta(folder, data, wanted):
     path = written(folder, "s.fasta", data)
-    records = tried(read_fasta, path)
+    records = tried(read_sequences, path)
     if records is not None:
         assert records and all(set(r.sequence) <= set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ-.*") for r in records)
         record = tried(choose_record, path, records, wanted)

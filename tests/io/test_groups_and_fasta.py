@@ -10,7 +10,7 @@ from point_files import SQUARE, make
 
 from clgeom import convex_hulls_by_label
 from clgeom.errors import InvalidInput
-from clgeom.io.fasta import choose_record, read_fasta
+from clgeom.io.fasta import choose_record, read_sequences
 from clgeom.io.hulls import write_hulls
 from clgeom.io.points import read_cloud
 
@@ -105,7 +105,7 @@ def test_written_groups_read_back(tmp_path):
 
 def test_records_with_one_name_are_told_by_number(make):
     path = make("s.fasta", ">a\nAC\n>b\nGG\n>a\nTT\n")
-    records = read_fasta(path)
+    records = read_sequences(path)
     with pytest.raises(InvalidInput, match="has 2 sequences named 'a'; give a number from 1 to 3"):
         choose_record(path, records, "a")
     assert choose_record(path, records, "3").sequence == b"TT"
@@ -116,9 +116,9 @@ def test_records_with_one_name_are_told_by_number(make):
 
 def test_fasta_is_unpacked_by_its_content(make):
     packed = gzip.compress(b">a\nAC\n")
-    assert read_fasta(make("s.fasta", packed))[0].sequence == b"AC"
+    assert read_sequences(make("s.fasta", packed))[0].sequence == b"AC"
     for damaged in (packed[:-4], packed[:12] + b"\xff" + packed[13:], b">a\nAC\n"):
         with pytest.raises(InvalidInput, match="cannot be read"):
-            read_fasta(make("s.fa.gz", damaged))
+            read_sequences(make("s.fa.gz", damaged))
     with pytest.raises(InvalidInput, match="line 4 holds a null character"):
-        read_fasta(make("s.fa", b">a\n" + b"A" * 5000 + b"\nC\n\0\n"))
+        read_sequences(make("s.fa", b">a\n" + b"A" * 5000 + b"\nC\n\0\n"))
