@@ -16,8 +16,8 @@ from clgeom.errors import InvalidInput
 from clgeom.io.atomic import replacing
 from clgeom.io.columns import position_of
 from clgeom.io.files import FilePath, kind_of
-from clgeom.io.layout import decoded, malformed, what_is_wrong
-from clgeom.io.numbers import EXACT, as_int_or_float
+from clgeom.io.layout import decoded, int_or_float, malformed
+from clgeom.io.numbers import EXACT
 from clgeom.io.tables import read_blocks
 
 #: Names of columns that are found by default, best first; compared in lower case.
@@ -74,11 +74,7 @@ def _of_text(path: FilePath, choose: Any, checks: Any) -> tuple[Any, ...]:
         layout = block.layout
         for line, text, fields in block.rows():
             for column, into, check in zip(layout.columns, numbers, checks):
-                try:
-                    into.append(as_int_or_float(fields[column]))
-                except ValueError:
-                    what = what_is_wrong(fields[column], "a number") or "a number has too many digits"
-                    raise malformed(path, line, what, text) from None
+                into.append(int_or_float(path, line, fields[column], text))
                 if what := check(into[-1]):
                     raise malformed(path, line, f"{what}, '{shown(fields[column])}'", text)
             rows.append([decoded(field) for field in fields])

@@ -16,6 +16,7 @@ from clgeom.io.files import FilePath, suffix_of
 from clgeom.io.numbers import (
     BEGINS_LIKE_A_NUMBER,
     as_float,
+    as_int_or_float,
     is_almost_number,
     is_no_name,
     is_number,
@@ -112,6 +113,15 @@ def what_is_wrong(field: str, missing: str) -> str:
         hint = ": write decimals with a point" if DECIMAL_COMMA.fullmatch(field.strip()) else ""
         return f"'{shown(decoded(field))}' {error}{hint}"
     return ""
+
+
+def int_or_float(path: FilePath, number: int, field: str, line: str) -> int | float:
+    """Return a field of a line as an int if it is written as one, else as a float."""
+    try:
+        return as_int_or_float(field)
+    except ValueError:
+        what = what_is_wrong(field, "a number") or "a number has too many digits"
+        raise malformed(path, number, what, line) from None
 
 
 def decoded(field: str) -> str:

@@ -17,8 +17,7 @@ from clgeom.errors import InvalidInput, short
 from clgeom.io.arrays import load_array
 from clgeom.io.atomic import replacing
 from clgeom.io.files import FilePath
-from clgeom.io.layout import malformed, what_is_wrong
-from clgeom.io.numbers import as_int_or_float
+from clgeom.io.layout import int_or_float, malformed
 from clgeom.io.tables import read_blocks
 
 KEYS = ("equation", "helpers", "dtype", "pattern", "shape", "keep", "parameters", "check", "path", "layout")
@@ -171,11 +170,7 @@ def _integers(path: FilePath, block: Any, dtype: Any) -> np.ndarray:
     for line, text, fields in block.rows():
         rows.append([])
         for field in fields:
-            try:
-                number = as_int_or_float(field)
-            except ValueError:
-                what = what_is_wrong(field, "a number") or "a number has too many digits"
-                raise malformed(path, line, what, text) from None
+            number = int_or_float(path, line, field, text)
             if isinstance(number, float) and not number.is_integer():
                 raise malformed(path, line, f"'{shown(field)}' is not a whole number", text)
             if not limits.min <= number <= limits.max:
