@@ -43,37 +43,17 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, slots=True)
 class PointCloud:
-    """Points that a caller handed over. One of `rows`, `parts` and `chunks` holds them.
-
-    Parameters
-    ----------
-    caller : str
-        The public function, for messages.
-    source : object
-        The points before any were left out, of which rows have the numbers. Those of a device lie in its memory.
-    rows : ndarray, numpy.memmap or pyopencl.array.Array, shape (n, 2)
-        Of a type that kernels read, unless they are on a device.
-    kept : ndarray of int64, or None
-        Numbers of the rows, where points were left out.
-    sizes : ndarray of int64, or None
-        Number of points of each geometry, where they came as geometries.
-    crs : object
-        Their coordinate reference system.
-    on_device, in_file, may_be_mapped : bool
-        Whether the rows are on a device; are a mapped file; may be in the memory of one.
-    parts : sequence of pyopencl.array.Array
-    chunks : Chunks or None
-    """
+    """Points that a caller handed over. One of `rows`, `parts` and `chunks` holds them."""
 
     caller: str
-    source: Any
-    rows: Any = None
-    kept: np.ndarray | None = None
-    sizes: np.ndarray | None = None
+    source: Any  #: before any points were left out; those of a device lie in its memory
+    rows: Any = None  #: ndarray, memmap or pyopencl Array, (n, 2), of a type that kernels read unless on a device
+    kept: np.ndarray | None = None  #: numbers of the rows in `source`, where points were left out
+    sizes: np.ndarray | None = None  #: points of each geometry, where they came as geometries
     crs: Any = None
     on_device: bool = False
-    in_file: bool = False
-    may_be_mapped: bool = True
+    in_file: bool = False  #: `rows` are a mapped file
+    may_be_mapped: bool = True  #: `source` may be in the memory of a mapped file
     parts: Sequence[Any] = ()
     chunks: Chunks[Any] | None = None
 

@@ -25,18 +25,9 @@ PART = r"\.clgeom-\d+-[0-9a-f]{8}\.part"
 
 
 def check_output(path: FilePath, formats: Any) -> Path:
-    """Raise `InvalidInput` unless a file of this name can be written. Call it before the work starts.
+    """Return a path, links followed, if a file of that name, of one of these endings, can be written.
 
-    Parameters
-    ----------
-    path : path-like
-    formats : collection of str
-        The suffixes allowed, such as ".csv".
-
-    Returns
-    -------
-    Path
-        The path, links followed.
+    Call it before the work starts.
     """
     if not isinstance(path, (str, os.PathLike)):
         raise InvalidInput(f"An output must be the path of a file. Got {short(path)} instead.")
@@ -55,16 +46,9 @@ def check_output(path: FilePath, formats: Any) -> Path:
 
 
 def check_outputs(source: Any, *outputs: Any) -> None:
-    """Check all outputs of a command as `check_output` does. No two may be one file, and none may be an input.
+    """Check the outputs of a command, pairs of a path or None and its formats, as `check_output` does.
 
-    Standard input may be one input only, since it is read once.
-
-    Parameters
-    ----------
-    source : path-like, sequence of path-like, or None
-        The input files, if there are any.
-    outputs : pair of (path-like or None, collection of str)
-        Each output, None where there is none, and the suffixes allowed.
+    No two may be one file, and none may be an input. Standard input may be one input only, since it is read once.
     """
     sources = () if source is None else source if isinstance(source, (tuple, list)) else (source,)
     if sum(map(is_stdin, sources)) > 1:
@@ -217,14 +201,7 @@ def replacing_files(path: FilePath) -> Iterator[Any]:
 
 
 def write_whole(path: FilePath, content: Any) -> None:
-    """Write a file, or the files of a Shapefile, whole or not at all.
-
-    Parameters
-    ----------
-    path : path-like
-    content : bytes, or dict of str to bytes
-        That of the file, or for each ending that of a file beside it; ".shp" is `path` itself.
-    """
+    """Write a file, or the files of a Shapefile by their endings, whole or not at all."""
     if isinstance(content, bytes):
         with replacing(path) as file:
             file.write(content)

@@ -23,52 +23,25 @@ DIFFER = "the tiles differ in scale or offset: their coordinates became float64"
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The group of each point.
+    """The group of each point; `title` is the name of the column or array."""
 
-    Parameters
-    ----------
-    numbers : ndarray of int64, shape (n,)
-        `NO_GROUP` for points in none.
-    names : list
-        Names of the groups, ascending: int if all are integers, else str.
-    title : str
-        Name of the column or array, "group" if it has none.
-    """
-
-    numbers: np.ndarray
-    names: list[Any]
+    numbers: np.ndarray  #: int64, shape (n,); `NO_GROUP` for points in none
+    names: list[Any]  #: ascending: int if all are integers, else str
     title: str = "group"
 
 
 @dataclass(frozen=True, eq=False)
 class Cloud:
-    """The points of a file.
+    """The points of a file. Coordinates are ``points * scale + offset`` where it has a scale and an offset."""
 
-    Parameters
-    ----------
-    points : ndarray, shape (n, 2)
-        As stored. For LAS and LAZ the int32 X and Y.
-    names : pair of str, optional
-        Names of the columns of x and y, None without names.
-    groups : Groups, optional
-        The group of each point.
-    values : ndarray of float64, shape (n,), optional
-    crs : object, optional
-        Coordinate reference system that the file names, as anything that pyproj takes.
-    scale, offset : pair of float, optional
-        Coordinates are ``points * scale + offset``. None: the points are the coordinates.
-    notes : tuple of str
-        What was left out or converted, for the user.
-    """
-
-    points: np.ndarray
-    names: tuple[str, str] | None = None
+    points: np.ndarray  #: as stored, shape (n, 2); for LAS and LAZ the int32 X and Y
+    names: tuple[str, str] | None = None  #: of the columns of x and y
     groups: Groups | None = None
-    values: np.ndarray | None = None
-    crs: object = None
+    values: np.ndarray | None = None  #: float64, shape (n,)
+    crs: object = None  #: that the file names, as anything that pyproj takes
     scale: tuple[float, float] | None = None
     offset: tuple[float, float] | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  #: what was left out or converted, for the user
 
     @property
     def coordinates(self) -> np.ndarray:

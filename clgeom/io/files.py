@@ -49,13 +49,7 @@ STARTS = {
 
 
 def kind_of(path: FilePath, kinds: Any = tuple(ENDINGS)) -> str:
-    """Return the kind of a file by its ending, or by its first bytes for standard input.
-
-    Raises
-    ------
-    InvalidInput
-        It is none of these kinds.
-    """
+    """Return the kind of a file by its ending, or by its first bytes for standard input; refuse other kinds."""
     if is_stdin(path):
         data = standard_input()
         kind = next((kind for start, kind in STARTS.items() if data.startswith(start)), "table")
@@ -149,13 +143,7 @@ def reading(path: FilePath) -> Iterator[Any]:
 
 
 def files_of(files: FilePath | Iterable[FilePath], *, caller: str) -> list[str]:
-    """The names of files that names and patterns stand for; those of a pattern in the order of their names.
-
-    Raises
-    ------
-    InvalidInput
-        A pattern matches no file, or there is none at all.
-    """
+    """Return the names of files that names and patterns stand for; those of a pattern in the order of their names."""
     if isinstance(files, bytes) or not isinstance(files, (str, os.PathLike, Iterable)):
         raise wrong("files", caller, "names of files", short(files))
     given = [files] if isinstance(files, (str, os.PathLike)) else list(files)

@@ -171,14 +171,8 @@ DROP = " (--nonfinite drop leaves such points out)"
 def saying_where(paths: Sequence[FilePath], counts: Any, *, drop: bool = True) -> Iterator[Any]:
     """Let errors about a nonfinite point name its file and line, and those about an empty coordinate the remedy.
 
-    Parameters
-    ----------
-    paths : sequence of path-like
-        The files, whose points are one after the other.
-    counts : sequence of int
-        Number of points of each file.
-    drop : bool
-        Whether the command can leave such points out.
+    `counts` are the numbers of points of the files, which are one after the other. `drop`: the command can leave such
+    points out.
     """
     try:
         yield

@@ -31,14 +31,7 @@ LARGEST_EXACT = 1 << 53
 
 @dataclass(frozen=True)
 class Column:
-    """The numbers of a column.
-
-    Attributes
-    ----------
-    name : str
-    pieces : list of (ndarray, ndarray of bool or None)
-        Numbers, and the mask of the missing ones.
-    """
+    """The numbers of a column in pieces: arrays of numbers, each with the mask of the missing ones or None."""
 
     name: str
     pieces: Sequence[tuple[np.ndarray, np.ndarray | None]]

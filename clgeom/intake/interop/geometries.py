@@ -39,13 +39,9 @@ def holds_geometries(array: np.ndarray) -> bool:
 
 
 def vertices_of(geometries: Any, parameter: Parameter) -> PointsAndSizes:
-    """All vertices of a geometry, or of an array of geometries in its order.
+    """All vertices of a geometry, or of an array of geometries in order, as float64, and their number in each geometry.
 
-    Returns
-    -------
-    points : ndarray of float64, shape (n, 2)
-    sizes : ndarray of int64, shape (number of geometries,), or None
-        Number of points of each geometry, None if each has one.
+    The numbers are None if each geometry has one vertex.
     """
     import shapely
 

@@ -23,19 +23,7 @@ TO_HOST = ("to_numpy", "cpu", "get", "copy_to_host")
 
 
 def host_copy(value: Any, parameter: Parameter) -> Any:
-    """A host copy of an array on another device or with only DLPack; None for a value that ``numpy.asarray`` can read.
-
-    Parameters
-    ----------
-    value : object
-        Of any class other than NumPy's.
-    parameter : Parameter
-
-    Returns
-    -------
-    array_like or None
-        Input of ``numpy.asarray``.
-    """
+    """A host copy of an array on another device or with only DLPack; None for a value that ``numpy.asarray`` reads."""
     with _reported(value, None, parameter):
         kind = _device_of(value)
     if kind is None:

@@ -27,22 +27,10 @@ from clgeom.intake.interop.parameter import Parameter
 
 
 def points_and_sizes(value: Any, *, caller: str, name: str, in_order: bool = False) -> tuple[Any, np.ndarray | None]:
-    """The points of an object, and the number of points of each of its rows.
+    """The points of an object as input of ``numpy.asarray``, and the number of points of each of its rows, or None.
 
-    Parameters
-    ----------
-    value : object
-    caller, name : str
-        The public function and its parameter, for error messages.
-    in_order : bool
-        Take two columns in their order, whatever their names.
-
-    Returns
-    -------
-    points : array_like, shape (n, 2)
-        Input of ``numpy.asarray``: the value itself if NumPy reads it correctly.
-    sizes : ndarray of int64, shape (number of rows,), or None
-        Number of points of each row; None if point i is row i.
+    The value itself is returned if NumPy reads it correctly. The numbers are None if point i is row i. With `in_order`,
+    two columns are taken in their order, whatever their names.
     """
     parameter = Parameter(name, caller, in_order)
     if isinstance(value, np.ndarray):

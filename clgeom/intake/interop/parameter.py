@@ -10,14 +10,7 @@ from clgeom.errors import InputWarning, InvalidInput, warn
 
 @dataclass(frozen=True)
 class Parameter:
-    """The parameter `name` of the public function `caller`.
-
-    Attributes
-    ----------
-    name, caller : str
-    in_order : bool
-        Two columns are taken in their order, whatever their names.
-    """
+    """The parameter `name` of the public function `caller`; with `in_order` two columns are taken in their order."""
 
     name: str
     caller: str

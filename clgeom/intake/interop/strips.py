@@ -18,28 +18,16 @@ STRIP_BYTES = 1 << 24
 class Strips:
     """A raster of two dimensions that is read by strips.
 
-    Parameters
-    ----------
-    window : function of (row, column, rows, columns)
-        Reads a part: an array, masked where there is no data. Its type may differ from part to part unless the raster
-        is `plain`.
-    shape : tuple of (int, int)
-    dtype : dtype
-        Of the stored values.
-    plain : bool
-        Whether parts have the type `dtype` and are not masked.
-    block : int
-        Rows of a block of the file: strips begin at blocks.
-    is_turned : bool
-        Whether rows and columns are exchanged; `shape` is that after the exchange.
+    ``window(row, column, rows, columns)`` reads a part: an array, masked where there is no data. Its type may differ
+    from part to part unless the raster is `plain`.
     """
 
     window: Callable[[int, int, int, int], Any]
     shape: tuple[int, int]
-    dtype: np.dtype
-    plain: bool = True
-    block: int = 1
-    is_turned: bool = False
+    dtype: np.dtype  #: of the stored values
+    plain: bool = True  #: parts have the type `dtype` and are not masked
+    block: int = 1  #: rows of a block of the file: strips begin at blocks
+    is_turned: bool = False  #: rows and columns are exchanged; `shape` is that after the exchange
 
     ndim = 2
 
