@@ -50,7 +50,7 @@ OUTSIDE, BEYOND, UNKNOWN = 3, 4, 5
 #: Rows, columns and values of indices of reductions that are evaluated where all would take long, and where these do.
 SIDE, LEAST_SIDE = 64, 8
 #: Nodes whose values are not known before a fill.
-LATER = ("cell", "reduce", "argreduce")
+LATE = ("cell", "reduce", "argreduce")
 #: Why a pattern is not known to hold.
 NOT_LOOKED_AT = "with check=False no read is looked at"
 OPAQUE = "a text in C that is not a simple one does not tell before the fill which cells it reads"
@@ -64,11 +64,11 @@ Values: TypeAlias = dict[Any, NDArray[np.int64]]
 Reach: TypeAlias = tuple[Any, Any]
 
 
-class Later(Exception):
+class Undecided(Exception):
     """Why the reads cannot be evaluated before the fill; the text is a part of a sentence."""
 
 
-class TooLong(Later):
+class TooLong(Undecided):
     """The evaluation would take longer than it may."""
 
 
@@ -117,8 +117,8 @@ def check(
             with deep_enough(fill.equation.name):
                 evaluate(max(FREE * min(tables, TABLES), SHARE * (stages_ + cells_)))
             return
-        except Later as later:
-            reason = str(later)
+        except Undecided as error:
+            reason = str(error)
     if not warned:
         warn_of(fill.equation, fill.pattern.name, reason)
 
@@ -134,7 +134,7 @@ def verdict_on(fill: Fill, nodes: Iterable[Expr]) -> Verdict:
             Evaluation(fill, reads, most_values=most).run(seconds)
         except TooLong:
             continue
-        except Later:
+        except Undecided:
             return "depends on cells"
         except (DependencyError, InvalidInput):
             return "made"
@@ -174,8 +174,8 @@ def _in_text(equation: Equation, pattern: Pattern) -> tuple[Read, ...]:
     def reads() -> tuple[Read, ...]:
         return tuple(Read(None, tuple(map(node, pair))) for pair in reads_in_c(equation.body, equation.parameters))
 
-    found: tuple[Read, ...] = equation.cache.get(("reads in C",), reads)
-    return found
+    in_text: tuple[Read, ...] = equation.cache.get(("reads in C",), reads)
+    return in_text
 
 
 class Evaluation:
@@ -185,26 +185,27 @@ class Evaluation:
     """
 
     def __init__(self, fill: Fill, reads: tuple[Read, ...] | None = None, *, most_values: int | None = None) -> None:
-        self.fill, self.left, self.most_values = fill, 0.0, most_values
+        self.fill, self.seconds, self.most_values = fill, 0.0, most_values
         self.reads = reads_of(fill) if reads is None else reads
         nodes = nodes_of(fill.equation)
         self.roots: tuple[Expr, ...] = () if nodes is None else nodes.computed
         indices = [index for read in self.reads for index in read.indices]
-        self.parts, self.later, self.loops, self.conditions = fill.equation.cache.get(
+        self.parts, self.unknown, self.loops, self.conditions = fill.equation.cache.get(
             ("facts", fill.pattern.name, fill.wraps, self.reads), lambda: _facts(walk(*self.roots, *indices))
         )
 
     def run(self, most: float) -> float:
-        """Raise `DependencyError` for a read that is not ready, `Later` if that is not known. Returns seconds left."""
-        self.left, later = most, None
+        """Raise `DependencyError` for a read that is not ready, `Undecided` if that is unknown; return seconds left."""
+        self.seconds = most
+        reason: Undecided | None = None
         for read in self.reads:
             try:
                 self._check(read)
-            except Later as reason:  # another read may be wrong for certain
-                later = later or reason
-        if later is not None:
-            raise later
-        return self.left
+            except Undecided as error:  # another read may be wrong for certain
+                reason = reason or error
+        if reason is not None:
+            raise reason
+        return self.seconds
 
     def _check(self, read: Read) -> None:
         rows, columns = (self._codes(read, *index) for index in zip(read.indices, "ij", self.fill.shape))
@@ -214,47 +215,53 @@ class Evaluation:
                     self._look_at(read, self._cells(rows, columns, row, column), UNKNOWN not in (row, column))
 
     def _pay(self, operations: int, elements: float) -> None:
-        """Take the time of operations from what is left."""
-        self.left -= operations * (OPERATION_SECONDS + elements * ELEMENT_SECONDS)
-        if self.left < 0 or elements > MOST_ELEMENTS:
+        """Take the time of operations from the seconds that remain."""
+        self.seconds -= operations * (OPERATION_SECONDS + elements * ELEMENT_SECONDS)
+        if self.seconds < 0 or elements > MOST_ELEMENTS:
             raise TooLong("to evaluate its reads for all cells would take more than a tenth of the fill")
 
     # --- where a read leads
 
-    def _codes(self, read: Read, index: Expr | None, own: str, size: int) -> Codes:
-        """The sign of the distance of an index from the cell's own, plus 1; else `OUTSIDE`, `BEYOND` or `UNKNOWN`.
+    def _codes(self, read: Read, index: Expr | None, axis: str, size: int) -> Codes:
+        """The sign of an index less that of the cell, plus 1; else `OUTSIDE`, `BEYOND` or `UNKNOWN`.
 
         A text in C is not known to get to a read that is outside the table.
         """
-        if index is None or index in self.later:
+        if index is None or index in self.unknown:
             return Codes({}, np.array(UNKNOWN))
-        at, values, made = self._on_grid(index, own)
-        codes = np.sign(at - along(values)[own]) + 1
-        codes = codes if read.node is None else np.where((at < 0) | (at >= size), OUTSIDE, codes)
-        for part in walk(index):
-            if part.op == "load" and read.node is not None:
-                for place, length in zip(part.args, self.fill.values[part.data].shape):
-                    codes = np.where((made[place] < 0) | (made[place] >= length), BEYOND, codes)
+        at, values, known = self._on_grid(index, axis)
+        codes = np.sign(at - along(values)[axis]) + 1
+        if read.node is not None:
+            codes = np.where((at < 0) | (at >= size), OUTSIDE, codes)
+            for place, length in self._places(index):
+                codes = np.where((known[place] < 0) | (known[place] >= length), BEYOND, codes)
         return Codes(values, np.broadcast_to(codes, [len(v) for v in values.values()]))
 
-    def _on_grid(self, index: Expr, *own: str) -> tuple[NDArray[Any], Values, dict[Expr, Any]]:
-        """(values of an index for all values of the variables that it depends on, those, the values of all nodes)."""
-        values: Values = {variable: self._range(variable) for variable in own}
+    def _places(self, index: Expr) -> Iterator[tuple[Expr, int]]:
+        """(index, size of its dimension) of the elements of parameters that an index of a cell depends on."""
         for part in walk(index):
+            if part.op == "load":
+                yield from zip(part.args, self.fill.values[part.data].shape)
+
+    def _on_grid(self, index: Expr, *axes: str) -> tuple[NDArray[Any], Values, dict[Expr, Any]]:
+        """(values of an index for all values of the variables that it depends on, those, the values of all nodes)."""
+        values: Values = {variable: self._range(variable) for variable in axes}
+        parts = list(walk(index))
+        for part in parts:
             variable: Any = part.op if part.op in ("i", "j") else part
             if part.op in ("i", "j", "index") and variable not in values:
                 values[variable] = self._range(variable)
-        self._pay(sum(1 for _ in walk(index)) + 4, math.prod(len(v) for v in values.values()))
-        env, made = self._named(along(values))
-        at = evaluate(index, env, made)
-        return np.minimum(at, FARTHEST).astype(np.int64) if at.dtype == np.uint64 else at, values, made
+        self._pay(len(parts) + 4, math.prod(len(v) for v in values.values()))
+        env, known = self._named(along(values))
+        at = evaluate(index, env, known)
+        return np.minimum(at, FARTHEST).astype(np.int64) if at.dtype == np.uint64 else at, values, known
 
     def _range(self, variable: Any) -> NDArray[np.int64]:
         """All values of a variable: "i", "j", or the index of a reduction."""
         if isinstance(variable, str):
             return self._values(0, self.fill.shape["ij".index(variable)])
-        if variable not in self.loops or not self.later.isdisjoint(self.loops[variable]):
-            raise Later("the range of a reduction depends on values of cells")
+        if variable not in self.loops or not self.unknown.isdisjoint(self.loops[variable]):
+            raise Undecided("the range of a reduction depends on values of cells")
         low, high = (self._on_grid(end)[0] for end in self.loops[variable])
         first, end = int(low.min()), int(high.max())
         return self._values(first, max(end, first + 1))
@@ -267,13 +274,11 @@ class Evaluation:
         return np.arange(first, end, dtype=np.int64)
 
     def _named(self, values: Mapping[Any, Any]) -> tuple[dict[str, Any], dict[Expr, Any]]:
-        """The arguments `env` and `made` of `evaluate`, for values of variables."""
+        """The arguments `env` and `known` of `evaluate`, for values of variables."""
         n, m = self.fill.shape
-        env: dict[Any, Any] = {"n": n, "m": m, **self.fill.values}
-        made: dict[Any, Any] = {}
-        for variable, found in values.items():
-            (env if isinstance(variable, str) else made)[variable] = found
-        return env, made
+        axes = {variable: numbers for variable, numbers in values.items() if isinstance(variable, str)}
+        known = {variable: numbers for variable, numbers in values.items() if not isinstance(variable, str)}
+        return {"n": n, "m": m, **self.fill.values, **axes}, known
 
     def _is_ready(self, row: int, column: int) -> bool:
         """Whether the pattern allows a read with these codes."""
@@ -285,23 +290,23 @@ class Evaluation:
     def _cells(self, rows: Codes, columns: Codes, row: int, column: int) -> Values:
         """The values of i, j and other variables, by variable, where a read has these codes."""
         if rows.values.keys().isdisjoint(columns.values):
-            found = self._crossed(rows.cells(rows.codes == row), columns.cells(columns.codes == column))
+            cells = self._crossed(rows.cells(rows.codes == row), columns.cells(columns.codes == column))
         else:
             values = {**rows.values, **columns.values}
             self._pay(3, math.prod(len(v) for v in values.values()))
             there = (rows.along(values) == row) & (columns.along(values) == column)
-            found = Codes(values, there).cells(there)
-        for variable in "ij":
-            if variable not in found:
-                found = self._crossed(found, {variable: self._range(variable)})
-        return found
+            cells = Codes(values, there).cells(there)
+        for axis in "ij":
+            if axis not in cells:
+                cells = self._crossed(cells, {axis: self._range(axis)})
+        return cells
 
     def _crossed(self, a: Values, b: Values) -> Values:
         """All pairs of a set of values of variables and one of others."""
-        counts = [len(next(iter(one.values()), (0,))) for one in (a, b)]
-        self._pay(len(a) + len(b), counts[0] * counts[1])
-        left = {axis: np.repeat(values, counts[1]) for axis, values in a.items()}
-        return {**left, **{axis: np.tile(values, counts[0]) for axis, values in b.items()}}
+        count_a, count_b = (len(next(iter(values.values()), (0,))) for values in (a, b))
+        self._pay(len(a) + len(b), count_a * count_b)
+        repeated = {axis: np.repeat(values, count_b) for axis, values in a.items()}
+        return repeated | {axis: np.tile(values, count_a) for axis, values in b.items()}
 
     # --- whether a cell gets there
 
@@ -320,23 +325,23 @@ class Evaluation:
             self._refuse(read, {variable: values[first] for variable, values in cells.items()})
         if may.any():
             i, j = (int(cells[axis][np.flatnonzero(may)[0]]) for axis in "ij")
-            raise Later(OPAQUE if read.node is None else f"what cell {(i, j)} reads depends on values of cells")
+            raise Undecided(OPAQUE if read.node is None else f"what cell {(i, j)} reads depends on values of cells")
 
     def _reach(self, node: Expr | None, cells: Values) -> Reach:
         """(whether each of these cells may make a read, whether it certainly does)."""
         n = len(cells["i"])
         if node is None:
             return np.ones(n, bool), np.zeros(n, bool)
-        env, made = self._named(cells)
+        env, known = self._named(cells)
         leads = with_users(self.parts, (node,))
         reach: dict[Expr, Reach] = dict.fromkeys(self.roots, (np.ones(n, bool), np.ones(n, bool)))
 
         def value(expr: Expr) -> Any:
             """The values of an expression in these cells; None if they are unknown."""
-            if expr in made:
-                return made[expr]
-            free = self.loops and any(part.op == "index" and part not in made for part in walk(expr))
-            return None if expr in self.later or free else evaluate(expr, env, made)
+            if expr in known:
+                return known[expr]
+            free = self.loops and any(part.op == "index" and part not in known for part in walk(expr))
+            return None if expr in self.unknown or free else evaluate(expr, env, known)
 
         def truth(test: Expr) -> tuple[Any, Any]:
             """(whether a condition may hold, whether it may fail)."""
@@ -345,59 +350,53 @@ class Evaluation:
             if test.op in ("and", "or"):
                 (a, not_a), (b, not_b) = map(truth, test.args)
                 return (a & b, not_a | not_b) if test.op == "and" else (a | b, not_a & not_b)
-            found = value(test)
-            return (True, True) if found is None else (found.astype(bool), ~found.astype(bool))
+            truths = value(test)
+            return (True, True) if truths is None else (truths.astype(bool), ~truths.astype(bool))
 
-        def lead(part: Expr, way: Reach, holds: Any = True, fails: Any = False) -> None:
-            """A way to a part where a condition `holds`, for certain where it does not fail."""
+        def lead(part: Expr, user: Reach, holds: Any = True, fails: Any = False) -> None:
+            """Note that a part is reached from its user where a condition `holds`, surely where it does not fail."""
             if part in leads:
-                before = reach.get(part, (False, False))
-                certain = way[1] & holds & np.logical_not(fails)
-                reach[part] = before[0] | (way[0] & holds), before[1] | certain
+                may, certain = reach.get(part, (False, False))
+                reach[part] = may | (user[0] & holds), certain | (user[1] & holds & np.logical_not(fails))
 
         for part in reversed(self.parts):  # users before their operands
             if part not in reach or part not in leads:
                 continue
-            way, args = reach[part], part.args
-            if part.op == "where":
-                holds, fails = truth(args[0])
-                lead(args[0], way)
-                lead(args[1], way, holds, fails)
-                lead(args[2], way, fails, holds)
-            elif part.op in ("and", "or"):
-                holds, fails = truth(args[0]) if part.op == "and" else truth(args[0])[::-1]
-                lead(args[0], way)
-                lead(args[1], way, holds, fails)
+            user, args = reach[part], part.args
+            if part.op in ("where", "and", "or"):
+                test, *sides = args
+                holds, fails = truth(test)[::-1] if part.op == "or" else truth(test)
+                lead(test, user)
+                for side, taken in zip(sides, ((holds, fails), (fails, holds))):
+                    lead(side, user, *taken)
             elif part.op in ("reduce", "argreduce"):
                 k, low, high, body, *empty = args
-                lead(low, way)
-                lead(high, way)
+                lead(low, user)
+                lead(high, user)
                 begin, end = value(low), value(high)
-                known = begin is not None and end is not None
-                some, none = (begin < end, begin >= end) if known else (True, True)
+                bounded = begin is not None and end is not None
+                some, none = (begin < end, begin >= end) if bounded else (True, True)
                 for other in empty:
-                    lead(other, way, none, some)
-                if known and k in made:
-                    some = (begin <= made[k]) & (made[k] < end)
+                    lead(other, user, none, some)
+                if bounded and k in known:
+                    some = (begin <= known[k]) & (known[k] < end)
                     none = ~some
-                lead(body, way, some, none)
+                lead(body, user, some, none)
             else:
                 for arg in args:
-                    lead(arg, way)
+                    lead(arg, user)
         return reach.get(node, (np.zeros(n, bool), np.zeros(n, bool)))
 
     def _refuse(self, read: Read, cell: Mapping[Any, Any]) -> NoReturn:
         """Raise the error for a cell that makes a read that is not ready."""
         fill, own = self.fill, (int(cell["i"]), int(cell["j"]))
-        env, made = self._named(cell)
+        env, known = self._named(cell)
         indices = [index for index in read.indices if index is not None]
-        a, b = (int(evaluate(index, env, made)) for index in indices)
+        a, b = (int(evaluate(index, env, known)) for index in indices)
         for index in indices:
-            for part in walk(index):
-                if part.op == "load":
-                    for place, size in zip(part.args, fill.values[part.data].shape):
-                        if not 0 <= made[place] < size:
-                            raise stages.fault(fill, own, stages.INDEX, int(made[place]), size)
+            for place, size in self._places(index):
+                if not 0 <= known[place] < size:
+                    raise stages.fault(fill, own, stages.INDEX, int(known[place]), size)
         inside = 0 <= a < fill.shape[0] and 0 <= b < fill.shape[1]
         raise stages.fault(fill, own, stages.PATTERN if inside else stages.RANGE, a, b)
 
@@ -407,7 +406,7 @@ def _facts(nodes: Iterable[Expr]) -> tuple[list[Expr], set[Expr], dict[Expr, tup
     conditions)."""
     parts, later, loops, tests = list(nodes), set[Expr](), dict[Expr, tuple[Expr, ...]](), list[Expr]()
     for part in parts:
-        if part.op in LATER or not later.isdisjoint(part.args):
+        if part.op in LATE or not later.isdisjoint(part.args):
             later.add(part)
         if part.op in ("reduce", "argreduce"):
             loops[part.args[0]] = part.args[1:3]

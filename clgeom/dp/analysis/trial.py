@@ -239,7 +239,7 @@ class Lanes:
     def __init__(self, trial: Trial, i: Numbers, j: Numbers, indices: dict[Expr, Numbers] | None = None) -> None:
         self.trial, self.i, self.j = trial, i, j
         self.indices = indices or {}
-        self.made: dict[Expr, tuple[NDArray[Any], NDArray[np.bool_], NDArray[np.bool_]]] = {}
+        self.computed: dict[Expr, tuple[NDArray[Any], NDArray[np.bool_], NDArray[np.bool_]]] = {}
 
     def value(self, node: Expr, lanes: Numbers) -> Known:
         """(values, whether they are known) of a node in these lanes."""
@@ -249,17 +249,17 @@ class Lanes:
             n, m = self.trial.fill.shape
             env = {"i": self.i[lanes], "j": self.j[lanes], "n": n, "m": m, **self.trial.fill.values}
             return np.broadcast_to(evaluate(node, env, {}), len(lanes)), np.ones(len(lanes), bool)
-        if node not in self.made:
+        if node not in self.computed:
             size = len(self.i)
-            self.made[node] = np.zeros(size, host_type(node)), np.zeros(size, bool), np.zeros(size, bool)
-        values, known, done = self.made[node]
-        left = lanes[~done[lanes]]
-        if len(left):
-            values[left], known[left] = self._computed(node, left)
-            done[left] = True
+            self.computed[node] = np.zeros(size, host_type(node)), np.zeros(size, bool), np.zeros(size, bool)
+        values, known, done = self.computed[node]
+        missing = lanes[~done[lanes]]
+        if len(missing):
+            values[missing], known[missing] = self._compute(node, missing)
+            done[missing] = True
         return values[lanes], known[lanes]
 
-    def _computed(self, node: Expr, lanes: Numbers) -> Known:
+    def _compute(self, node: Expr, lanes: Numbers) -> Known:
         op, args = node.op, node.args
         self.trial.steps += 1 + len(lanes) // CELLS_OF_STEP
         if op == "where":
@@ -278,17 +278,17 @@ class Lanes:
             self.note(stages.DIVISION, lanes[known & (values[1] == 0)])
         if op in ("shl", "shr"):
             self.note(stages.SHIFT, lanes[known & (values[1] < 0)], values[1][known & (values[1] < 0)])
-        found = applied(node, values)
+        result = applied(node, values)
         if narrows(node):
-            self.note(stages.OVERFLOW, lanes[known & (found != values[0])])
+            self.note(stages.OVERFLOW, lanes[known & (result != values[0])])
         if node.type in ("long", "ulong") and op in ("add", "sub", "mul", "neg"):
             rough = ON_ARRAYS[op](*(v.astype(np.float64) for v in values))
             low, high = map(float, LIMITS[node.type])
             self.note(stages.OVERFLOW, lanes[known & ((rough < low) | (rough > high))])
         if node.type in ("long", "ulong") and op == "shl":
-            back = ON_ARRAYS["shr"](found, values[1])
+            back = ON_ARRAYS["shr"](result, values[1])
             self.note(stages.OVERFLOW, lanes[known & (back != values[0])])
-        return self._wrapped(found, known, lanes) if node.type == "int" else found, known
+        return self._wrapped(result, known, lanes) if node.type == "int" else result, known
 
     def _wrapped(self, values: NDArray[Any], known: NDArray[np.bool_], lanes: Numbers) -> NDArray[Any]:
         """Integers of an int32, which wrap around."""
@@ -317,8 +317,9 @@ class Lanes:
 
     def _reduction(self, node: Expr, lanes: Numbers) -> Known:
         k, lo, hi, body, *empty = node.args
-        (first, sure), (end, other) = self.value(lo, lanes), self.value(hi, lanes)
-        values, known = np.zeros(len(lanes), host_type(node)), sure & other
+        (first, known), (end, end_known) = self.value(lo, lanes), self.value(hi, lanes)
+        values, bounded = np.zeros(len(lanes), host_type(node)), known & end_known
+        known = bounded
         low, high = LIMITS["int"]
         beyond = known & (first < end) & ((first < low) | (end > high))
         self.note(END, lanes[beyond], first[beyond], end[beyond])
@@ -334,31 +335,31 @@ class Lanes:
             parents = lanes[of]
             indices = {index: at[parents] for index, at in self.indices.items()}
             inner = Lanes(self.trial, self.i[parents], self.j[parents], {**indices, k: ks})
-            found, there = inner.value(body, np.arange(len(ks)))
-            bad = np.zeros(len(lanes), bool)
-            np.logical_or.at(bad, of, ~there)
-            known = known & short & ~bad
-            values = self._reduced(node, body, found, of, ks, lanes)
-        none = np.flatnonzero((counts == 0) & sure & other)
+            elements, sure = inner.value(body, np.arange(len(ks)))
+            unknown = np.zeros(len(lanes), bool)
+            np.logical_or.at(unknown, of, ~sure)
+            known = known & short & ~unknown
+            values = self._reduced(node, body, elements, of, ks, lanes)
+        none = np.flatnonzero((counts == 0) & bounded)
         if empty and node.op == "reduce" and len(none):
             values[none], known[none] = self.value(empty[0], lanes[none])
         return values, known
 
     def _reduced(
-        self, node: Expr, body: Expr, found: NDArray[Any], of: Numbers, ks: Numbers, lanes: Numbers
+        self, node: Expr, body: Expr, elements: NDArray[Any], of: Numbers, ks: Numbers, lanes: Numbers
     ) -> NDArray[Any]:
         """The least, largest or sum of the values of each lane's loop, in the order of k; or the index of the best."""
         size = len(lanes)
         if node.data == "sum":
-            total = np.zeros(size, found.dtype)
-            np.add.at(total, of, found)  # one after the other, in this order
+            total = np.zeros(size, elements.dtype)
+            np.add.at(total, of, elements)  # one after the other, in this order
             return self._wrapped(total, np.ones(size, bool), lanes) if body.type == "int" else total
         start = neutral(node.data, body.type)
-        best, at = np.full(size, start, found.dtype), np.full(size, -1, np.int64)
-        (np.fmin if node.data == "min" else np.fmax).at(best, of, found)
+        best, at = np.full(size, start, elements.dtype), np.full(size, -1, np.int64)
+        (np.fmin if node.data == "min" else np.fmax).at(best, of, elements)
         if node.op == "reduce":
             return best
-        equal = np.flatnonzero(found == best[of])[::-1]
+        equal = np.flatnonzero(elements == best[of])[::-1]
         at[of[equal]] = ks[equal]  # the first of them is written last
         return at
 

@@ -28,9 +28,9 @@ MODULAR = frozenset(("add", "sub", "mul", "neg", "cast"))
 
 def join(intervals: Iterable[Interval | None]) -> Interval | None:
     """The least interval that holds all of these; None if one is None."""
-    lows_and_highs = list(intervals)
-    ends = [end for end in lows_and_highs if end is not None]
-    if len(ends) < len(lows_and_highs):
+    intervals = list(intervals)
+    ends = [interval for interval in intervals if interval is not None]
+    if len(ends) < len(intervals):
         return None
     return min(low for low, _ in ends), max(high for _, high in ends)
 
@@ -52,13 +52,9 @@ def integer_result(op: str, type: str, operands: Sequence[Interval]) -> Interval
     if op == "bitnot":
         least, most = LIMITS[type] if type == "ulong" else (0, -1)
         return least + most - high, least + most - low
-    if op in ("which_min", "which_max"):
-        return 0, len(operands) - 1
     if op == "where":
         return join(operands[1:])
-    if op not in BINARY:
-        return None
-    return BINARY[op](low, high, *operands[1])
+    return BINARY[op](low, high, *operands[1]) if op in BINARY else None
 
 
 def _product(low: int, high: int, least: int, most: int) -> Interval:
@@ -225,10 +221,10 @@ class Intervals:
 
     def _of_index(self, index: Expr) -> Interval:
         """lo <= k < hi; where no k is, the interval of one number."""
-        low, high = (self.of(end) for end in self.loops.get(index, ())) if index in self.loops else (None, None)
-        ends = (low or LIMITS[index.type])[0], (high or LIMITS[index.type])[1] - 1
-        found = ends[0], max(ends)
-        return found if within(found, index.type) else LIMITS[index.type]
+        low, high = map(self.of, self.loops[index]) if index in self.loops else (None, None)
+        first, last = (low or LIMITS[index.type])[0], (high or LIMITS[index.type])[1] - 1
+        interval = first, max(first, last)
+        return interval if within(interval, index.type) else LIMITS[index.type]
 
     def _of_reduction(self, part: Expr, operands: Sequence[Interval | None]) -> Interval | None:
         if part.data not in ("min", "max"):

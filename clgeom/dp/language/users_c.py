@@ -50,10 +50,10 @@ TOKENS = re.compile(r"\w+|[^\w\s]")
 def uncommented(source: str) -> str:
     """C without comments and with character literals as 0; line numbers stay."""
 
-    def instead(found: Any) -> str:
-        return "0" if found.group()[0] in "'\"" else "\n" * found.group().count("\n") + " "
+    def blank(hidden: re.Match[str]) -> str:
+        return "0" if hidden[0][0] in "'\"" else "\n" * hidden[0].count("\n") + " "
 
-    return NOT_CODE.sub(instead, source)
+    return NOT_CODE.sub(blank, source)
 
 
 # Checks -----------------------------------------------------------------------------------------------------------
