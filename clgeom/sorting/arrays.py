@@ -277,12 +277,11 @@ class SortInput:
             require_memory(self.session, out, caller=self.caller, name=name)
             if self.n and not in_buffer(out):
                 raise self._wrong(name, "be in a buffer", "one in shared virtual memory")
-            return
-        if is_masked_array(out):
+        elif is_masked_array(out):
             raise self._wrong(name, "have no mask", "a masked array")
-        if not out.flags.writeable:
+        elif not out.flags.writeable:
             raise self._wrong(name, "be writeable", "a read-only array")
-        if entries_overlap(out):
+        elif entries_overlap(out):
             must = "have memory of its own for each entry"
             raise self._wrong(name, must, f"strides {out.strides} for shape {out.shape}")
 

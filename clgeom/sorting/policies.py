@@ -24,12 +24,15 @@ def _onesweep_of_nvidia(profile: DeviceProfile, dtype: np.dtype | None, n: int |
     return Policy("group", wg_size=256, items_per_thread=32)
 
 
+#: Shapes of kernels that read all keys once.
+SERIAL = Policy("serial", wg_size=1, groups_per_unit=2)
+WIDE = Policy("group", wg_size=256, items_per_thread=8, groups_per_unit=8)
+#: Shapes of kernels that count keys.
+COUNTING: Rows = {"cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=1), "any": WIDE}
+
 POLICIES: dict[str, Rows] = {
     # Radix sort. CPU: measured on PoCL, 2 cores of an EPYC, 1e7 uint32: 2, 4 or 8 groups a unit made no difference.
-    "sorting/radix/radix_survey": {
-        "cpu": Policy("serial", wg_size=1, groups_per_unit=2),
-        "any": Policy("group", wg_size=256, items_per_thread=8, groups_per_unit=8),
-    },
+    "sorting/radix/radix_survey": {"cpu": SERIAL, "any": WIDE},
     "sorting/radix/radix_count": {
         "cpu": Policy("serial", wg_size=1),
         "any": Policy("group", wg_size=256, items_per_thread=8),
@@ -41,7 +44,7 @@ POLICIES: dict[str, Rows] = {
         "any": Policy("group", wg_size=256),
     },
     "sorting/radix/radix_scatter": {
-        "cpu": Policy("serial", wg_size=1, groups_per_unit=2),
+        "cpu": SERIAL,
         # items of 4 bytes, see sorting/radix/passes.py
         "any": Policy("group", wg_size=256, items_per_thread=16, groups_per_unit=16),
     },
@@ -51,28 +54,19 @@ POLICIES: dict[str, Rows] = {
         "any": Policy("group", wg_size=256, items_per_thread=16),
     },
     "sorting/radix/radix_segments": TILEWISE,
-    "sorting/radix/radix_mark": {
-        "cpu": Policy("serial", wg_size=1, groups_per_unit=2),
-        "any": Policy("group", wg_size=256, items_per_thread=8),
-    },
+    "sorting/radix/radix_mark": {"cpu": SERIAL, "any": Policy("group", wg_size=256, items_per_thread=8)},
     "sorting/row_indices": ELEMENTWISE,
     "sorting/take_rows": ELEMENTWISE,
     "sorting/search_sorted": ELEMENTWISE,
     # PoCL, 2 cores of an EPYC, 1e6 float64, 100 bins by edges: one search at a time 28 ms, eight 16
-    "sorting/bin_counts": {
-        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=1),
-        "any": Policy("group", wg_size=256, items_per_thread=8, groups_per_unit=8),
-    },
+    "sorting/bin_counts": COUNTING,
     "sorting/bin_sums": ELEMENTWISE,
     "sorting/key_range": {
         "cpu": Policy("group", wg_size=1, items_per_thread=512, groups_per_unit=2),
-        "any": Policy("group", wg_size=256, items_per_thread=8, groups_per_unit=8),
+        "any": WIDE,
     },
     # The first k keys: digits of 10 bits, tiles of 2048 keys.
-    "sorting/select_digits": {
-        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=1),
-        "any": Policy("group", wg_size=256, items_per_thread=8, groups_per_unit=8),
-    },
+    "sorting/select_digits": COUNTING,
     "sorting/select_count": TILEWISE,
     "sorting/select_emit": TILEWISE,
     # Distinct values: tiles of 2048 sorted keys.
@@ -82,14 +76,8 @@ POLICIES: dict[str, Rows] = {
     # Shellsort. CPU: measured on PoCL, 2 cores of an EPYC, 1e7 float32, whole call: 256 h-subsequences at once 0.15 s,
     # 128 0.15, 64 0.16, 32 0.21; windows of 16384 to 65536 rows and 1 to 4 groups a unit all 0.16. The study's kernels:
     # one work-item of a CPU does the work of a whole group, without barriers.
-    "sorting/shellsort/shell_codes": {
-        "cpu": Policy("serial", wg_size=1, groups_per_unit=2),
-        "any": Policy("group", wg_size=256, items_per_thread=4),
-    },
-    "sorting/shellsort/shell_check": {
-        "cpu": Policy("serial", wg_size=1, groups_per_unit=2),
-        "any": Policy("group", wg_size=256, items_per_thread=4),
-    },
+    "sorting/shellsort/shell_codes": {"cpu": SERIAL, "any": Policy("group", wg_size=256, items_per_thread=4)},
+    "sorting/shellsort/shell_check": {"cpu": SERIAL, "any": Policy("group", wg_size=256, items_per_thread=4)},
     "sorting/shellsort/shell_auto_subsequences": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=128),
         "any": Policy("group", wg_size=128),
@@ -112,10 +100,12 @@ SORTS = "sort uint32", "sort uint64", "argsort float32", "argsort float64"
 #: Hulls whose points are sorted by scans of digits, also where sorts by themselves have a chained scan.
 CIRCLES = "hull of a circle", "hull of a circle, float64"
 
+#: Shapes to try of kernels that read all keys once, on CPUs and on GPUs.
+COUNTING_ON_CPUS = (serial((128, 512, 4096, 16384), (1, 2, 4)),)
+WIDE_SHAPES = (group((128, 256, 512), (4, 8, 16), (4, 8, 16)),)
+
 SPACES: dict[str, Space] = {
-    "sorting/radix/radix_survey": Space(
-        (*SORTS, "hulls by label"), SERIAL_GROUPS, (group((128, 256, 512), (4, 8, 16), (4, 8, 16)),)
-    ),
+    "sorting/radix/radix_survey": Space((*SORTS, "hulls by label"), SERIAL_GROUPS, WIDE_SHAPES),
     "sorting/radix/radix_count": Space(
         (*SORTS, *CIRCLES), (group((4, 16, 64, 256), (4, 16, 64)),), (group((64, 128, 256, 512), (2, 4, 8, 16)),)
     ),
@@ -136,19 +126,9 @@ SPACES: dict[str, Space] = {
     "sorting/radix/radix_mark": Space(("sort segments of 5,000",), (), (group((128, 256, 512), (4, 8, 16)),)),
     "sorting/take_rows": elementwise("rows by index"),
     "sorting/search_sorted": elementwise("search among sorted keys"),
-    "sorting/bin_counts": Space(
-        ("histogram",), (serial((128, 512, 4096, 16384), (1, 2, 4)),), (group((128, 256, 512), (4, 8, 16), (4, 8, 16)),)
-    ),
-    "sorting/key_range": Space(
-        ("histogram",),
-        (group((1,), (128, 512, 4096), (1, 2, 4, 8)),),
-        (group((128, 256, 512), (4, 8, 16), (4, 8, 16)),),
-    ),
-    "sorting/select_digits": Space(
-        ("first 1,000 keys",),
-        (serial((128, 512, 4096, 16384), (1, 2, 4)),),
-        (group((128, 256, 512), (4, 8, 16), (4, 8, 16)),),
-    ),
+    "sorting/bin_counts": Space(("histogram",), COUNTING_ON_CPUS, WIDE_SHAPES),
+    "sorting/key_range": Space(("histogram",), (group((1,), (128, 512, 4096), (1, 2, 4, 8)),), WIDE_SHAPES),
+    "sorting/select_digits": Space(("first 1,000 keys",), COUNTING_ON_CPUS, WIDE_SHAPES),
     "sorting/select_count": tilewise("first 1,000 keys"),
     "sorting/select_emit": tilewise("first 1,000 keys"),
     "sorting/unique_count": tilewise("distinct values"),
