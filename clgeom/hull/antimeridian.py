@@ -43,12 +43,10 @@ def checked_turn(crs: Any, antimeridian: Any, *, caller: str) -> float | None:
 
     Points without a system are in degrees if `antimeridian` is asked for.
     """
-    if not antimeridian:
-        return turn_of_crs(crs)
-    if crs is None:
+    if antimeridian and crs is None:
         return DEGREES
     turn = turn_of_crs(crs)
-    if turn is None:
+    if antimeridian and turn is None:
         raise InvalidInput(
             f"The 'antimeridian' parameter of {caller} is for longitudes and latitudes. "
             f"Got points in {short(str(crs))} instead."
@@ -60,7 +58,7 @@ def over_antimeridian(
     found: Hull,
     parts: Callable[[], Iterable[Any]],
     turn: float | None,
-    solve: Callable[[Any], Hull],
+    solve: Callable[[Any], Hull] | None,
     *,
     wanted: bool,
     caller: str,
@@ -68,22 +66,22 @@ def over_antimeridian(
     remedy: str = REMEDY,
     longitudes: Longitudes | None = None,
 ) -> Hull:
-    """A hull, or if that is wanted the one across the antimeridian where its points lie closer together. Warns.
+    """Warn of points that lie closer together across the antimeridian; return their hull, if `wanted` the one there.
 
     `found` is the hull of the longitudes as they are, ``parts()`` are the points, in arrays one after another. `turn`
     is the longitude of one turn, None for points that are not longitudes and latitudes. ``solve(points)`` is the hull
-    of an array. `longitudes` are those of all points, where they are known already. `caller` and `remedy`, which says
-    how to ask for the hull across, are for the warning.
+    of an array, needed for the hull across. `longitudes` are those of all points, where they are known already. The
+    warning names `caller`, and `remedy`: how to ask for the hull across.
     """
-    if turn is None or _are_no_latitudes(found.points[:, 1], turn, wanted, caller):
+    x, y = found.points.T
+    if turn is None or _are_no_latitudes(y, turn, wanted, caller):
         return found
-    if not _is_wide(found.points, turn):
+    if not len(x) or float(x.max()) - float(x.min()) < turn / 2:  # less wide ones lie nowhere closer together
         return found
     longitudes = _longitudes_of(parts(), turn) if longitudes is None else longitudes
-    y = found.points[:, 1]
     _say(longitudes, (y.min(), y.max()), wanted=wanted, remedy=remedy, of=caller)
     across = longitudes.across
-    if across is None or not wanted:
+    if across is None or not wanted or solve is None:
         return found
     return _hull_across(found, numbered_parts(parts()), across, solve, keep_collinear)
 
@@ -106,17 +104,16 @@ def warn_across(region: Any, points: Any, turn: float | None, *, caller: str) ->
 
 
 def warn_of_sample(hull: Hull, sample: Sample | None, turn: float | None, *, caller: str) -> None:
-    """The same for the points of a hull that were in parts: of one group, sampled."""
-    if sample is None or turn is None or _are_no_latitudes(hull.points[:, 1], turn, False, caller):
-        return
-    if _is_wide(hull.points, turn):
-        longitudes, y = Longitudes(turn), hull.points[:, 1]
+    """Warn, like `warn_across`, of the points of a hull that came in parts; `sample` has their longitudes."""
+    if sample is not None and turn is not None:
+        longitudes = Longitudes(turn)
         longitudes.add(np.concatenate([sample.longitudes, hull.points[:, 0]]))
-        _say(longitudes, (y.min(), y.max()), wanted=False, remedy=OTHERWISE, of=caller)
+        how: dict[str, Any] = {"wanted": False, "caller": caller, "remedy": OTHERWISE, "longitudes": longitudes}
+        over_antimeridian(hull, list, turn, None, **how)
 
 
 def warn_of_samples(batch: HullBatch[Any], sample: Sample | None, turn: float | None, *, caller: str) -> None:
-    """The same for the groups of a batch."""
+    """Warn, like `warn_of_sample`, of the groups of a batch."""
     if sample is None:
         return
     x = np.concatenate([sample.longitudes, batch.points[:, 0]])
@@ -155,14 +152,6 @@ def _complain(words: str, wanted: bool) -> None:
     if wanted:
         raise InvalidInput(f"The points{words}. The hull across the antimeridian is for longitudes and latitudes.")
     warn(f"The points{words}. Name the reference system that they are in.", InputWarning)
-
-
-def _is_wide(points: np.ndarray, turn: float) -> bool:
-    """Whether points are at least half a turn wide: less wide ones lie nowhere closer together."""
-    if not len(points):
-        return False
-    x = points[:, 0]
-    return float(x.max()) - float(x.min()) >= turn / 2
 
 
 def _hull_across(

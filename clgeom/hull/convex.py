@@ -151,12 +151,19 @@ def convex_hull(
     >>> hull.vertices.tolist(), hull.area
     ([0, 1, 3, 4], 4.0)
     """
-    call = Call("convex_hull", profile=profile, options=_checked(collinear, filter), progress=progress)
+    one_of(collinear, ("drop", "keep"), "collinear", caller="convex_hull")
+    one_of(filter, ("auto", "octagon", "none"), "filter", caller="convex_hull")
+    options = HullOptions(collinear == "keep", filter)
+    call = Call("convex_hull", profile=profile, options=options, progress=progress)
     antimeridian = antimeridian is not False and boolean(antimeridian, "antimeridian", caller=call.caller)
     cloud = take_points(call, points, device=device, nonfinite=nonfinite, is_finite=is_finite, many=True)
     if cloud.chunks is not None:
         return _hull_of_chunks(call, cloud.chunks, nonfinite, antimeridian)
-    turn = _turn_of(call, cloud, antimeridian)
+    if cloud.parts and antimeridian:
+        raise call.wrong("antimeridian", "False for several arrays on devices", short(antimeridian))
+    turn = None  # the longitude of one turn, for points that may lie across the antimeridian
+    if antimeridian or cloud.crs is not None:
+        turn = checked_turn(cloud.crs, antimeridian, caller=call.caller)
     with call:
         solution = dispatch(call, HullWork(call, cloud))
     if turn is None and solution.is_on_device:
@@ -182,12 +189,6 @@ class HullOptions(NamedTuple):
 
     keep_collinear: bool
     filter: str
-
-
-def _checked(collinear: str, filter: str) -> HullOptions:
-    one_of(collinear, ("drop", "keep"), "collinear", caller="convex_hull")
-    one_of(filter, ("auto", "octagon", "none"), "filter", caller="convex_hull")
-    return HullOptions(collinear == "keep", filter)
 
 
 class HullWork(Work):
@@ -231,18 +232,18 @@ class HullWork(Work):
         stream, count = pieces_of(session, self.rows), 0
         with contextlib.closing(_hulls_of_pieces(stream, self.options)) as parts:
             union = Union(session, self.options, stream.most)
-            for piece, vertices, corners in parts:
-                count += len(vertices)
+            for piece, ids, corners in parts:
+                count += len(ids)
                 if 2 * count > piece.end and not self.cloud.in_file:
                     return None
-                union.add(piece.numbers(vertices), corners)
+                union.add(ids, corners)
                 if self.progress is not None:
                     self.progress(piece.end, self.n)
         return union.hull()
 
     def piece(self, session: Session, start: int, stop: int) -> list[Part]:
         with contextlib.closing(_hulls_of_pieces(pieces_of(session, self.rows, start, stop), self.options)) as parts:
-            return [(piece.numbers(vertices), corners) for piece, vertices, corners in parts]
+            return [(ids, corners) for _, ids, corners in parts]
 
     def begin(self, session: Session, part: tuple[CLArray, int]) -> Callable[[], list[Part]]:
         rows, first = part
@@ -258,15 +259,6 @@ class HullWork(Work):
     def join(self, session: Session, results: list[list[Part]]) -> Solution:
         ids, corners = zip(*(hull for hulls in results for hull in hulls))
         return _hull_of_hulls(session, ids, corners, self.options)
-
-
-def _turn_of(call: Call, cloud: PointCloud, antimeridian: bool) -> float | None:
-    """The longitude of one turn for points that may lie across the antimeridian, None for others."""
-    if cloud.parts and antimeridian:
-        raise call.wrong("antimeridian", "False for several arrays on devices", short(antimeridian))
-    if antimeridian or cloud.crs is not None:
-        return checked_turn(cloud.crs, antimeridian, caller=call.caller)
-    return None
 
 
 def _over_antimeridian(
@@ -397,7 +389,7 @@ def _hull_of_hulls(
 def _hulls_of_pieces(
     stream: DevicePieces, options: HullOptions
 ) -> Generator[tuple[Piece, np.ndarray, np.ndarray], None, None]:
-    """Yield each piece with the vertices of its hull and their coordinates."""
+    """Yield each piece with the vertices of its hull, numbered among all points, and their coordinates."""
     for piece, array in stream:
         try:
             vertices, corners = hull_of(array, options).read()
@@ -406,7 +398,7 @@ def _hulls_of_pieces(
             if not stream.smaller(piece):
                 raise
             continue
-        yield piece, vertices, corners
+        yield piece, piece.numbers(vertices), corners
 
 
 class Union:
@@ -440,17 +432,15 @@ class Union:
     def hull(self) -> Solution:
         if not self.ids:
             return Solution(self.session, np.empty(0, np.int64), -1, corners=np.empty((0, 2)))
+        solve = functools.partial(_hull_of_hulls, self.session, options=self.options)
         try:
-            return self._hull_of(slice(None))
+            return solve(self.ids, self.corners)
         except DeviceLimit:  # once more, with less memory: in two halves
             self.session.pool.free_held()
             half = (len(self.ids) + 1) // 2
-            parts = [self._hull_of(part).read() for part in (slice(half), slice(half, None)) if self.ids[part]]
-            ids, corners = zip(*parts)
-            return _hull_of_hulls(self.session, ids, corners, self.options)
-
-    def _hull_of(self, part: slice) -> Solution:
-        return _hull_of_hulls(self.session, self.ids[part], self.corners[part], self.options)
+            halves = [part for part in (slice(half), slice(half, None)) if self.ids[part]]
+            ids, corners = zip(*(solve(self.ids[part], self.corners[part]).read() for part in halves))
+            return solve(ids, corners)
 
 
 def _hull_of_chunks(call: Call, chunks: Chunks[Any], nonfinite: str, antimeridian: bool) -> Hull:
@@ -468,8 +458,8 @@ def _hull_of_chunks(call: Call, chunks: Chunks[Any], nonfinite: str, antimeridia
         call,
         contextlib.closing(_hulls_of_pieces(DevicePieces(session, stream.pieces(), most), call.options)) as parts,
     ):
-        for piece, vertices, corners in parts:
-            union.add(piece.numbers(vertices), corners)
+        for piece, ids, corners in parts:
+            union.add(ids, corners)
             if not is_checked and (antimeridian or stream.known_crs is not None):
                 turn, is_checked = checked_turn(stream.known_crs, antimeridian, caller=call.caller), True
                 longitudes = None if turn is None else Longitudes(turn)

@@ -162,8 +162,7 @@ class Survivors:
         if self.scattered is None or self.indices is None:
             labels = self.read_labels()
             return np.concatenate([np.flatnonzero(labels == queue + 1) for queue in range(QUEUES)])
-        indices: np.ndarray = self.scattered.read(self.indices, self.n).astype(np.int64)
-        return indices
+        return np.asarray(self.scattered.read(self.indices, self.n), np.int64)
 
 
 def filter_points(points: DeviceArray, *, caller: str) -> Survivors:

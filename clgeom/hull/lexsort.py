@@ -1,4 +1,4 @@
-"""Points in lexicographic order: by x, then y, then index, on the device."""
+"""Points in lexicographic order: by x, then y, then index. They are sorted, or their order checked, on the device."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from clgeom.arguments import wrong
 from clgeom.core.launch import run
 from clgeom.core.plan import Plan, Scratch, Step
-from clgeom.intake.arrays import c_name
+from clgeom.core.policies import ceil_div
+from clgeom.core.tuning import select
+from clgeom.intake.arrays import c_name, refuse_nonfinite
 from clgeom.primitives.gather import gather_plan
 from clgeom.sorting.keys import KeyOrder
 from clgeom.sorting.radix.passes import digit_windows, radix_plan, survey_plan
@@ -215,3 +218,48 @@ def _keys_plan(
             bytes_moved=n * (points.item_bytes + 8 + 4 * (ids is not None)),
         )
     )
+
+
+# Check of the order ----------------------------------------------------------------------------------------------
+
+
+def first_out_of_order(points: DeviceArray) -> tuple[int, bool]:
+    """(index of the first point out of lexicographic order, else n; whether a point is nonfinite) of a chunk."""
+    policy = select(points.session.profile, "hull/wagener/hood_order", points.dtype, points.n)
+    groups = policy.groups(ceil_div(points.n, policy.tile), points.session.profile.compute_units)
+    answers = Scratch("order_found", np.uint32, 2 * groups)
+    step = Step(
+        "hull/wagener/hood_order",
+        policy,
+        args=("points[0]", np.uint32(points.n), answers),
+        groups=groups,
+        params={"real": c_name(points.dtype)},
+        bytes_moved=points.nbytes,
+    )
+    least, nonfinite = run(points.session, Plan(step), points=points).read(answers).reshape(-1, 2).T
+    return int(least.min()), bool(nonfinite.any())
+
+
+def require_order(points: DeviceArray, *, caller: str, drop: bool = False) -> None:
+    """Raise `InvalidInput` that names the first NaN or infinity, else the first point out of order.
+
+    `drop`: as for `refuse_nonfinite`.
+    """
+    first: int | None = None
+    last: list[float] | None = None
+    for chunk, part in zip(points.chunks, points.split()):
+        least, nonfinite = first_out_of_order(part)
+        if nonfinite:
+            refuse_nonfinite(points, caller=caller, drop=drop)
+        if len(points.chunks) > 1:  # the first point of a chunk is compared with the last point before
+            rows = part.to_host()
+            before, last = last, rows[-1].tolist()
+            if before is not None and first is None and rows[0].tolist() < before:
+                first = chunk.start
+        if first is None and least < part.n:
+            first = chunk.start + least
+    if first is not None:
+        before, got = points.to_host()[first - 1 : first + 1].tolist()
+        expected = "in lexicographic order, by x and where that is equal by y"
+        got = f"{tuple(got)} at index {first} after {tuple(before)}"
+        raise wrong("points", caller, expected, got, hint="numpy.lexsort(points.T[::-1]) has the order.")

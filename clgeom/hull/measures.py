@@ -127,8 +127,7 @@ def _rounded(number: int, exponent: int) -> float:
 
 def _is_nonzero(values: np.ndarray) -> np.ndarray:
     """Which floats are not zero, by their bits: a processor may flush subnormal numbers."""
-    nonzero: np.ndarray = (values.view(np.int64) << 1) != 0
-    return nonzero
+    return np.asarray((values.view(np.int64) << 1) != 0)
 
 
 def _exponents(values: np.ndarray) -> np.ndarray:
@@ -268,5 +267,4 @@ def _triangle(
         exact &= (a_low == 0).all(axis=0) & (b_low == 0).all(axis=0)
     rest = rest + ((a[0] * b_low[1] + a_low[0] * b[1]) - (a[1] * b_low[0] + a_low[1] * b[0]))
     area.add(twice, low + rest, exact)
-    sizes: np.ndarray = np.abs(left) + np.abs(right)
-    return sizes
+    return np.asarray(np.abs(left) + np.abs(right))

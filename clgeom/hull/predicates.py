@@ -226,8 +226,7 @@ def host_signs(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
         signs = np.sign(left - right)
     for i in np.flatnonzero(~decided):
         signs[i] = orientation(a[i].tolist(), b[i].tolist(), c[i].tolist())
-    narrow: np.ndarray = signs.astype(np.int8)
-    return narrow
+    return np.asarray(signs, np.int8)
 
 
 def orientation(a: Sequence[Any], b: Sequence[Any], c: Sequence[Any]) -> int:

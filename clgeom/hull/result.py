@@ -155,8 +155,7 @@ class Hull(Exchange):
         if len(queries) == 0 or self.dimension < 0:
             return np.zeros(len(queries), bool)
         if self.dimension == 0:
-            same: np.ndarray = (queries == corners[0]).all(axis=1)
-            return same
+            return np.asarray((queries == corners[0]).all(axis=1))
         first, last = corners[0], corners[np.lexsort((corners[:, 1], corners[:, 0]))[-1]]
         inside: np.ndarray = ~_before(queries, first) & ~_before(last, queries)
         if self.dimension == 1:
@@ -179,8 +178,7 @@ class Hull(Exchange):
         session = as_session(self.session)
         if triples[0].dtype == np.float64 and not session.profile.fp64:
             return host_signs(*triples)
-        signs: np.ndarray = orient2d(*triples, device=session)
-        return signs
+        return np.asarray(orient2d(*triples, device=session))
 
     def on_device(self) -> tuple[CLArray, CLArray]:
         """The vertices on the hull's device.
@@ -358,5 +356,4 @@ class HullOnDevice(Hull):
 
 def _before(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Lexicographic a < b, row by row."""
-    before: np.ndarray = (a[..., 0] < b[..., 0]) | ((a[..., 0] == b[..., 0]) & (a[..., 1] < b[..., 1]))
-    return before
+    return np.asarray((a[..., 0] < b[..., 0]) | ((a[..., 0] == b[..., 0]) & (a[..., 1] < b[..., 1])))

@@ -257,20 +257,20 @@ class ConvexHull:
 
     @functools.cached_property
     def simplices(self) -> NDArray[Any]:
-        simplices: np.ndarray = np.stack([self.vertices, np.roll(self.vertices, -1)], axis=1)[self._edges]
-        return simplices
+        return np.asarray(np.stack([self.vertices, np.roll(self.vertices, -1)], axis=1)[self._edges])
 
     @functools.cached_property
     def neighbors(self) -> NDArray[Any]:
-        simplex = np.empty(self.nsimplex, self.vertices.dtype)
-        simplex[self._edges] = np.arange(self.nsimplex)
-        neighbors: np.ndarray = np.stack([np.roll(simplex, -1), np.roll(simplex, 1)], axis=1)[self._edges]
-        return neighbors
+        simplex = self._simplex_of_edges().astype(self.vertices.dtype)
+        return np.asarray(np.stack([np.roll(simplex, -1), np.roll(simplex, 1)], axis=1)[self._edges])
+
+    def _simplex_of_edges(self) -> np.ndarray:
+        """The simplex that each edge of the boundary is, the inverse of `_edges`."""
+        return np.argsort(self._edges)
 
     @functools.cached_property
     def equations(self) -> NDArray[Any]:
-        equations: np.ndarray = edge_equations(self._corners)[self._edges]
-        return equations
+        return np.asarray(edge_equations(self._corners)[self._edges])
 
     @functools.cached_property
     def good(self) -> NDArray[Any] | None:
@@ -279,39 +279,30 @@ class ConvexHull:
         point = np.broadcast_to(self._collected()[self._options.seen_from], self._corners.shape)
         ends = np.roll(self._corners, -1, axis=0)
         seen = orient2d(self._corners, ends, np.ascontiguousarray(point), device=self._device) < 0
-        good: np.ndarray = (seen == self._options.seen)[self._edges]
-        return good
+        return np.asarray((seen == self._options.seen)[self._edges])
 
     @functools.cached_property
     def coplanar(self) -> NDArray[Any]:
         if not self._options.coplanar:
             return np.empty((0, 3), np.int32)
-        return self._on_edges()
-
-    def _on_edges(self) -> np.ndarray:
-        """Rows (point, edge, nearest vertex) of the points on edges that are no vertices."""
         points, out = self._collected(), self._options.seen_from
         kept = np.arange(len(points)) if out is None else np.delete(np.arange(len(points)), out)
         around = kept[convex_hull(points[kept], collinear="keep", device=self._device).vertices]
         is_vertex = np.isin(around, self.vertices)
         at = np.cumsum(is_vertex) - 1  # the edge that each is on, of those in order around the boundary
-        simplex = np.empty(self.nsimplex, np.int64)
-        simplex[self._edges] = np.arange(self.nsimplex)
         ends = np.stack([around[is_vertex], np.roll(around[is_vertex], -1)], axis=1)[at]
         away = np.hypot(*np.moveaxis(points[ends].astype(np.float64) - points[around, None], 2, 0))
         nearest = np.take_along_axis(ends, away.argmin(axis=1)[:, None], axis=1)[:, 0]
-        rows = np.stack([around, simplex[at], nearest], axis=1)[~is_vertex]
+        rows = np.stack([around, self._simplex_of_edges()[at], nearest], axis=1)[~is_vertex]
         return rows[np.argsort(rows[:, 0])].astype(self.vertices.dtype)
 
     @functools.cached_property
     def min_bound(self) -> NDArray[Any]:
-        least: np.ndarray = self._bounds().min(axis=0).astype(np.float64)
-        return least
+        return np.asarray(self._bounds().min(axis=0), np.float64)
 
     @functools.cached_property
     def max_bound(self) -> NDArray[Any]:
-        most: np.ndarray = self._bounds().max(axis=0).astype(np.float64)
-        return most
+        return np.asarray(self._bounds().max(axis=0), np.float64)
 
     def _bounds(self) -> np.ndarray:
         """The vertices, and the point that was left out."""

@@ -140,13 +140,8 @@ class GroupHulls:
         step, buffers = self._hulls(ALL if listed is None else LISTED, self.groups, "starts")
         if listed is not None:
             buffers["listed"] = listed
-        run(
-            self.session,
-            Plan(step),
-            rows=self.array.one_buffer(f"The points of {self.work.caller}"),
-            starts=self.starts,
-            **buffers,
-        )
+        rows = self.array.one_buffer(f"The points of {self.work.caller}")
+        run(self.session, Plan(step), rows=rows, starts=self.starts, **buffers)
         alone = [] if large is None else self._cut(large, count)
         if not count and self.array.dtype.kind == "f":
             self._require_finite()
@@ -170,15 +165,9 @@ class GroupHulls:
             checked_offsets(on_host(self.offsets), self.array.n, caller=self.work.caller)
         if seen & (seen - 1) == 0 and not large:
             return None, None, 0
-        options: dict[str, Any] = {
-            "payload": "index",
-            "keep_keys": False,
-            "windows": digit_windows(15),
-            "prefix": "batch",
-        }
-        plan, _, listed = radix_plan(
-            self.profile, "classes", self.groups, np.uint8, features=features_of(self.session), **options
-        )
+        options: dict[str, Any] = {"payload": "index", "keep_keys": False, "windows": digit_windows(15)}
+        options |= {"prefix": "batch", "features": features_of(self.session)}
+        plan, _, listed = radix_plan(self.profile, "classes", self.groups, np.uint8, **options)
         result = run(self.session, plan, classes=self.classes)
         return result[listed], result[listed] if large else None, large
 
@@ -273,12 +262,8 @@ class GroupHulls:
         memory: dict[str, Any] = {
             name: allocate(self.session, parts.nbytes) for name in ("begins", "sizes", "parts", "stalled", "first")
         }
-        memory |= {
-            "large": large,
-            "starts": self.starts,
-            "rows": self.array.one_buffer(f"The points of {self.work.caller}"),
-        }
-        memory |= {"before": self.status, "points": self.array}
+        memory |= {"large": large, "starts": self.starts, "before": self.status, "points": self.array}
+        memory["rows"] = self.array.one_buffer(f"The points of {self.work.caller}")
         plan, alone, n, count, rounds = Plan(), [], self.array.n, np.uint32(groups), 0
         while True:
             most = self._most_pieces(n, groups)
@@ -380,27 +365,23 @@ class GroupHulls:
             corners=corners.buffer,
         )
         found = vertices.finished(), corners.finished(), offsets.finished()
-        if self.measures is None:
-            return *found, *self._measures_on_host(*found[1:])
-        return *found, *self._measures(*self.measures, alone, *found[1:])
+        return *found, *self._measures(alone, *found[1:])
 
-    def _measures(
-        self,
-        of_areas: _Results,
-        of_perimeters: _Results,
-        alone: list[LargeHull],
-        corners: HostOrDevice,
-        offsets: HostOrDevice,
-    ) -> Sequence[HostOrDevice]:
-        """Areas and perimeters; the host computes those of groups in `alone`, and those in doubt."""
-        areas, perimeters = of_areas.finished(), of_perimeters.finished()
-        in_doubt = int(read(self.session, self.status, np.uint32, 1, 2)[0])
-        if not alone and not in_doubt:
-            return areas, perimeters
-        corners, counted, *measures = map(on_host, (corners, offsets, areas, perimeters))
-        for group, _, _, dimension in alone:
-            measures[0][group], measures[1][group] = -1.0 if dimension == 2 else 0.0, -1.0 if dimension else 0.0
-        measure_doubtful(corners, counted, *measures)
+    def _measures(self, alone: list[LargeHull], corners: HostOrDevice, offsets: HostOrDevice) -> Sequence[HostOrDevice]:
+        """Areas and perimeters; the host computes those of groups in `alone`, those in doubt, and all without fp64."""
+        if self.measures is None:
+            corners, counted = on_host(corners), on_host(offsets)
+            flat = flat_hulls(corners, counted, self.work.keep_collinear, self.session)
+            measures = list(ragged_measures(corners, counted, flat))
+        else:
+            areas, perimeters = (measure.finished() for measure in self.measures)
+            in_doubt = int(read(self.session, self.status, np.uint32, 1, 2)[0])
+            if not alone and not in_doubt:
+                return areas, perimeters
+            corners, counted, *measures = map(on_host, (corners, offsets, areas, perimeters))
+            for group, _, _, dimension in alone:
+                measures[0][group], measures[1][group] = -1.0 if dimension == 2 else 0.0, -1.0 if dimension else 0.0
+            measure_doubtful(corners, counted, *measures)
         return self.work.uploaded(*measures) if self.work.on_device else measures
 
     def _put_back(self, alone: list[LargeHull]) -> None:
@@ -421,13 +402,6 @@ class GroupHulls:
                 offsets_out=self.status,
             )
         write(self.session, self.counts, counts)
-
-    def _measures_on_host(self, corners: HostOrDevice, offsets: HostOrDevice) -> Sequence[HostOrDevice]:
-        """Areas and perimeters, computed on the host for a device without float64."""
-        corners, counted = on_host(corners), on_host(offsets)
-        flat = flat_hulls(corners, counted, self.work.keep_collinear, self.session)
-        measures = ragged_measures(corners, counted, flat)
-        return self.work.uploaded(*measures) if self.work.on_device else measures
 
     def _require_finite(self) -> int:
         """Raise the error for a nonfinite point if a kernel found one; returns the number of stalled groups."""

@@ -63,7 +63,7 @@ def checked_offsets(offsets: np.ndarray, n: int, *, caller: str) -> np.ndarray:
 
 
 def grouped(labels: Labels, cloud: PointCloud, call: Call) -> tuple[HostOrDevice | None, np.ndarray, Any]:
-    """(order, offsets, column of labels): an order that sorts by label, None if the labels ascend; distinct labels."""
+    """Return (order that sorts by label, None if the labels ascend; offsets; column of distinct labels)."""
     n, keys, sizes = len(cloud), labels.keys, cloud.sizes
     order: Any
     rows, what = (n, "points") if sizes is None else (len(sizes), "geometries")

@@ -31,11 +31,7 @@ from clgeom.hull.batch.result import HullBatch, picked_on_device
 from clgeom.hull.batch.stream import hulls_of_chunks
 from clgeom.hull.convex import convex_hull
 from clgeom.hull.measures import ragged_measures
-from clgeom.intake.arrays import (
-    as_device_points,
-    chunk_bounds,
-    refuse_nonfinite,
-)
+from clgeom.intake.arrays import as_device_points, chunk_bounds, refuse_nonfinite
 from clgeom.intake.chunks import as_chunks
 from clgeom.intake.cl_arrays import to_array
 from clgeom.intake.device_arrays import is_device_array, on_host
@@ -291,8 +287,7 @@ def _hulls_of_groups(
     call: Call, cloud: PointCloud, offsets: HostOrDevice, order: HostOrDevice | None = None
 ) -> HullBatch[Any]:
     """The hulls of groups of points; of groups of ``points[order]`` if `order` is given."""
-    on_device, group_offsets = is_device_array(cloud.source), offsets
-    kept = cloud.kept
+    on_device, group_offsets, kept = is_device_array(cloud.source), offsets, cloud.kept
     numbers = order  # indices of the points that are left, in the order of groups; None for 0, 1, 2 ..
     if kept is not None and len(kept) < len(cloud):
         offsets = on_host(offsets)

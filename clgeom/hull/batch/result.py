@@ -7,7 +7,7 @@ import math
 import operator
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, overload
 
 import numpy as np
 
@@ -149,8 +149,7 @@ class HullBatch(Exchange, Generic[ArrayT]):
     @functools.cached_property
     def sizes(self) -> NDArray[np.int64]:
         """Number of points of each group, int64."""
-        sizes: np.ndarray = np.diff(on_host(self.group_offsets).astype(np.int64))
-        return sizes
+        return np.asarray(np.diff(on_host(self.group_offsets).astype(np.int64)))
 
     @functools.cached_property
     def _host(self) -> _OnHost:
@@ -207,20 +206,12 @@ class HullBatch(Exchange, Generic[ArrayT]):
         IndexError
             A column has fewer values than there are hulls.
         """
-        areas, perimeters, sizes = (
-            on_host(self.areas).tolist(),
-            on_host(self.perimeters).tolist(),
-            self.sizes.tolist(),
-        )
+        areas, perimeters, sizes = (on_host(one).tolist() for one in (self.areas, self.perimeters, self.sizes))
         labels = {} if self.labels is None else {"label": json_values(self.labels)}
         for i, hull in enumerate(self):
             more = {name: values[i] for name, values in (columns or labels).items()}
             measures = {"points": sizes[i], "area": _finite(areas[i]), "perimeter": _finite(perimeters[i])}
-            yield {
-                "type": "Feature",
-                "properties": more | measures | more,
-                "geometry": hull.__geo_interface__,
-            }
+            yield {"type": "Feature", "properties": more | measures | more, "geometry": hull.__geo_interface__}
 
     def plot(self, ax: Any = None, *, points: Any = None, **options: Any) -> Any:
         """Draw the hulls with Matplotlib.
@@ -311,8 +302,7 @@ class HullBatch(Exchange, Generic[ArrayT]):
         write_hulls(self, names, str(title), path, crs=crs)
 
 
-@dataclass(frozen=True)
-class _OnHost:
+class _OnHost(NamedTuple):
     vertices: NDArray[Any]
     offsets: NDArray[Any]
     points: NDArray[Any]
@@ -325,12 +315,8 @@ def _finite(number: float) -> float | None:
 
 def picked_on_device(session: Session, table: CLArray, picked: HostOrDevice, *, caller: str) -> CLArray:
     """table[picked] for a device array of points or numbers, as a device array."""
-    width = 2 if table.ndim == 2 else 1
-    rows = (
-        as_device_points(session, table, caller=caller)
-        if width == 2
-        else as_device_values(session, table, caller=caller)
-    )
+    width = table.ndim
+    rows = (as_device_points if width == 2 else as_device_values)(session, table, caller=caller)
     wanted = as_device_values(session, picked, caller=caller)
     indices, out = Scratch("picked", wanted.dtype, wanted.n), Scratch("out", rows.dtype, width * wanted.n)
     shape = (wanted.n, 2)[:width]

@@ -23,17 +23,15 @@ from clgeom.core.plan import Phase, Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit
+from clgeom.hull.lexsort import require_order
 from clgeom.hull.predicates import predicate_parameters
 from clgeom.hull.wagener.merge import hoods_plan
-from clgeom.hull.wagener.order import require_order
 from clgeom.hull.wagener.trace import NOT_WRITTEN, HoodMerge, merges_of, results_size
 from clgeom.intake.arrays import as_device_points, session_of, to_device
 from clgeom.intake.typing import AnyArray, Collinear, DeviceLike, NDArray
 from clgeom.primitives.gather import gather_plan
 
 if TYPE_CHECKING:
-    import pyopencl as cl
-
     from clgeom.core.device import Session
     from clgeom.core.launch import Result
     from clgeom.core.policies import Policy
@@ -417,7 +415,9 @@ def _published(points: DeviceArray, side: int, *, keep_collinear: bool, trace: b
         buffers: dict[str, Any] = {made.results.name: allocate(session, made.results.nbytes)}
         for i, stage in enumerate(made.stages):
             fill(session, buffers[made.results.name], NOT_WRITTEN, made.results.count)
-            result = run(session, stage, points=points, **buffers | _scratch_of(result, made))
+            passed = [scratch for scratch in (*made.hoods, *made.sizes) if scratch.name in result.buffers]
+            buffers |= {scratch.name: result[scratch] for scratch in passed}
+            result = run(session, stage, points=points, **buffers)
             stages.append(_blocks_of(result, made, i + 1, n))
             found.append(result.read(made.results, len(stages[-1]) * results_size(made.log_block + i)))
         traced = tuple(stages), tuple(found)
@@ -425,11 +425,6 @@ def _published(points: DeviceArray, side: int, *, keep_collinear: bool, trace: b
     count = int(result.read(made.sizes[last], 1)[0])
     vertices = Scratch(made.hoods[last].name, np.uint32, count)
     return result, vertices, traced
-
-
-def _scratch_of(result: Result, made: Matching) -> dict[str, cl.Buffer]:
-    """The memory that one stage passes to the next."""
-    return {s.name: result[s] for s in (*made.hoods, *made.sizes) if s.name in result.buffers}
 
 
 def _blocks_of(result: Result, made: Matching, stage: int, n: int) -> list[np.ndarray]:

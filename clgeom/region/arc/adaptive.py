@@ -23,8 +23,7 @@ from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.errors import short
 from clgeom.geo.longitudes import turn_of_crs
 from clgeom.hull.antimeridian import warn_across
-from clgeom.hull.lexsort import lexsort
-from clgeom.hull.wagener.order import first_out_of_order, require_order
+from clgeom.hull.lexsort import first_out_of_order, lexsort, require_order
 from clgeom.intake.arrays import Chunk, DeviceArray, c_name, refuse_nonfinite, session_of, to_device
 from clgeom.intake.chunks import Chunks, as_chunks
 from clgeom.intake.points import take_points
