@@ -269,7 +269,7 @@ def test_tiles_have_a_core(tile, farthest, dtype):
     left, right = (r.integers(0, far + 1, 400) for far in farthest)
 
     class job:
-        shape, keep = (400, 30_000), "last"
+        shape, keeps_choices = (400, 30_000), False
         equation = SimpleNamespace(dtype=np.dtype(dtype), decisions=None)
         session = SimpleNamespace(profile=SimpleNamespace(local_mem_bytes=48 << 10, compute_units=100))
 
