@@ -194,11 +194,11 @@ def fill(
     key = "fills", weakref.ref(session), *options  # weak, since equations may outlive sessions
     choice = equation.cache.known(key, policies=True) if initial is None else None
     if choice is None:
-        found, basis = (wanted, "given") if wanted else _inferred(equation, shape, session, held)
+        found, basis = (wanted, "given") if wanted else _infer(equation, shape, session, held)
         chosen = PATTERNS[found]
         if band is not None:
             bands.check_reachable(band, chosen, shape, caller="fill")
-        stages_ = _range(start, stop, chosen.stages(*shape))
+        stages_ = _stage_range(start, stop, chosen.stages(*shape))
     else:
         chosen, basis, stages_ = choice.pattern, choice.basis, choice.stages
     given_cells = None if initial is None else initial_of(initial, equation, chosen, shape, start, session)
@@ -209,7 +209,7 @@ def fill(
             band=band, initial=given_cells,
         )  # fmt: skip
         if choice is None:
-            choice = _checked(fill, path, check, basis)
+            choice = _choose(fill, path, check, basis)
             if choice.lasts:
                 equation.cache.get(key, lambda: choice, policies=True)
         fill.wraps, fill.cache = choice.wraps, choice.cache
@@ -258,7 +258,7 @@ def facts_of(values: Any) -> tuple[Any, ...]:
     )
 
 
-def _checked(fill: Fill, path: str | None, check: bool | str, basis: str) -> Choice:
+def _choose(fill: Fill, path: str | None, check: bool | str, basis: str) -> Choice:
     """Make all checks before a fill, and return how to fill the table."""
     check_reads(fill)
     module = _path(fill, path)
@@ -289,7 +289,7 @@ def _stage(value: Any, name: str) -> int:
         raise wrong(name, "fill", "a stage's number", short(value)) from None
 
 
-def _range(start: int, stop: int | None, stages_: int) -> tuple[int, int]:
+def _stage_range(start: int, stop: int | None, stages_: int) -> tuple[int, int]:
     stop = stages_ if stop is None else stop
     if not 0 <= start < stop <= stages_:
         raise InvalidInput(
@@ -299,7 +299,7 @@ def _range(start: int, stop: int | None, stages_: int) -> tuple[int, int]:
     return start, stop
 
 
-def _inferred(equation: Equation, shape: tuple[int, int], session: Session, held: Any) -> tuple[str, str]:
+def _infer(equation: Equation, shape: tuple[int, int], session: Session, held: Any) -> tuple[str, str]:
     """The pattern that fits an equation best, and whether that is "proven" or "probed"."""
     found = infer_pattern(equation, shape, values=held, device=session)
     if found.best is None:

@@ -25,7 +25,7 @@ from clgeom.core.launch import Result, run
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.tuning import select
 from clgeom.dp.analysis import bands, bounds, readiness, trial
-from clgeom.dp.batch.parameters import Held, bound, in_kernel, parameters_of
+from clgeom.dp.batch.parameters import BatchParameters, declarations, kernel_arguments, parameters_of
 from clgeom.dp.batch.result import TableBatch
 from clgeom.dp.codegen.cell import Form
 from clgeom.dp.filling import KEEPS, check_reads, fill
@@ -213,7 +213,7 @@ class _Batch:
     equation: Equation
     pattern: Pattern
     shapes: NDArray[np.int64]
-    held: Held
+    held: BatchParameters
     keep: str
     alone: Callable[..., Table]
     given: Collection[str]
@@ -240,12 +240,12 @@ class _Batch:
             lengths = shapes[:, 0 if self.pattern.last_is_column else 1]
             self.last_offsets = np.append(0, np.cumsum(lengths))
             self.last = _host_array(int(self.last_offsets[-1]), equation.dtype)
-        self.everything = {name: one.values for name, one in self.held.items()}
+        self.all_values = {name: one.values for name, one in self.held.items()}
         self.wraps = (
             equation.traced
             and len(shapes) > 0
             and not bounds.indices_fit(
-                equation, tuple(shapes.max(axis=0).tolist()), self.everything, tuple(shapes.min(axis=0).tolist())
+                equation, tuple(shapes.max(axis=0).tolist()), self.all_values, tuple(shapes.min(axis=0).tolist())
             )
         )
 
@@ -264,9 +264,9 @@ class _Batch:
         if check is True:
             for k in range(len(cells)):
                 with _named(k):
-                    self._alone(k, keep="corner", check=True)
+                    self._fill_one(k, keep="corner", check=True)
             return
-        tried = self._tried([0, int(np.argmin(cells)), int(np.argmax(cells))])
+        tried = self._sample([0, int(np.argmin(cells)), int(np.argmax(cells))])
         for k in tried:
             shape, values = self.shape_of(k), self.values_of(k)
             with _named(k):
@@ -283,7 +283,7 @@ class _Batch:
 
         n, m = self.shapes.max(axis=0).tolist()
         readiness.check(
-            self._fill_of((n, m), self.everything),
+            self._fill_of((n, m), self.all_values),
             evaluate,
             cells=int(self.offsets[-1]),
             tables=len(cells),
@@ -291,7 +291,7 @@ class _Batch:
             warned=warned,
         )
 
-    def _tried(self, numbers: list[int]) -> dict[int, Any]:
+    def _sample(self, numbers: list[int]) -> dict[int, Any]:
         """These tables, and those whose arrays are the shortest for their rows and for their columns."""
         for one in self.held.values():
             if one.at is None:
@@ -328,12 +328,12 @@ class _Batch:
                 self._fill_part(first, stop)
             first = stop
 
-    def _alone(self, k: int, **options: Any) -> Table:
+    def _fill_one(self, k: int, **options: Any) -> Table:
         values = {name: value for name, value in self.values_of(k).items() if name in self.given}
         return self.alone(self.shape_of(k), values=values, **options)
 
     def _fill_alone(self, k: int) -> None:
-        table = self._alone(k, keep=self.keep, check=False)
+        table = self._fill_one(k, keep=self.keep, check=False)
         part = slice(self.offsets[k], self.offsets[k + 1])
         if self.tables is not None:
             self.tables[part] = table.numpy().ravel()
@@ -356,29 +356,29 @@ class _Batch:
             groups = max(min(groups, most // slab, 64 * session.profile.compute_units), 1)
         buffers: dict[str, Any] = {
             "shapes": self._buffer(shapes.astype(np.int32)),
-            "offsets": self._buffer(self._at(self.offsets, first, stop)),
+            "offsets": self._buffer(self._local_offsets(self.offsets, first, stop)),
         }
-        tables = self._taken("tables", self.tables, span, slab * groups, buffers)
+        tables = self._output("tables", self.tables, span, slab * groups, buffers)
         args: list[Any] = ["shapes", np.uint32(count), tables, "offsets", np.uint64(slab)]
         choices = last = None
         if self.choices is not None:
-            choices = self._taken("choices", self.choices, span, 0, buffers)
+            choices = self._output("choices", self.choices, span, 0, buffers)
             args.append(choices)
         corners = Scratch("corners", equation.dtype, count)
         args.append(corners)
         if self.last is not None:
             line = slice(int(self.last_offsets[first]), int(self.last_offsets[stop]))
             last = Scratch("last", equation.dtype, line.stop - line.start)
-            buffers["last_at"] = self._buffer(self._at(self.last_offsets, first, stop))
+            buffers["last_at"] = self._buffer(self._local_offsets(self.last_offsets, first, stop))
             args += [last, "last_at"]
-        given, own = bound(self.held, first, stop, self._buffer)
+        given, own = kernel_arguments(self.held, first, stop, self._buffer)
         traps = equation.overflow == "trap"
         over = Scratch("dp_overflow", np.dtype(np.int32), 1)
         if traps:
             given = (*given, over)
             own["dp_overflow"] = launch.allocate(session, over.nbytes)
             launch.fill(session, own["dp_overflow"], np.int32(count), 1)
-        declared, located = in_kernel(self.held)
+        declared, located = declarations(self.held)
         pattern = self.pattern
         corner_row, corner_column = pattern.corner(2, 2)
         params = {
@@ -411,9 +411,9 @@ class _Batch:
             self.last[line] = result.read(last)
         for scratch, target in ((tables, self.tables), (choices, self.choices)):
             if target is not None:
-                self._fetch(result, scratch, buffers, target[span])
+                self._read_output(result, scratch, buffers, target[span])
 
-    def _taken(self, name: str, target: Any, span: slice, count: int, buffers: dict[str, Any]) -> Scratch | str:
+    def _output(self, name: str, target: Any, span: slice, count: int, buffers: dict[str, Any]) -> Scratch | str:
         """The memory of a step for cells: the part of a host array itself on CPUs, else scratch memory."""
         if target is None:
             return Scratch(name, self.equation.dtype, count)
@@ -422,7 +422,7 @@ class _Batch:
         buffers[name] = in_place(self.session, target[span].view(np.uint8))
         return name
 
-    def _fetch(self, result: Result, scratch: Any, buffers: dict[str, Any], target: NDArray[Any]) -> None:
+    def _read_output(self, result: Result, scratch: Any, buffers: dict[str, Any], target: NDArray[Any]) -> None:
         if isinstance(scratch, Scratch):
             target[:] = result.read(scratch)
         else:
@@ -433,7 +433,7 @@ class _Batch:
         return array.one_buffer("A list of parameters of fill_batch")
 
     @staticmethod
-    def _at(offsets: NDArray[Any], first: int, stop: int) -> Any:
+    def _local_offsets(offsets: NDArray[Any], first: int, stop: int) -> Any:
         return (offsets[first : stop + 1] - offsets[first]).astype(np.uint64)
 
     def result(self) -> TableBatch:

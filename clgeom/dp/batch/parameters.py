@@ -44,7 +44,7 @@ class Values:
 
 
 #: Parameters by name.
-Held: TypeAlias = Mapping[str, Values]
+BatchParameters: TypeAlias = Mapping[str, Values]
 
 
 def parameters_of(
@@ -125,7 +125,7 @@ def _is_several(value: Any, p: Parameter) -> bool:
     return isinstance(first, (str, bytes, bytearray)) or np.ndim(first) == p.ndim
 
 
-def in_kernel(parameters: Held) -> tuple[str, str]:
+def declarations(parameters: BatchParameters) -> tuple[str, str]:
     """OpenCL C of `batch_fill`: the arguments that are declared, and the values of one table from them."""
     declared, located = [], []
     for name, found in parameters.items():
@@ -149,10 +149,10 @@ def in_kernel(parameters: Held) -> tuple[str, str]:
     return "".join(f", {one}" for one in declared), " ".join(located)
 
 
-def bound(
-    parameters: Held, first: int, stop: int, buffer_of: Callable[[NDArray[Any]], Any]
+def kernel_arguments(
+    parameters: BatchParameters, first: int, stop: int, buffer_of: Callable[[NDArray[Any]], Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Arguments of the kernel for the tables first .. stop - 1, in the order of `in_kernel`, and their buffers."""
+    """Arguments of the kernel for the tables first .. stop - 1, in the order of `declarations`, and their buffers."""
     arguments: list[Any] = []
     buffers: dict[str, Any] = {}
 

@@ -70,7 +70,7 @@ def fill_table(fill: Fill) -> Filled:
         store = CellStore(fill.session, (buffer,), dtype, fill.shape, layout)
         launch.fill(fill.session, buffer, np.uint8(0), ring * width * dtype.itemsize)
         if fill.initial is not None:
-            _bring_lines(fill, buffer, ring, width)
+            _write_initial_lines(fill, buffer, ring, width)
     else:
         store = new_store(fill.session, dtype, fill.shape, layout, zero=not fill.whole)
         if fill.initial is not None:
@@ -97,7 +97,7 @@ def _new_decisions(fill: Fill, layout: str) -> CellStore | PackedStore:
     return new_store(fill.session, kind, fill.shape, layout, index=index, zero=zero, what="The table of choices")
 
 
-def _bring_lines(fill: Fill, buffer: Any, ring: int, width: int) -> None:
+def _write_initial_lines(fill: Fill, buffer: Any, ring: int, width: int) -> None:
     """Write the last lines that are given to the memory of a fill that holds only a few lines."""
     size = fill.equation.dtype.itemsize
     initial: Any = fill.initial
@@ -162,7 +162,7 @@ def _plan(fill: Fill, policy: Policy, whole: OneStep) -> Plan:
     """The launches of all stages."""
     group = select(fill.session.profile, WIDE, fill.equation.dtype, max(fill.shape))
     parts = []
-    for wide, begin, end in shares(fill, group):
+    for wide, begin, end in wide_ranges(fill, group):
         step = whole.step
         if wide:
             params = {name: value for name, value in step.params.items() if name != "checked"}
@@ -269,7 +269,7 @@ def counts_of(fill: Fill, begin: int, end: int) -> tuple[NDArray[Any], NDArray[A
     return stages, np.minimum(np.minimum(stages + 1, fill.stages - stages), min(n, m))
 
 
-def shares(fill: Fill, group: Policy) -> list[tuple[bool, int, int]]:
+def wide_ranges(fill: Fill, group: Policy) -> list[tuple[bool, int, int]]:
     """(wide, begin, end) of ranges of stages. Wide: a group reduces each cell, for stages of few cells."""
     if group.variant != "group" or fill.check or fill.equation.wide is None:
         return [(False, fill.start, fill.stop)]
@@ -330,7 +330,7 @@ def launches(fill: Fill, policy: Policy, begin: int, end: int, *, wide: bool = F
     return Launches(first[which], last[which], low, np.where(parts[which] == 1, ALL_CELLS, high), groups)
 
 
-def of_size(equation: EquationBase, values: Mapping[str, Any], size: int) -> str:
+def parameters_of_size(equation: EquationBase, values: Mapping[str, Any], size: int) -> str:
     """The parameter of this size in words, or the parameters, of which a read out of range was one."""
     names = []
     for p in equation.parameters.values():
@@ -383,7 +383,7 @@ def error_of(
     elif kind == INDEX:
         at, size = found[:2]
         error = InvalidInput(
-            f"{where} reads {of_size(equation, values, size)} at index {at}, and its size there is {size}."
+            f"{where} reads {parameters_of_size(equation, values, size)} at index {at}, and its size there is {size}."
             f"{base_case_hint(cell, [at < 0] * len(cell), equation.traced)}"
         )
     elif kind == DIVISION:

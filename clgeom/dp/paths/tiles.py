@@ -126,9 +126,9 @@ class Sweep:
             if max(rows, columns) > 8 or bits * columns > 64:
                 return None
             policy = replace(policy, block_rows=rows, block_columns=columns)
-        band = _band_of(fill, flips)
+        band = _band_in_order(fill, flips)
         if band is not None:
-            policy = _narrowed(policy, band[1] - band[0] + 1)
+            policy = _narrow(policy, band[1] - band[0] + 1)
         strip = policy.wg_size * policy.block_rows * policy.steps * policy.block_columns  # cells
         most, alone = (most_cells(fill, rate=RATE, units=units) for units in (None, 1))
         policy = replace(policy, strips=min(policy.strips, max(alone // strip, 1)))
@@ -322,7 +322,7 @@ class Sweep:
         return np.stack([launches[which], first[which] + more], axis=1), count
 
 
-def _band_of(fill: Fill, flips: tuple[bool, bool]) -> Any:
+def _band_in_order(fill: Fill, flips: tuple[bool, bool]) -> Any:
     """The band of a fill, counted in the order of filling: of column - row, or where one is flipped, of their sum."""
     if fill.band is None:
         return None
@@ -332,7 +332,7 @@ def _band_of(fill: Fill, flips: tuple[bool, bool]) -> Any:
     return (n - 1 + low, n - 1 + high) if rows else (m - 1 - high, m - 1 - low) if columns else (low, high)
 
 
-def _narrowed(policy: TilePolicy, width: int) -> TilePolicy:
+def _narrow(policy: TilePolicy, width: int) -> TilePolicy:
     """A policy of tiles that are not much larger than a band is wide."""
     while policy.wg_size > LEAST_GROUP and policy.wg_size * policy.block_rows > width:
         policy = replace(policy, wg_size=policy.wg_size // 2)

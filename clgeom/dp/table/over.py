@@ -245,7 +245,7 @@ class OverTable:
         store = self._of(field, "Table.where")
         which = reduce.comparison_of(comparison, value, store.dtype, caller="Table.where")
         chosen = self._region(region, "Table.where")
-        numbers = reduce.selected(store, chosen, *which)
+        numbers = reduce.select_cells(store, chosen, *which)
         return np.unravel_index(numbers, chosen.shape) if chosen.shape else (numbers,)
 
     def take(self, indices: Any, axis: int | None = None) -> Any:
@@ -397,7 +397,7 @@ class OverTable:
         if out is not None or options:
             return getattr((self.numpy() if field is None else self[field])[region], op)(axis=axis, out=out, **options)
         lines = chosen.axis(axis, caller)
-        found = reduce.reduced(store, chosen, lines, op, *which)
+        found = reduce.reduce_region(store, chosen, lines, op, *which)
         if op == "sum" and store.dtype.kind in "iu":
             if reduce.may_wrap(store, chosen, lines).any():  # seldom, and so on the host
                 reduce.check_sums(self._part(chosen, store).reshape(chosen.sides), lines)

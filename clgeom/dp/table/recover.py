@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 RESUMED = 4
 
 
-def recovered(table: Table, source: str, size: int, *, dtype: DTypeLike, helpers: str, state: Any) -> NDArray[Any]:
+def run_recovery(table: Table, source: str, size: int, *, dtype: DTypeLike, helpers: str, state: Any) -> NDArray[Any]:
     """The elements that a function writes, see `Table.recover`."""
     body = c_text(source, caller="recover", name="source")
     helpers = c_text(helpers, caller="recover", name="helpers", empty=True)

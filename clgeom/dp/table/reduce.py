@@ -40,7 +40,9 @@ PART = 1 << 12
 NOWHERE = np.uint64(2**64 - 1)
 
 
-def reduced(store: CellStore, region: Region, axis: int | None, op: str, comparison: int = EQ, bound: Any = 0) -> Any:
+def reduce_region(
+    store: CellStore, region: Region, axis: int | None, op: str, comparison: int = EQ, bound: Any = 0
+) -> Any:
     """The result of a reduction of a region of a `CellStore`, over all cells or over an axis, with NumPy's type.
 
     `op` is "min", "max", "argmin", "argmax", "sum" or "count" (of the cells for which a comparison with a bound holds).
@@ -54,16 +56,16 @@ def reduced(store: CellStore, region: Region, axis: int | None, op: str, compari
         return np.zeros(shape, result_type(store.dtype, op))
     with store.in_place() as values:
         if values is not None and (not is_exact(store.dtype, op) or region.cells <= FEW):
-            return by_numpy(values[region.slices], axis, op, comparison, store.dtype.type(bound))
+            return reduce_array(values[region.slices], axis, op, comparison, store.dtype.type(bound))
     if axis is None:
         parts = [
-            _numbered(_states(store, part, None, op, comparison, bound)[None], first * region.columns, op)
+            _offset_indices(_partial_states(store, part, None, op, comparison, bound)[None], first * region.columns, op)
             for first, part in region.parts(0, LAUNCH_CELLS)
         ]
-        return _joined(np.concatenate(parts, axis=1), store.dtype, op)[0]
+        return _join(np.concatenate(parts, axis=1), store.dtype, op)[0]
     most = min(LAUNCH_CELLS, LINES * region.sides[axis]) if is_exact(store.dtype, op) else LAUNCH_CELLS
-    parts = [_states(store, part, axis, op, comparison, bound) for _, part in region.parts(1 - axis, most)]
-    return np.concatenate([_joined(part, store.dtype, op) for part in parts])
+    parts = [_partial_states(store, part, axis, op, comparison, bound) for _, part in region.parts(1 - axis, most)]
+    return np.concatenate([_join(part, store.dtype, op) for part in parts])
 
 
 def is_exact(dtype: np.dtype[Any], op: str) -> bool:
@@ -76,7 +78,7 @@ def may_wrap(store: CellStore, region: Region, axis: int | None) -> NDArray[np.b
     cells = region.cells if axis is None else region.sides[axis]
     if store.dtype.itemsize < 8 or not region.cells:
         return np.zeros((), bool)
-    ends = [np.abs(reduced(store, region, axis, op).astype(np.float64)) for op in ("min", "max")]
+    ends = [np.abs(reduce_region(store, region, axis, op).astype(np.float64)) for op in ("min", "max")]
     return np.asarray(np.maximum(*ends) * cells > 2.0**62)
 
 
@@ -92,7 +94,7 @@ def check_sums(part: NDArray[Any], axis: int | None) -> None:
             raise IntegerOverflow(f"The sum{line} is {total}, which {part.dtype} does not hold. Sum a smaller region.")
 
 
-def by_numpy(part: NDArray[Any], axis: int | None, op: str, comparison: int = EQ, bound: Any = 0) -> Any:
+def reduce_array(part: NDArray[Any], axis: int | None, op: str, comparison: int = EQ, bound: Any = 0) -> Any:
     """The same of cells in the memory of the host, whose cores read no faster by a kernel."""
     if op == "count":
         return np.asarray(np.count_nonzero(HOLDS[comparison](part, bound), axis), np.int64)
@@ -141,14 +143,14 @@ def _state_type(dtype: np.dtype[Any], op: str) -> np.dtype[Any]:
     return np.dtype([("value", np.uint64 if op in ("sum", "count") else dtype)])
 
 
-def _numbered(states: NDArray[Any], first: int, op: str) -> NDArray[Any]:
+def _offset_indices(states: NDArray[Any], first: int, op: str) -> NDArray[Any]:
     """States whose cells are numbered in the whole region."""
     if op in ("argmin", "argmax") and first:
         states["at"][states["at"] != NOWHERE] += np.uint64(first)
     return states
 
 
-def _joined(states: NDArray[Any], dtype: np.dtype[Any], op: str) -> Any:
+def _join(states: NDArray[Any], dtype: np.dtype[Any], op: str) -> Any:
     """The result of each row of partial states, in the order of the cells."""
     if is_exact(dtype, op):
         return _sums_of_limbs(states["limbs"].sum(axis=1), dtype)
@@ -205,7 +207,7 @@ def _sums_of_limbs(limbs: NDArray[np.int64], dtype: np.dtype[Any]) -> NDArray[An
         return np.where(negative > 0, np.where(positive > 0, np.nan, -np.inf), found).astype(dtype)
 
 
-def _neutral(dtype: np.dtype[Any], op: str) -> Any:
+def _neutral_element(dtype: np.dtype[Any], op: str) -> Any:
     if op in ("sum", "count"):
         return (dtype if dtype.kind == "f" and op == "sum" else np.dtype(np.uint64)).type(0)
     lowest = op in ("max", "argmax")
@@ -215,14 +217,16 @@ def _neutral(dtype: np.dtype[Any], op: str) -> Any:
     return dtype.type(info.min if lowest else info.max)
 
 
-def _places(store: CellStore, region: Region) -> tuple[np.int32, ...]:
+def _region_arguments(store: CellStore, region: Region) -> tuple[np.int32, ...]:
     return tuple(map(np.int32, (*store.shape, region.i, region.j, region.di, region.dj)))
 
 
-def _states(store: CellStore, region: Region, axis: int | None, op: str, comparison: int, bound: Any) -> NDArray[Any]:
+def _partial_states(
+    store: CellStore, region: Region, axis: int | None, op: str, comparison: int, bound: Any
+) -> NDArray[Any]:
     """Partial states of a region: of all cells, shape (k,), or shape (lines, k) of each line along an axis."""
     profile, dtype = store.session.profile, store.dtype
-    neutral = _neutral(dtype, op)
+    neutral = _neutral_element(dtype, op)
     reader = store.reader("M")
     params: dict[str, Any] = {"cell": c_name(dtype), "op": op, "value": c_name(neutral.dtype), **reader.texts}
     params["unit"] = region.di == region.dj == 1
@@ -241,7 +245,7 @@ def _states(store: CellStore, region: Region, axis: int | None, op: str, compari
         groups = min(wanted, tasks, PARTIAL) if axis is None else min(tasks, max(wanted, 1))
         out = Scratch("out", state, groups if axis is None else tasks)
         sizes = np.int32(region.rows), np.int32(region.columns), np.uint32(parts), np.int32(length), np.uint64(tasks)
-        args = (*reader.arguments, *_places(store, region), *sizes, *last, out)
+        args = (*reader.arguments, *_region_arguments(store, region), *sizes, *last, out)
         step = Step(REDUCE, policy, args, groups, {**params, "kind": kind, "each": axis is not None}, moved)
         states = run(store.session, Plan(step), **reader.buffers).read(out)
         return states if axis is None else states.reshape(lines, parts)
@@ -254,7 +258,7 @@ def _states(store: CellStore, region: Region, axis: int | None, op: str, compari
     out = Scratch("out", state, lines * parts)
     groups = policy.groups(ceil_div(ceil_div(lines, lanes) * parts, policy.wg_size), profile.compute_units)
     numbers = np.int32(lines), np.int32(longest), np.uint32(parts), np.int32(length)
-    args = (*reader.arguments, *_places(store, region), *numbers, *last, out)
+    args = (*reader.arguments, *_region_arguments(store, region), *numbers, *last, out)
     step = Step(ACROSS, policy, args, groups, {**params, "axis": axis}, moved)
     return run(store.session, Plan(step), **reader.buffers).read(out).reshape(parts, lines).T
 
@@ -313,7 +317,7 @@ def _of_floats(which: int, bound: Any, dtype: np.dtype[Any]) -> tuple[int, Any]:
     return (LE if which in (LT, LE) else GT), rounded
 
 
-def selected(store: CellStore, region: Region, comparison: int, bound: Any) -> NDArray[np.int64]:
+def select_cells(store: CellStore, region: Region, comparison: int, bound: Any) -> NDArray[np.int64]:
     """Numbers of the cells of a region for which a comparison holds, ascending, as int64."""
     found = [np.empty(0, np.int64)]
     with store.in_place() as values:
@@ -321,11 +325,11 @@ def selected(store: CellStore, region: Region, comparison: int, bound: Any) -> N
             return np.flatnonzero(HOLDS[comparison](values[region.slices], store.dtype.type(bound)))
     if region.cells:
         for first, part in region.parts(0, LAUNCH_CELLS):
-            found.append(_selected(store, part, comparison, bound) + first * region.columns)
+            found.append(_select_part(store, part, comparison, bound) + first * region.columns)
     return np.concatenate(found)
 
 
-def _selected(store: CellStore, region: Region, comparison: int, bound: Any) -> NDArray[np.int64]:
+def _select_part(store: CellStore, region: Region, comparison: int, bound: Any) -> NDArray[np.int64]:
     session, dtype = store.session, store.dtype
     profile = session.profile
     policy, reader = select(profile, SELECT, dtype, region.cells), store.reader("M")
@@ -335,7 +339,7 @@ def _selected(store: CellStore, region: Region, comparison: int, bound: Any) -> 
     counts = launch.allocate(session, 8 * groups)
     params = {"cell": c_name(dtype), **reader.texts}
     numbers = np.int32(region.columns), np.uint64(region.cells), np.uint64(share), np.int32(comparison)
-    args = (*reader.arguments, *_places(store, region), *numbers, dtype.type(bound))
+    args = (*reader.arguments, *_region_arguments(store, region), *numbers, dtype.type(bound))
     moved = region.cells * dtype.itemsize
     count = Step(SELECT, policy, (*args, np.int32(0), "counts", "counts"), groups, params, moved)
     run(session, Plan(count), **reader.buffers, counts=counts)

@@ -523,6 +523,6 @@ class Table(OverTable):
         One work-item runs the function: a step takes some 10 to 100 ns on a CPU and up to a microsecond on a GPU. A
         desktop may end a launch that takes longer than a few seconds.
         """
-        from clgeom.dp.table.recover import recovered
+        from clgeom.dp.table.recover import run_recovery
 
-        return recovered(self, source, size, dtype=dtype, helpers=helpers, state=state)
+        return run_recovery(self, source, size, dtype=dtype, helpers=helpers, state=state)
