@@ -98,10 +98,8 @@ class Initial:
 
 def initial_of(
     given: Any, equation: Equation, pattern: Pattern, shape: tuple[int, int], start: int, session: Session
-) -> Initial | None:
-    """The `initial` parameter of fill, checked; None if it is not given."""
-    if given is None:
-        return None
+) -> Initial:
+    """Return the checked `initial` parameter of fill."""
     if start == 0:
         raise InvalidInput(
             "The 'initial' parameter of fill gives the cells before the stage 'start', which must be 1 or more. "

@@ -228,23 +228,15 @@ def new_store(
     n, m = shape
     dtype, profile = np.dtype(dtype), session.profile
     cells = n * m
-    if cells * dtype.itemsize > profile.global_mem_bytes:
-        raise DeviceLimit(
-            f"{what} of {n:,} x {m:,} cells needs {cells * dtype.itemsize:,} bytes, and {profile.name} has "
-            f"{profile.global_mem_bytes:,}",
-            LESS_MEMORY,
-        )
+    nbytes = cells * dtype.itemsize
+    needs = f"{what} of {n:,} x {m:,} cells needs {nbytes:,} bytes, and {profile.name}"
+    if nbytes > profile.global_mem_bytes:
+        raise DeviceLimit(f"{needs} has {profile.global_mem_bytes:,}", LESS_MEMORY)
     shift = (profile.max_alloc_bytes // dtype.itemsize).bit_length() - 1
-    if cells * dtype.itemsize <= profile.max_alloc_bytes:
-        sizes = [cells]
-    else:
-        sizes = [min(1 << shift, cells - at) for at in range(0, cells, 1 << shift)]
+    each = cells if nbytes <= profile.max_alloc_bytes else 1 << shift
+    sizes = [min(each, cells - at) for at in range(0, cells, each)]
     if len(sizes) > MOST_CHUNKS:
-        raise DeviceLimit(
-            f"{what} of {n:,} x {m:,} cells needs {cells * dtype.itemsize:,} bytes, and {profile.name} allows "
-            f"{MOST_CHUNKS} buffers of {profile.max_alloc_bytes:,}",
-            LESS_MEMORY,
-        )
+        raise DeviceLimit(f"{needs} allows {MOST_CHUNKS} buffers of {profile.max_alloc_bytes:,}", LESS_MEMORY)
     try:
         buffers = tuple(allocate(session, count * dtype.itemsize) for count in sizes)
     except DeviceLimit as error:
@@ -457,9 +449,7 @@ class Table(OverTable):
         InvalidInput
             The table was filled with a `keep` that does not hold all cells.
         """
-        if self._store is None:
-            raise self._not_kept("the whole table")
-        return self._store.numpy()
+        return self._kept().numpy()
 
     @property
     def corner(self) -> Any:
