@@ -18,7 +18,6 @@ from clgeom.core.failures import failures
 from clgeom.core.host_memory import in_place, show_host
 from clgeom.core.launch import allocate, fill, read, run
 from clgeom.core.plan import Plan, Scratch, Step
-from clgeom.core.profile import DeviceProfile
 from clgeom.errors import InputWarning, InvalidInput, warn
 from clgeom.geo.geodesy import shown
 from clgeom.intake.arrays import as_device_values, c_name, chunk_bounds, session_of, to_device
@@ -226,9 +225,8 @@ def _on_device(job: _Job) -> Any:
         stored = _stored(name, job.dtype)
         if is_device_array(value):
             if value.shape != shape:
-                raise wrong(
-                    name, caller, f"the whole map's shape {shape} when it is on a device", value.shape, verb="have"
-                )
+                expected = f"the whole map's shape {shape} when it is on a device"
+                raise wrong(name, caller, expected, value.shape, verb="have")
             value = as_type(session, value, stored, name, caller)
             value = as_device_values(session, value.reshape(-1), caller=caller, name=name, types=[stored])
         else:
@@ -262,12 +260,11 @@ def _stored(name: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def _launch(job: _Job, count: int, buffers: dict[str, Any]) -> int:
     """Run the kernel. Return a bit for each parameter with a cell out of range, and `NEAR`."""
-    session, call = job.session, job.call
-    plan, poison = path_loss_plan(session.profile, call, job.dtype, job.single, tuple(job.fields), count)
+    session, (plan, poison) = job.session, path_loss_plan(job, count)
     buffers["poison"] = allocate(session, 4)
     fill(session, buffers["poison"], np.uint32(0), 1)
     result = run(session, plan, **buffers)
-    return int(result.read(poison)[0]) if call.outside == "raise" else 0
+    return int(result.read(poison)[0]) if job.call.outside == "raise" else 0
 
 
 def _refuse_or_warn(call: LossModel, fields: dict[str, Any], poison: int, shape: tuple[int, ...]) -> None:
@@ -290,18 +287,9 @@ def _refuse_or_warn(call: LossModel, fields: dict[str, Any], poison: int, shape:
         call.warn_near(first_of("distance", values < values.dtype.type(call.ranges["distance"][0])))
 
 
-def path_loss_plan(
-    profile: DeviceProfile,
-    call: LossModel,
-    dtype: np.dtype[Any],
-    single: dict[str, Any],
-    fields: tuple[str, ...],
-    n: int,
-) -> tuple[Plan, Scratch]:
-    """One launch over `n` cells; `fields` names the parameters bound to buffers, `single` holds the others' values.
-
-    Pure: needs no device.
-    """
+def path_loss_plan(job: _Job, n: int) -> tuple[Plan, Scratch]:
+    """One launch over `n` cells, with the fields of the job in buffers of their names."""
+    call, dtype, single, fields = job.call, job.dtype, job.single, job.fields
 
     def argument(name: str) -> Any:
         return name if name in fields else _stored(name, dtype).type(single[name])
@@ -315,7 +303,7 @@ def path_loss_plan(
     near = call.continues and ("distance" in fields or dtype.type(single["distance"]) < dtype.type(low))
     poison = Scratch("poison", np.uint32, 1)
     step = Step.over(
-        profile,
+        job.session.profile,
         KERNEL,
         (*map(argument, PARAMETERS[call.model]), np.uint64(n), "losses", poison),
         n,
