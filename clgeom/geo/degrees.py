@@ -105,24 +105,10 @@ def in_degrees(
 ) -> InDegrees:
     """Polygons in longitude and latitude, by the rules of RFC 7946.
 
-    Parameters
-    ----------
-    given : Ragged
-    crs : object or None
-        Anything that pyproj takes; None for coordinates that are longitude and latitude.
-    caller : str
-        The action, for messages.
-    resolution : float
-        Length in units of `crs` below which detail does not matter: the side of a cell.
-    densify : float, optional
-        Largest distance in metres of an edge from its curve; by default a share of the resolution.
-    sheets : Sheets, optional
-        Levels and maps of the polygons, if there are several.
-
-    Raises
-    ------
-    InvalidInput
-        The coordinates are not on the earth, or polygons that must stay apart do not at the precision of float64.
+    `crs` is None for coordinates that are longitude and latitude. The `resolution` is the side of a cell in units of
+    `crs`; detail below it does not matter. `densify` is the largest distance in metres of an edge from its curve; by
+    default a share of the resolution. `sheets` has the levels and maps of the polygons, if there are several.
+    `InvalidInput` if coordinates are not on the earth, or polygons that must stay apart do not in float64.
     """
     plain = is_wgs84(crs, caller)
     if plain and _is_plain(given, given.places):
@@ -130,14 +116,14 @@ def in_degrees(
         return replace(made, others=_valid(made.shapes, lambda wrong: made.shapes.to_shapely()[wrong]))
     curves = None if plain else _curves(given, crs, caller, resolution, densify)
     if curves is None:
-        way = LonLat(crs, caller=caller, resolution=resolution, densify=densify)
-        shapes = way.shapes([require_shapely().geometry.mapping(shape) for shape in given.to_shapely().tolist()])
-        if sheets is not None and sheets.apart and not _stay_apart(_array(shapes), sheets):
+        lonlat = LonLat(crs, caller=caller, resolution=resolution, densify=densify)
+        shapes = lonlat.shapes([require_shapely().geometry.mapping(shape) for shape in given.to_shapely().tolist()])
+        if sheets is not None and sheets.apart and not _stay_apart(np.array(shapes, object), sheets):
             raise InvalidInput(
                 f"{caller} is not possible: in longitude and latitude the polygons would overlap, so near to a pole or "
                 "to 180 degrees of longitude. Write .gpkg."
             )
-        return InDegrees(given, way.added, None, dict(enumerate(shapes)))
+        return InDegrees(given, lonlat.added, None, dict(enumerate(shapes)))
     if sheets is not None and sheets.apart:
         for share, decimals in FINER:
             some = curves if share == 1 else _curves(given, crs, caller, resolution, densify, share)
@@ -283,12 +269,6 @@ def _cut(places: np.ndarray, after: Any, edge: Any, place: Any, pieces: Any) -> 
     first, last = np.where(turned[:, None], end, begin), np.where(turned[:, None], begin, end)
     share = np.where(turned, pieces - place, place) / pieces
     return np.where((place == 0)[:, None], begin, first + (last - first) * share[:, None])
-
-
-def _array(shapes: Any) -> Any:
-    made = np.empty(len(shapes), object)
-    made[:] = shapes
-    return made
 
 
 def _is_plain(given: Ragged, places: np.ndarray) -> bool:

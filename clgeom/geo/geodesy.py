@@ -38,12 +38,7 @@ POLAR = math.radians(0.01)
 def as_crs(crs: Any, *, caller: str) -> Any:
     """A horizontal ``pyproj.CRS``; `InvalidInput` if `crs` is None or not one, or if pyproj is not installed.
 
-    Parameters
-    ----------
-    crs : object
-        Anything that pyproj takes.
-    caller : str
-        The function or action that needs it, for messages: "area_km2", "Writing 'a.geojson'".
+    `caller` is the function or action that needs it, for messages: "area_km2", "Writing 'a.geojson'".
     """
     if crs is None:
         raise InvalidInput(
@@ -131,28 +126,12 @@ def area_km2(region: Any) -> float:
 
 @keeps_subnormals
 def earth_areas(geometries: Any, crs: Any, *, caller: str) -> np.ndarray:
-    """The areas of geometries on the ellipsoid of their coordinate reference system, in m2.
+    """The areas of GeoJSON-like geometries on the ellipsoid of `crs`, in m2, shape (n,).
 
-    Parameters
-    ----------
-    geometries : sequence of dict
-        GeoJSON-like. The area of a geometry is that of its polygons without their holes. Edges are straight in `crs`.
-    crs : object
-        Anything that pyproj takes. In an engineering system, which has no place on the earth, areas are those in its
-        plane.
-    caller : str
-        For messages.
-
-    Returns
-    -------
-    ndarray of float64, shape (n,)
-        The relative error is at most 1e-8 for 1 m2 or more. In a geographic system latitudes beyond a pole add no
-        area, and an area that is covered more than once counts once.
-
-    Raises
-    ------
-    InvalidInput
-        `crs` is not a coordinate reference system, or a geometry lies beyond the area where it is defined.
+    The area of a geometry is that of its polygons without their holes. Edges are straight in `crs`. The relative error
+    is at most 1e-8 for 1 m2 or more. In a geographic system latitudes beyond a pole add no area, and an area that is
+    covered more than once counts once. In an engineering system, which has no place on the earth, areas are those in
+    its plane. `InvalidInput` if a geometry lies beyond the area where `crs` is defined.
     """
     system, rings, signs, owner = as_crs(crs, caller=caller), [], [], []
     for number, geometry in enumerate(geometries):
@@ -181,18 +160,7 @@ def areas_or_none(geometries: Any, crs: Any) -> list[Any]:
 def ragged_areas(places: np.ndarray, offsets: Any, crs: Any, *, caller: str) -> np.ndarray:
     """The area within each ring on the ellipsoid, in m2, whatever its orientation; see `earth_areas`.
 
-    Parameters
-    ----------
-    places : ndarray of float64, shape (n, 2)
-        The vertices of all rings, one after the other, not closed. Rings do not touch themselves.
-    offsets : ndarray of int64, shape (number of rings + 1,)
-        Ring r has the places from ``offsets[r]`` to ``offsets[r + 1]``.
-    crs, caller
-        As for `earth_areas`.
-
-    Returns
-    -------
-    ndarray of float64, shape (number of rings,)
+    Ring r has the vertices ``places[offsets[r] : offsets[r + 1]]``, is not closed, and does not touch itself.
     """
     system = as_crs(crs, caller=caller)
     if not len(places):
@@ -274,16 +242,10 @@ def _in_slices(rings: Any, turn: Any) -> Any:
 
 
 class Mapping:
-    """Transformation of coordinates to longitude and latitude. Longitudes may go beyond 180 degrees.
+    """Transformation of coordinates of a ``pyproj.CRS`` to longitude and latitude, which may be beyond 180 degrees.
 
-    Parameters
-    ----------
-    system : pyproj.CRS
-    caller : str
-        For messages.
-    target : pyproj.CRS, optional
-        A geographic system in degrees, which is then the unit. By default the geographic system on which `system` is
-        based, so that no datum is shifted; the unit is then the radian.
+    The `target` is a geographic system in degrees, which is then the unit. By default it is the geographic system on
+    which `system` is based, so that no datum is shifted; the unit is then the radian.
     """
 
     def __init__(self, system: Any, caller: str, target: Any = None) -> None:
@@ -359,10 +321,8 @@ class Earth:
     def __init__(self, system: Any, caller: str) -> None:
         self.mapping, self.caller = Mapping(system, caller), caller
         major, minor = system.ellipsoid.semi_major_metre, system.ellipsoid.semi_minor_metre
-        self.half_square, self.e = (
-            major**2 / 2,
-            math.sqrt(max((1 - minor / major) * (1 + minor / major), 0.0)),
-        )
+        self.half_square = major**2 / 2
+        self.e = math.sqrt(max((1 - minor / major) * (1 + minor / major), 0.0))
         self.pole = float(self.q(math.pi / 2))
 
     def q(self, latitude: Any) -> Any:
@@ -433,11 +393,7 @@ class Earth:
             along = np.concatenate([np.zeros((len(steps), 1)), np.cumsum(steps, axis=1)], axis=1)
             whole = _simpson(along[:, ::2], heights[:, ::2])
             halves = _simpson(along[:, :3], heights[:, :3]) + _simpson(along[:, 2:], heights[:, 2:])
-            error, largest, widest = (
-                np.abs(halves - whole),
-                np.abs(heights).max(axis=1),
-                np.abs(steps).max(axis=1),
-            )
+            error, largest, widest = np.abs(halves - whole), np.abs(heights).max(axis=1), np.abs(steps).max(axis=1)
             size = np.maximum(size, np.abs(total + np.bincount(owner, halves, rings)))
             done = error <= np.maximum((TOLERANCE * size / pieces)[owner], NOISE * (largest + widest))
             done &= plain | (widest < STRIDE) | (largest <= NOISE)

@@ -148,7 +148,8 @@ def _weights(weights: Any, placed: Raster, grid: Grid) -> dict[str, np.ndarray]:
                 f"{where}, {grid.shape}. Got {shown(name)} of shape {values.shape} instead.{_remedy(grid)}"
             )
         if one.crs is not None and placed.crs is not None and not same_crs(one.crs, placed.crs):
-            remedy = _remedy(grid, _to_system(placed.crs))
+            code = str(placed.crs)
+            remedy = _remedy(grid, f"-t_srs {code} " if code.startswith("EPSG:") else "")
             raise InvalidInput(
                 f"{where} in {shown(placed.crs)}. Got {shown(name)} in {shown(one.crs)} instead.{remedy}"
             )
@@ -171,12 +172,6 @@ def _warn_negative(values: np.ndarray, name: str) -> None:
             f"their value in the file (gdal_edit.py -a_nodata {least}).",
             InputWarning,
         )
-
-
-def _to_system(crs: Any) -> str:
-    """The option of gdalwarp for a system that a code names."""
-    code = str(crs)
-    return f"-t_srs {code} " if code.startswith("EPSG:") else ""
 
 
 def _remedy(grid: Grid, system: str = "") -> str:

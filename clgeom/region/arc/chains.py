@@ -177,16 +177,7 @@ def chains_of(
 ) -> Chains:
     """Enqueue the outlines of regions and, unless `later`, wait for the numbers of their vertices.
 
-    Parameters
-    ----------
-    session : Session
-    options : OutlineOptions
-    planned : (Plan, Output), optional
-        A plan that ends with that of `outline_plan` for these options, and its Output.
-    later : bool
-        Return without waiting for the device.
-    **buffers
-        Buffers by their names in the plan.
+    `planned` is a plan that ends with that of `outline_plan` for these options, and its Output.
     """
     # building a plan takes as long as a device needs for a million points
     plan, out = planned or session.cached(

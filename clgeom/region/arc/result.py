@@ -125,9 +125,6 @@ class Region(PointRegion):
     """
 
     segments: int
-    n: int | None
-    axis: str
-    phases: tuple[Phase, ...]
     peak: Peak | None = None
     _fetch: Callable[[], Any]
     _sizes: tuple[int, int]
@@ -291,8 +288,7 @@ class Region(PointRegion):
         """
         queries, single = canonical_queries(points, caller="Region.contains")
         dtype = np.result_type(queries, self.dtype)
-        chains = [chain.astype(dtype, copy=False) for chain in self._both()]
-        lower, upper = chains
+        lower, upper = (chain.astype(dtype, copy=False) for chain in self._both())
         inside = between(self._turned(queries.astype(dtype, copy=False)), lower, upper, self._session)
         return bool(inside[0]) if single else inside
 
@@ -376,11 +372,7 @@ class CrossRegion(PointRegion):
     (1.5, (2, 2))
     """
 
-    axis: str = "both"
-    x: Region
-    y: Region
-    n: int | None
-    phases: tuple[Phase, ...]
+    axis = "both"
 
     def __init__(self, x: Region, y: Region) -> None:
         self.x, self.y, self.n, self.phases, self.crs = x, y, x.n, x.phases + y.phases, x.crs

@@ -121,13 +121,6 @@ class Walk:
     segments : int
     """
 
-    lower: NDArray[Any]
-    upper: NDArray[Any]
-    segments: int
-    n: int | None
-    axis: str
-    phases: tuple[Phase, ...]
-
     def __init__(
         self,
         lower: NDArray[Any],

@@ -12,16 +12,8 @@ NODES = 33
 
 
 def cells_area(mask: np.ndarray, grid: Grid, *, caller: str = "cells_area") -> float:
-    """The area of the cells of a mask on the ellipsoid, in m2.
+    """The area of the cells of a mask on the ellipsoid of the grid's reference system, in m2.
 
-    Parameters
-    ----------
-    mask : ndarray of bool, shape (rows, columns)
-    grid : Grid
-        With a coordinate reference system.
-
-    Notes
-    -----
     In a geographic system with rows along parallels, all cells of a row have the same area, and the area is computed
     for each row. In other systems it changes slowly from cell to cell: it is computed for 33 by 33 cells, and
     interpolated by polynomials.

@@ -245,25 +245,7 @@ def plot_regions(
     title: str | None = None,
     sites: Any = None,
 ) -> Any:
-    """Draw regions, and their raster if it is given, with Matplotlib.
-
-    Parameters
-    ----------
-    regions : sequence of CoverageRegion or Nested
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default new axes of pyplot.
-    raster : array_like, or object with `values` and `transform`, optional
-        Such as a RadioMap, whose transmitters are marked, or the array that the regions are of.
-    unit : str, optional
-        Unit of the values; by default that of the raster that the regions are of, or of `raster`, if it has one.
-    title : str, optional
-    sites : sequence of (float, float), optional
-        Positions of transmitters in map coordinates; by default those of `raster`.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-    """
+    """Draw regions, and their raster if it is given, with Matplotlib; the parameters are those of `OnMap.plot`."""
     from clgeom.plotting.coverage import plot_coverage
 
     unit = chosen_unit(unit, regions, caller="plot", raster=raster)

@@ -40,10 +40,15 @@ class Grid:
         return abs(self.determinant)
 
     @property
+    def corners(self) -> NDArray[np.int64]:
+        """The corners of the raster in columns and rows."""
+        rows, columns = self.shape
+        return np.array([(0, 0), (0, rows), (columns, 0), (columns, rows)], np.int64)
+
+    @property
     def bounds(self) -> tuple[float, float, float, float]:
         """The least x and y, and the greatest x and y, in map coordinates."""
-        rows, columns = self.shape
-        x, y = self.to_map([(0, 0), (0, rows), (columns, 0), (columns, rows)]).T
+        x, y = self.to_map(self.corners).T
         return float(x.min()), float(y.min()), float(x.max()), float(y.max())
 
     @property
@@ -81,10 +86,8 @@ class Grid:
         """Whether a transform puts the raster where it is; None puts it anywhere."""
         if transform is None:
             return True
-        rows, columns = self.shape
-        corners = np.array([(0, 0), (columns, 0), (0, rows), (columns, rows)])
-        there = as_grid(transform, None, self.shape, caller=caller).to_map(corners)
-        return bool(np.abs(self.to_cells(there) - corners).max() <= APART)
+        there = as_grid(transform, None, self.shape, caller=caller).to_map(self.corners)
+        return bool(np.abs(self.to_cells(there) - self.corners).max() <= APART)
 
 
 def as_grid(transform: Any, crs: Any, shape: tuple[int, int], *, caller: str, unit: str | None = None) -> Grid:
@@ -107,8 +110,7 @@ def as_grid(transform: Any, crs: Any, shape: tuple[int, int], *, caller: str, un
         raise wrong(
             "transform", caller, "6 finite numbers a, b, c, d, e, f with a e - b d other than 0", shown(transform, 200)
         )
-    rows, columns = shape
-    corners = grid.to_map([(0, 0), (0, rows), (columns, 0), (columns, rows)])
+    corners = grid.to_map(grid.corners)
     sides = np.linalg.svd(np.array(numbers).reshape(2, 3)[:, :2], compute_uv=False)
     with np.errstate(invalid="ignore", over="ignore"):
         told_apart = 16 * np.spacing(np.abs(corners).max()) < sides[1]
@@ -117,7 +119,7 @@ def as_grid(transform: Any, crs: Any, shape: tuple[int, int], *, caller: str, un
             "transform",
             caller,
             "cells at coordinates that float64 holds and tells apart",
-            f"{shown(transform, 200)} for {rows:,} x {columns:,} cells",
+            f"{shown(transform, 200)} for {shape[0]:,} x {shape[1]:,} cells",
             verb="put",
         )
     return grid

@@ -394,9 +394,7 @@ class CoverageRegions(MapRegions[CoverageRegion]):
         InvalidInput
             Shapely is not installed.
         """
-        shapes = np.empty(len(self), object)
-        shapes[:] = [region.to_shapely() for region in self]
-        return shapes
+        return np.array([region.to_shapely() for region in self], object)
 
 
 def _region_of(chains: Chains, number: int, axis: str = "x") -> Region:

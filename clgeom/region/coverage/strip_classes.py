@@ -71,7 +71,7 @@ def classify_strips(
         raise wrong("raster", caller, "a row", "strips with none", verb="have")
     blocks.end()
     strips = Strips(blocks.window, (blocks.rows, blocks.columns), blocks.dtype)
-    return StripClasses(strips, blocks.levels, meter)
+    return StripClasses(strips, blocks.given.of_classes(), meter)
 
 
 def _rasters(chunks: Chunks[Any], caller: str) -> Iterator[tuple[np.ndarray, bool]]:
@@ -131,11 +131,6 @@ class _Blocks:
         self.dtype = np.dtype(np.uint8 if len(self.given.given) < 256 else np.uint16)
         self.block = np.empty((self.height, self.columns), self.dtype)
         self.meter.add(self.block.nbytes)
-
-    @property
-    def levels(self) -> Levels:
-        """The levels with thresholds for classes."""
-        return self.given.of_classes()
 
     def add(self, classes: np.ndarray) -> None:
         """Add rows, a block's at most."""

@@ -17,7 +17,8 @@ import numpy as np
 
 from clgeom.core.launch import allocate, fill, read, run
 from clgeom.core.plan import Argument, Plan, Scratch, Step
-from clgeom.region.rings.runs import UINT, exclusive_sums
+from clgeom.primitives.scan import sums_plan
+from clgeom.region.rings.runs import UINT
 from clgeom.region.rings.trace import ULONG, DeviceRings
 from clgeom.sorting.radix.passes import digit_windows, radix_plan
 from clgeom.sorting.radix.work import features_of
@@ -103,7 +104,7 @@ class Removals:
         args = self.args
         which = (*args, "nodes", "state", gone)
         plan = Plan(Step.over(profile, GONE, which, n + 1, params={"last": self.only_last}, bytes_moved=20 * n))
-        plan += exclusive_sums(profile, gone, "cut_gone")
+        plan += sums_plan(profile, gone, gone, prefix="cut_gone")
         plan += Plan(Step.over(profile, LIST, (*args, gone, removed), n, bytes_moved=4 * (n + m)))
         made = run(self.session, plan, **self.bound)  # the device works while the rest is planned
         plan = Plan()
@@ -148,7 +149,7 @@ class Removals:
             sums, own = Scratch("cut_sums", ULONG, m + 1), {"by_area": by_area, "limited": limited}
             amounts = ("order", np.uint32(m), "nodes", "taken", sums)
             plan += Plan(Step.over(profile, AMOUNTS, amounts, m + 1, params=own, bytes_moved=16 * m))
-            plan += exclusive_sums(profile, sums, "cut_sums")
+            plan += sums_plan(profile, sums, sums, prefix="cut_sums")
             args = (*owners, "order", np.uint32(m), sums, "bounds")
             plan += Plan(Step.over(profile, BOUNDS, args, m, params=params, bytes_moved=24 * m))
             args = (*args, "rooms", "begins", "facts", self.args[-1], np.uint64(budget), "state", "taken")

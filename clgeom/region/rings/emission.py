@@ -13,7 +13,7 @@ from clgeom.core.launch import allocate, copy, read, run
 from clgeom.core.plan import Argument, Number, Plan, Scratch, Step
 from clgeom.core.profile import DeviceProfile
 from clgeom.intake.cl_arrays import as_array, new_array, to_array
-from clgeom.region.rings.runs import exclusive_sums
+from clgeom.primitives.scan import sums_plan
 from clgeom.region.rings.trace import ULONG, DeviceRings
 
 if TYPE_CHECKING:
@@ -80,9 +80,9 @@ def _kept(profile: DeviceProfile, corners: int, rings: int) -> tuple[Plan, tuple
     ranks, sizes = Scratch("ranks", np.dtype(np.uint32), corners + 1), Scratch("kept_sizes", ULONG, rings + 1)
     n, args = Number("corners"), (ranks, "begins", Number("rings"), sizes)
     ranking = Step.over(profile, KEPT, ("taken", "vanished", "ring_of", n, ranks), corners + 1, bytes_moved=9 * corners)
-    plan = Plan(ranking) + exclusive_sums(profile, ranks, "ranks")
+    plan = Plan(ranking) + sums_plan(profile, ranks, ranks, prefix="ranks")
     plan += Plan(Step.over(profile, SIZES, args, rings + 1, bytes_moved=20 * rings))
-    return plan + exclusive_sums(profile, sizes, "kept_sizes"), (ranks, sizes)
+    return plan + sums_plan(profile, sizes, sizes, prefix="kept_sizes"), (ranks, sizes)
 
 
 def _columns(

@@ -21,7 +21,6 @@ from clgeom.core.device import Session
 from clgeom.core.launch import allocate, constant, run
 from clgeom.core.plan import Argument, Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
-from clgeom.core.profile import DeviceProfile
 from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit
 from clgeom.primitives.scan import sums_plan
@@ -80,11 +79,6 @@ class CountedRuns:
 def runs_of(masks: Masks) -> CountedRuns:
     """The runs in all rows of masks."""
     return _runs_of_strips(masks) if masks.stack.strips is not None else _runs(masks)
-
-
-def exclusive_sums(profile: DeviceProfile, values: Scratch, prefix: str) -> Plan:
-    """The plan that replaces values by the sums of those before, in the same memory."""
-    return sums_plan(profile, values, values, prefix=prefix)
 
 
 def _runs(masks: Masks) -> CountedRuns:
@@ -238,5 +232,5 @@ def _by_words(
         args += memory
         return Plan(Step.over(profile, ENDS, args, n, bytes_moved=8 * n + 16 * count)), memory
 
-    counting += exclusive_sums(profile, counts, "rings")
+    counting += sums_plan(profile, counts, counts, prefix="rings")
     return counting, {"rings_bits": bits, "rings_counts": counts}, plan

@@ -42,20 +42,11 @@ def without_small_parts(
     joined: Literal["sides", "corners", "levels"] = "sides",
     told: Callable[[dict[float, LeftOut]], None] | None = None,
 ) -> Raster:
-    """A raster whose covered cells are, at each level, those in parts of enough area.
+    """A raster whose covered cells are, at each level, those in parts of at least the area `least`.
 
-    Parameters
-    ----------
-    raster : Raster
-        With an array or with `Strips`. Its nodata value is that of the result only if there are no small parts.
-    levels, direction, device
-        As for `raster_outlines`.
-    least : float
-        Least area of a part's cells, in the square of the map's unit.
-    joined : {"sides", "corners", "levels"}
-        Parts are of cells that share sides, or that touch at a corner at least; or all cells of a map and level.
-    told : callable, optional
-        Called with the small parts of each level.
+    The area is in the square of the map's unit. Parts consist of cells that share "sides", or that touch at "corners"
+    at least; or of all cells of a map and level. ``told(parts)`` is called with the small parts of each level. The
+    nodata value of the raster is that of the result only if there are no small parts.
     """
     grid = as_grid(raster.transform, raster.crs, np.shape(raster.values)[-2:], caller=CALLER)
     exact = raster_outlines(raster, levels, direction=direction, device=device)

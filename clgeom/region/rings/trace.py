@@ -24,9 +24,10 @@ from clgeom.core.plan import Argument, Number, Plan, Scratch, Step
 from clgeom.core.profile import DeviceProfile
 from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit
+from clgeom.primitives.scan import sums_plan
 from clgeom.region.coverage.masks import Masks
 from clgeom.region.coverage.runs import connection_plan
-from clgeom.region.rings.runs import CountedRuns, exclusive_sums, given_runs, runs_of
+from clgeom.region.rings.runs import CountedRuns, given_runs, runs_of
 from clgeom.sorting.radix.passes import digit_windows, radix_plan
 from clgeom.sorting.radix.work import features_of
 
@@ -176,8 +177,8 @@ def _placed(
     steps.append(Step.over(profile, CORNERS, args, items, params={"listed": listed}, bytes_moved=nbytes))
     args = ("coverage_starts", names["chains"], heads, memory["areas"], np.uint32(masks), np.uint32(rows))
     found = Step.over(profile, FACTS, (*args, memory["facts"]), masks + 1, bytes_moved=36 * masks)
-    plan = Plan(led) + by_part + Plan(sized) + exclusive_sums(profile, sizes, "sizes") + Plan(*steps)
-    return plan + exclusive_sums(profile, memory["areas"], "areas") + Plan(found), memory
+    plan = Plan(led) + by_part + Plan(sized) + sums_plan(profile, sizes, sizes, prefix="sizes") + Plan(*steps)
+    return plan + sums_plan(profile, memory["areas"], memory["areas"], prefix="areas") + Plan(found), memory
 
 
 def _linked(
@@ -204,7 +205,7 @@ def _linked(
         plan += Plan(Step(TRACE, own, args, own.groups(masks, profile.compute_units), bytes_moved=6 * edges))
     args = (names["turns"], Number("edges"), names["chains"])
     plan += Plan(Step.over(profile, CHAINS, args, edges + 1, bytes_moved=5 * edges))
-    return plan + exclusive_sums(profile, names["chains"], "chains"), names
+    return plan + sums_plan(profile, names["chains"], names["chains"], prefix="chains"), names
 
 
 def _ranked(
@@ -235,4 +236,4 @@ def _ranked(
         steps.append(Step.over(profile, JUMP, args, chains, bytes_moved=48 * chains >> number))
     args = (states[rounds % 2], n, *(ranks[name] for name in ("leaders", "places", "heads")))
     steps.append(Step.over(profile, RANK, args, chains, bytes_moved=48 * chains))
-    return Plan(*steps) + exclusive_sums(profile, ranks["heads"], "heads"), ranks
+    return Plan(*steps) + sums_plan(profile, ranks["heads"], ranks["heads"], prefix="heads"), ranks
