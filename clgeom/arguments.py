@@ -25,7 +25,7 @@ WORDS = (str, bool, np.bool_, type(None))
 
 
 def wrong(name: str, caller: str, expected: str, got: object, *, verb: str = "be", hint: str = "") -> InvalidInput:
-    """The error for a wrong value of a parameter of the public function `caller`.
+    """Return the error for a wrong value of a parameter of the public function `caller`.
 
     The message is "The '`name`' parameter of `caller` must `verb` `expected`. Got `got` instead.", then the hint.
     """
@@ -34,7 +34,7 @@ def wrong(name: str, caller: str, expected: str, got: object, *, verb: str = "be
 
 
 def wrong_file(path: object, fault: str, kind: str = "file") -> InvalidInput:
-    """The error for a file, or another kind of path, with a fault: "The file 'a.csv' has no points."."""
+    """Return the error for a file, or another kind of path, with a fault: "The file 'a.csv' has no points."."""
     return InvalidInput(f"The {kind} '{path}' {fault}.")
 
 
@@ -42,7 +42,7 @@ def wrong_file(path: object, fault: str, kind: str = "file") -> InvalidInput:
 
 
 def integer(value: Any, name: str, *, caller: str, least: int = 1, most: int | None = None) -> int:
-    """The value as an int, if it is an integer within these bounds. A bool is refused."""
+    """Return the value as an int, if it is an integer within these bounds. A bool is refused."""
     if type(value) is not int and not is_integer(value) or value < least or (most is not None and value > most):
         upto = "" if most is None else f" to {most:,}"
         raise wrong(name, caller, f"an integer from {least:,}{upto}", short(value))
@@ -50,7 +50,7 @@ def integer(value: Any, name: str, *, caller: str, least: int = 1, most: int | N
 
 
 def whole_number(value: Any, name: str, *, caller: str, least: int = 0, most: int = 2**31 - 1) -> int:
-    """`integer`, which takes whole floats and zero-dimensional arrays, too."""
+    """Return the value as `integer` does; it may also be a whole float or a zero-dimensional array."""
     try:
         number = value.__index__()
     except (AttributeError, TypeError):
@@ -61,7 +61,7 @@ def whole_number(value: Any, name: str, *, caller: str, least: int = 0, most: in
 
 
 def real(value: Any) -> float:
-    """A single real number as a float; NaN for a bool, text, complex number or any other object."""
+    """Return a single real number as a float; NaN for a bool, text, complex number or any other object."""
     if type(value) is float:
         return value
     if isinstance(value, np.ndarray) and value.ndim == 0:
@@ -81,7 +81,7 @@ def real(value: Any) -> float:
 def number(
     value: Any, name: str, *, caller: str, least: float = -math.inf, most: float = math.inf, unit: str = ""
 ) -> float:
-    """The value as a float, if it is a finite number within these bounds; `unit` says of what, in the message."""
+    """Return the value as a float, if it is a finite number within these bounds; `unit` is for the message."""
     found = real(value)
     if not (math.isfinite(found) and least <= found <= most):
         expected = "a finite number" if least == -math.inf else f"a finite number of {least:g} or more"
@@ -91,7 +91,7 @@ def number(
 
 
 def positive(value: Any, name: str, *, caller: str, unit: str = "") -> float:
-    """The value as a float, if it is a finite number above 0."""
+    """Return the value as a float, if it is a finite number above 0."""
     found = real(value)
     if not (math.isfinite(found) and found > 0):
         raise wrong(name, caller, f"positive{', in ' * bool(unit)}{unit}", short(value))
@@ -99,28 +99,28 @@ def positive(value: Any, name: str, *, caller: str, unit: str = "") -> float:
 
 
 def boolean(value: Any, name: str, *, caller: str) -> bool:
-    """The value as a bool, if it is True, False, 1 or 0."""
+    """Return the value as a bool, if it is True, False, 1 or 0."""
     if not isinstance(value, (bool, np.bool_, int, np.integer)) or value not in (0, 1):
         raise wrong(name, caller, "True or False", short(value))
     return bool(value)
 
 
 def one_of(value: T, allowed: Collection[object], name: str, *, caller: str) -> T:
-    """The value, if it is one of the allowed words; these may be None, True and False, too."""
+    """Return the value, if it is one of the allowed words; these may be None, True and False, too."""
     if type(value) is not str and not isinstance(value, WORDS) or value not in allowed:
         raise wrong(name, caller, f"one of {', '.join(map(repr, allowed))}", short(value))
     return value
 
 
 def instance(value: T, kinds: type | tuple[type, ...], expected: str, name: str, *, caller: str) -> T:
-    """The value, if it is of these types; the message names its type."""
+    """Return the value, if it is of these types; the message names its type."""
     if not isinstance(value, kinds):
         raise wrong(name, caller, expected, type(value).__name__)
     return value
 
 
 def function(value: T, name: str, *, caller: str) -> T:
-    """The value, if it can be called."""
+    """Return the value, if it can be called."""
     if not callable(value):
         raise wrong(name, caller, "a function", short(value))
     return value
@@ -138,7 +138,7 @@ UNITS |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
 
 
 def size_in_bytes(value: Any, name: str, *, caller: str, least: int = 1) -> int:
-    """A number of bytes from an integer, or from text such as "500 MB" or "1.5GiB"."""
+    """Return a number of bytes from an integer, or from text such as "500 MB" or "1.5GiB"."""
     size = value
     if isinstance(value, str):
         from fractions import Fraction
@@ -154,7 +154,7 @@ def size_in_bytes(value: Any, name: str, *, caller: str, least: int = 1) -> int:
 
 
 def pair(value: Any, name: str, *, caller: str) -> tuple[float, float]:
-    """Two finite numbers, such as a position."""
+    """Return two finite numbers, such as a position."""
     try:
         first, second = map(float, value)
     except (TypeError, ValueError):
@@ -167,7 +167,7 @@ def pair(value: Any, name: str, *, caller: str) -> tuple[float, float]:
 def integers(
     value: Any, count: int, expected: str, name: str, *, caller: str, least: float = -math.inf
 ) -> tuple[int, ...]:
-    """So many integers as a tuple, each of a least value. A bool is refused."""
+    """Return so many integers as a tuple, each of a least value. A bool is refused."""
     try:
         given = tuple(value)
         found = tuple(map(operator.index, given))
@@ -179,7 +179,7 @@ def integers(
 
 
 def rows_and_columns(value: Any, name: str = "shape", *, caller: str) -> tuple[int, int]:
-    """The shape of a table or a map of one cell or more."""
+    """Return the shape of a table or a map of one cell or more."""
     rows, columns = integers(value, 2, "integers (rows, columns), both at least 1", name, caller=caller, least=1)
     return rows, columns
 
@@ -213,7 +213,7 @@ def _said(shape: tuple[int | str, ...]) -> str:
 
 
 def number_type(value: Any, allowed: Collection[np.dtype[Any]], name: str, *, caller: str) -> np.dtype[Any]:
-    """The value as a native type of NumPy, if it is one of these."""
+    """Return the value as a native type of NumPy, if it is one of these."""
     try:
         found = np.dtype("V" if value is None else value)
     except (TypeError, ValueError, SyntaxError):  # as of "(2,"
@@ -238,7 +238,7 @@ def finite(array: np.ndarray, name: str, *, caller: str) -> None:
 
 
 def is_masked_array(values: Any) -> bool:
-    """Whether an array has a mask. None has while ``numpy.ma`` is not imported, which this saves: it takes 10 ms."""
+    """Return whether an array has a mask. None has while ``numpy.ma`` is not imported, which would take 10 ms."""
     return isinstance(values, getattr(sys.modules.get("numpy.ma"), "MaskedArray", ()))
 
 
@@ -265,7 +265,7 @@ def held(values: Any, name: str, *, caller: str) -> None:
 
 
 def too_large(name: str, caller: str, got: str) -> InvalidInput:
-    """The error for an input of which no copy fits in the host's memory."""
+    """Return the error for an input of which no copy fits in the host's memory."""
     return wrong(name, caller, f"an array that fits in memory ({memory_bytes():,} bytes)", got)
 
 
@@ -274,7 +274,7 @@ MUCH_MEMORY = 1 << 30
 
 
 def memory_bytes() -> int:
-    """Bytes of memory that this process can have at most; 2**40 where the system does not tell."""
+    """Return the bytes of memory that this process can have at most; 2**40 where the system does not tell."""
     try:
         import resource
 

@@ -50,13 +50,13 @@ def folder() -> Path:
 
 
 def pocl_folder() -> Path:
-    """The folder of PoCL's compiled kernels."""
+    """Return the folder of PoCL's compiled kernels."""
     named = os.environ.get("POCL_CACHE_DIR")
     return Path(named) if named else _usual() / "pocl" / "kcache"
 
 
 def what_about_tables(error: Exception) -> str:
-    """The message for a failure of pyopencl to use its cached tables."""
+    """Return the message for a failure of pyopencl to use its cached tables."""
     tables = folder().parent / "pytools"
     return what_about_limit() or (
         f"pyopencl cannot use its tables in the folder '{tables}': {error}. Remove that folder, or let XDG_CACHE_HOME "
@@ -72,7 +72,7 @@ def remove_tables() -> None:
 
 
 def what_about_limit() -> str | None:
-    """The message for a limit of the size of files that is too small for kernels; None where there is none."""
+    """Return the message for a limit of the size of files that is too small for kernels; None where there is none."""
     try:
         import resource
 
@@ -88,12 +88,12 @@ def what_about_limit() -> str | None:
 
 
 def _usual() -> Path:
-    """The user's cache folder, as PoCL and pyopencl find it on Linux."""
+    """Return the user's cache folder, as PoCL and pyopencl find it on Linux."""
     return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
 
 
 def writable(folder: Path) -> bool:
-    """Whether files can be created in a folder, which need not exist yet."""
+    """Return whether files can be created in a folder, which need not exist yet."""
     if not folder.is_absolute():
         folder = Path.cwd() / folder
     for there in (folder, *folder.parents):
@@ -119,7 +119,7 @@ def _takes_files(folder: Path) -> bool:
 
 
 def _own_temporary() -> Path:
-    """A temporary folder that only this user can write to, since kernels in it are executed."""
+    """Return a temporary folder that only this user can write to, since kernels in it are executed."""
     shared = Path(tempfile.gettempdir(), f"clgeom-{os.geteuid()}")
     with contextlib.suppress(OSError):
         shared.mkdir(mode=0o700)
@@ -134,7 +134,7 @@ def _own_temporary() -> Path:
 
 
 def noted(name: str) -> dict[str, Any]:
-    """The note of this name; empty where there is none or it is unreadable."""
+    """Return the note of this name; empty where there is none or it is unreadable."""
     try:
         found = json.loads((folder() / f"{name}.json").read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -151,7 +151,7 @@ def note(name: str, values: dict[str, Any]) -> None:
 
 
 def kept(name: str) -> str | None:
-    """The text kept under this name; None where there is none, or another than was written."""
+    """Return the text kept under this name; None where there is none, or another than was written."""
     return read_checked(folder() / "texts" / name)
 
 
@@ -167,7 +167,7 @@ def keep(name: str, text: str) -> None:
 
 
 def read_checked(path: Path) -> str | None:
-    """A text that `write_checked` has written; None where there is none, or another than was written."""
+    """Return a text that `write_checked` has written; None where there is none, or another than was written."""
     try:
         digest, _, text = path.read_bytes().decode("utf-8").partition("\n")
     except (OSError, ValueError):
@@ -181,7 +181,7 @@ def write_checked(path: Path, text: str) -> bool:
 
 
 def digest_of(text: str) -> str:
-    """A digest of a text, for a name or a check."""
+    """Return a digest of a text, for a name or a check."""
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 

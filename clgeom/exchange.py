@@ -58,7 +58,7 @@ class Exchange:
         return {}
 
     def _labels(self) -> dict[str, Any]:
-        """Columns of the labels of rows: ndarrays, pandas indices or PyArrow arrays."""
+        """Return columns of the labels of rows: ndarrays, pandas indices or PyArrow arrays."""
         return {}
 
     def to_wkb(self) -> Any:
@@ -195,11 +195,11 @@ class Exchange:
         write_row(self._columns(), self.__geo_interface__, path, crs=crs)
 
     def _shapes(self) -> Any:
-        """Geometries of the rows, as an array."""
+        """Return geometries of the rows, as an array."""
         return np.atleast_1d(np.asarray(self.to_shapely(), object))
 
     def _system(self, crs: Any, caller: str) -> Any:
-        """`crs`, or the coordinate reference system of the result if that is None."""
+        """Return `crs`, or the coordinate reference system of the result if that is None."""
         if crs is not None:
             as_crs(crs, caller=caller)
         if crs is not None and self.crs is not None and not same_crs(crs, self.crs):
@@ -209,7 +209,7 @@ class Exchange:
 
 
 def label_columns(column: Any, name: str | None) -> dict[str, Any]:
-    """Columns of labels by name; a pandas MultiIndex becomes one for each level."""
+    """Return columns of labels by name; a pandas MultiIndex becomes one for each level."""
     if getattr(column, "nlevels", 1) > 1:
         names = [_free(own, f"label_{i}") for i, own in enumerate(column.names)]
         return {own: column.get_level_values(i) for i, own in enumerate(names)}
@@ -217,13 +217,13 @@ def label_columns(column: Any, name: str | None) -> dict[str, Any]:
 
 
 def _free(name: Any, default: Any) -> Any:
-    """The name if files and tables can have such a column, else the default."""
+    """Return the name if files and tables can have such a column, else the default."""
     usable = isinstance(name, str) and name and not re.search("[\0\ud800-\udfff]", name)
     return name if usable and name.strip().lower() not in TAKEN else default
 
 
 def json_values(labels: Any) -> list[Any]:
-    """Labels as values that JSON holds: dates and other objects as text, null for infinity."""
+    """Return labels as values that JSON holds: dates and other objects as text, null for infinity."""
     from clgeom.io.outputs import json_value
 
     if labels.dtype.kind in "mM":
@@ -241,7 +241,7 @@ def _as_index(pandas: Any, column: Any) -> Any:
 
 
 def _as_series(pandas: Any, values: np.ndarray) -> Any:
-    """Values for a column of a frame; masked integers get pandas' nullable type."""
+    """Return values for a column of a frame; masked integers get pandas' nullable type."""
     if isinstance(values, np.ma.MaskedArray):
         return pandas.arrays.IntegerArray(values.data, np.ma.getmaskarray(values))
     return values

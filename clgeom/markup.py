@@ -27,13 +27,13 @@ WIDTH, HEIGHT = 260, 180
 
 
 def text(value: Any) -> str:
-    """A value as escaped text of at most `MOST_TEXT` characters."""
+    """Return a value as escaped text of at most `MOST_TEXT` characters."""
     shown = str(value)
     return escape(shown if len(shown) <= MOST_TEXT else shown[: MOST_TEXT - 2] + " …")
 
 
 def table(headings: Sequence[Any], rows: Sequence[Sequence[Any]], *, count: int | None = None) -> str:
-    """An HTML table of at most `MOST_ROWS` rows; `count` is the number of all rows if only some are given."""
+    """Return an HTML table of at most `MOST_ROWS` rows; `count` is the number of all rows if only some are given."""
     head = "".join(f"<th>{text(heading)}</th>" for heading in headings)
     body = "".join(f"<tr>{''.join(f'<td>{text(cell)}</td>' for cell in row)}</tr>" for row in rows[:MOST_ROWS])
     left = (len(rows) if count is None else count) - min(len(rows), MOST_ROWS)
@@ -42,12 +42,12 @@ def table(headings: Sequence[Any], rows: Sequence[Sequence[Any]], *, count: int 
 
 
 def some_of(count: int) -> list[Any]:
-    """The numbers below `count`; of many only the first six, an ellipsis and the last two."""
+    """Return the numbers below `count`; of many only the first six, an ellipsis and the last two."""
     return list(range(count)) if count <= 9 else [*range(6), "…", count - 2, count - 1]
 
 
 def card(title: str, facts: Iterable[tuple[str, Any]], *more: str) -> str:
-    """A ``_repr_html_``: a title, names with their values, and `more`, which are pictures and tables in HTML."""
+    """Return a ``_repr_html_``: a title, names with their values, and `more`, which are pictures and tables in HTML."""
     names = "".join(
         f'<tr><th style="text-align:left">{text(name)}</th><td>{text(value)}</td></tr>' for name, value in facts
     )
@@ -59,7 +59,7 @@ def card(title: str, facts: Iterable[tuple[str, Any]], *more: str) -> str:
 
 
 def rings_svg(rings: Iterable[Any], *, filled: bool = True, label: str = "") -> str:
-    """An SVG of bounded size that shows rings, shape (h, 2) each; one corner is a dot, two corners are a line."""
+    """Return an SVG of bounded size that shows rings, (h, 2) each; one corner is a dot, two corners are a line."""
     drawn = []
     for ring in rings:
         corners = np.asarray(ring, np.float64).reshape(-1, 2)
@@ -96,7 +96,7 @@ def rings_svg(rings: Iterable[Any], *, filled: bool = True, label: str = "") -> 
 
 
 def thinned(places: NDArray[np.float64], most: int) -> NDArray[np.float64]:
-    """Corners of a picture without those in the same half pixel as the one before; above `most`, evenly spaced ones."""
+    """Return corners of a picture that leave the half pixel of the one before; above `most`, evenly spaced ones."""
     cells = np.round(2 * places)
     kept = np.r_[True, (cells[1:] != cells[:-1]).any(axis=1)] if len(places) else np.ones(0, bool)
     places = places[kept]
@@ -104,7 +104,7 @@ def thinned(places: NDArray[np.float64], most: int) -> NDArray[np.float64]:
 
 
 def path_points(places: Any) -> str:
-    """Corners as the numbers of an SVG path."""
+    """Return corners as the numbers of an SVG path."""
     rounded = (
         [f"{value:.1f}".removesuffix(".0") for value in place] for place in np.asarray(places, np.float64).tolist()
     )

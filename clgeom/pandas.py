@@ -320,7 +320,7 @@ class SeriesAccessor(Geometries):
 
 
 def _completed(frame: Any, count: int) -> Any:
-    """A frame with a hull for each number below `count`; hulls that `frame` lacks are empty."""
+    """Return a frame with a hull for each number below `count`; hulls that `frame` lacks are empty."""
     if len(frame) == count:
         return frame
     empty = np.setdiff1d(np.arange(count), frame.index)
@@ -331,7 +331,7 @@ def _completed(frame: Any, count: int) -> Any:
 
 
 def _is_noise(index: Any, noise: Any) -> Any:
-    """Which of the groups is noise: a value of `by`, of several columns a tuple of values."""
+    """Return which of the groups is noise: a value of `by`, of several columns a tuple of values."""
     if noise is None:
         return np.zeros(len(index), bool)
     if index.nlevels > 1 and not (isinstance(noise, tuple) and len(noise) == index.nlevels):
@@ -346,7 +346,7 @@ def _is_noise(index: Any, noise: Any) -> Any:
 
 
 def _places(frame: Any, x: Any, y: Any, by: str | None, caller: str) -> list[Any]:
-    """The positions of the columns of x and y: those with these names, or by default those that points have."""
+    """Return the positions of the columns of x and y: those with these names, or by default those that points have."""
     if x is not None or y is not None:
         return [_place(frame, name, caller) for name in ("x" if x is None else x, "y" if y is None else y)]
     groups = {one for one in (by if isinstance(by, list) else [by]) if isinstance(one, str)}
@@ -357,7 +357,7 @@ def _places(frame: Any, x: Any, y: Any, by: str | None, caller: str) -> list[Any
 
 
 def _place(frame: Any, name: str, caller: str) -> Any:
-    """The position of a column."""
+    """Return the position of a column."""
     try:
         place = frame.columns.get_loc(name)
     except (KeyError, TypeError, pandas.errors.InvalidIndexError) as error:
@@ -370,7 +370,7 @@ def _place(frame: Any, name: str, caller: str) -> Any:
 
 
 def _unknown(frame: Any, name: str, parameter: Any, caller: str) -> InvalidInput:
-    """The error for a column that the frame does not have."""
+    """Return the error for a column that the frame does not have."""
     names = [str(column) for column in frame.columns]
     near = difflib.get_close_matches(str(name), names, 1)
     meant = f"; did you mean {near[0]!r}?" if near else f". It has {listed(names)}."

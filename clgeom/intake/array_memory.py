@@ -31,7 +31,7 @@ def require_memory(session: Session, array: CLArray, *, caller: str, name: str) 
 
 
 def _problem(session: Session, array: CLArray) -> tuple[str, str] | None:
-    """The requirement that an array breaks, and how, in words; None for a sound array."""
+    """Return the requirement that an array breaks, and how, in words; None for a sound array."""
     import pyopencl as cl
 
     shape, strides, item, first, end, size = array.shape, array.strides, array.dtype.itemsize, 0, 0, 1
@@ -72,7 +72,7 @@ def _problem(session: Session, array: CLArray) -> tuple[str, str] | None:
 
 
 def _is_released(session: Session, memory: cl.MemoryObjectHolder) -> bool:
-    """Whether the driver has freed a buffer, as far as that shows. To ask the driver could end the process.
+    """Return whether the driver has freed a buffer, as far as that shows. To ask the driver could end the process.
 
     Objects of OpenCL begin with the address of their platform's functions (cl_khr_icd). Freed memory begins otherwise.
     """
@@ -81,7 +81,7 @@ def _is_released(session: Session, memory: cl.MemoryObjectHolder) -> bool:
 
 
 def _common_word(session: Session) -> int | None:
-    """The first word of the session's objects; None if they have none in common."""
+    """Return the first word of the session's objects; None if they have none in common."""
     words = {_first_word(one) for one in (session.context, session.queue, session.device)}
     return words.pop() if len(words) == 1 else None
 

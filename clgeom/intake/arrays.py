@@ -58,7 +58,7 @@ MOST_ITEMS = 1 << 31
 
 @functools.lru_cache(maxsize=64)
 def c_name(dtype: Any) -> str:
-    """OpenCL C name of a NumPy type, in any form that ``numpy.dtype`` takes."""
+    """Return the OpenCL C name of a NumPy type, in any form that ``numpy.dtype`` takes."""
     return C_NAMES[np.dtype(dtype).name]
 
 
@@ -96,18 +96,18 @@ class DeviceArray:
         return self.n * self.item_bytes
 
     def bindings(self, name: str) -> dict[str, cl.Buffer]:
-        """The chunks by name: "name[0]", "name[1]" ..., for `launch.run`."""
+        """Return the chunks by name: "name[0]", "name[1]" ..., for `launch.run`."""
         return {f"{name}[{i}]": chunk.buffer for i, chunk in enumerate(self.chunks)}
 
     def one_buffer(self, what: str) -> cl.Buffer:
-        """The buffer of all rows; `DeviceLimit` if the device needs several. `what` begins its message."""
+        """Return the buffer of all rows; `DeviceLimit` if the device needs several. `what` begins its message."""
         if len(self.chunks) > 1:
             name, most = self.session.profile.name, self.nbytes // self.n * self.chunks[0].count
             raise DeviceLimit(f"{what} has {self.nbytes:,} bytes, and {name} holds {most:,} of them in one buffer.")
         return self.chunks[0].buffer
 
     def split(self) -> list[DeviceArray]:
-        """Each chunk as an array of its own."""
+        """Return each chunk as an array of its own."""
         return [
             replace(
                 self,
@@ -120,21 +120,21 @@ class DeviceArray:
         ]
 
     def to_host(self) -> np.ndarray:
-        """All rows as a host array; the caller's own array if it is on the host."""
+        """Return all rows as a host array; the caller's own array if it is on the host."""
         if self.host is not None:
             return self.host
         whole = np.concatenate([np.empty((0, self.width), self.dtype), *map(self.rows_of, self.chunks)])
         return whole if self.width > 1 else whole.ravel()
 
     def rows_of(self, chunk: Chunk) -> np.ndarray:
-        """The rows of a chunk on the host."""
+        """Return the rows of a chunk on the host."""
         if self.host is not None:
             return self.host[chunk.start : chunk.start + chunk.count]
         return read(self.session, chunk.buffer, self.dtype, chunk.count * self.width).reshape(-1, self.width)
 
 
 def session_of(value: Any, device: DevicesLike) -> Session:
-    """The session for a call: that of an array on a device, else that of the caller's `device`."""
+    """Return the session for a call: that of an array on a device, else that of the caller's `device`."""
     if not is_device_array(value):
         return devices.as_session(device)
     own = None if value.queue is None else value.queue.device
@@ -154,7 +154,7 @@ def session_of(value: Any, device: DevicesLike) -> Session:
 def as_device_points(
     session: Session, points: Any, *, caller: str, name: str = "points", compared: bool = True, checked: bool = False
 ) -> DeviceArray:
-    """2D points, an array_like or an array of pyopencl of shape (n, 2), in memory that kernels of this session read.
+    """Return 2D points, an array_like or a device array of shape (n, 2), in memory that kernels of this session read.
 
     `compared`: kernels compare coordinates as floats, so a device must not flush any of them to zero. `checked`: an
     array on a device is known to lie `within_memory`.
@@ -169,7 +169,7 @@ def as_device_points(
 
 
 def canonical_points(points: Any, *, caller: str, name: str = "points") -> np.ndarray:
-    """Points on the host as a native, C-contiguous (n, 2) array of float32, float64 or int32; one as it is.
+    """Return points on the host as a native, C-contiguous (n, 2) array of float32, float64 or int32; one as it is.
 
     float16 becomes float32, integers of up to 16 bits int32, wider ones float64 when all are within 2**53.
     """
@@ -193,12 +193,12 @@ def canonical_points(points: Any, *, caller: str, name: str = "points") -> np.nd
 
 
 def canonical_one_or_more(points: Any, *, caller: str, name: str = "points") -> np.ndarray:
-    """`canonical_points` of `as_one_or_more_points`."""
+    """Return `canonical_points` of `as_one_or_more_points`."""
     return canonical_points(points.reshape(1, 2) if points.shape == (2,) else points, caller=caller, name=name)
 
 
 def canonical_queries(points: Any, *, caller: str) -> tuple[np.ndarray, bool]:
-    """Finite query points, as `canonical_points` returns them, and whether they came as one point."""
+    """Return finite query points, as `canonical_points` returns them, and whether they came as one point."""
     array = as_one_or_more_points(points, caller=caller)
     queries = canonical_one_or_more(array, caller=caller)
     finite(queries, "points", caller=caller)
@@ -206,14 +206,14 @@ def canonical_queries(points: Any, *, caller: str) -> tuple[np.ndarray, bool]:
 
 
 def host_values(values: Any, *, caller: str, name: str, expected: str = "an array of numbers") -> np.ndarray:
-    """The numbers of any object as an array, by ``numpy.asarray`` where that reads it; masked entries are refused."""
+    """Return the numbers of any object as an array, by ``numpy.asarray`` where that reads it; refuse masked entries."""
     unmasked(values, name, caller=caller)
     values = objects.values_of(values, caller=caller, name=name)
     return _as_array(values, caller=caller, name=name, expected=expected)
 
 
 def _as_array(values: Any, *, caller: str, name: str, expected: str = "an array of numbers") -> np.ndarray:
-    """``numpy.asarray`` with our error, masked arrays without their mask."""
+    """Convert by ``numpy.asarray``, with our error; masked arrays lose their mask."""
     try:
         array = np.asarray(np.ma.getdata(values) if is_masked_array(values) else values)
     except (MemoryError, OverflowError) as error:  # a range, or a list of arrays that share memory
@@ -245,7 +245,7 @@ def _as_coordinates(array: np.ndarray, *, caller: str, name: str) -> np.ndarray:
 
 
 def _in_rows(points: np.ndarray) -> np.ndarray:
-    """Points of shape (n, 2), C-contiguous and aligned."""
+    """Return points of shape (n, 2), C-contiguous and aligned."""
     if points.flags.c_contiguous and points.flags.aligned:
         return points
     rows = np.empty(points.shape, points.dtype)
@@ -255,12 +255,12 @@ def _in_rows(points: np.ndarray) -> np.ndarray:
 
 
 def as_point_array(points: Any, *, caller: str, name: str = "points", in_order: bool = False) -> Any:
-    """The points as an array, see `as_point_array_with_sizes`."""
+    """Return the points as an array, see `as_point_array_with_sizes`."""
     return as_point_array_with_sizes(points, caller=caller, name=name, in_order=in_order)[0]
 
 
 def as_one_or_more_points(points: Any, *, caller: str, name: str = "points") -> Any:
-    """`as_point_array`, with shape (2,) for one point: a pair of numbers, or a geometry."""
+    """Return `as_point_array`, with shape (2,) for one point: a pair of numbers, or a geometry."""
     array = as_point_array(points, caller=caller, name=name)
     return array.reshape(2) if is_point(points) else array
 
@@ -268,7 +268,7 @@ def as_one_or_more_points(points: Any, *, caller: str, name: str = "points") -> 
 def as_point_array_with_sizes(
     points: Any, *, caller: str, name: str = "points", in_order: bool = False
 ) -> tuple[Any, np.ndarray | None]:
-    """The points as an array: arrays of numbers as they are, other objects by what they hold; and their counts.
+    """Return the points as an array: arrays of numbers as they are, other objects by what they hold; and their counts.
 
     The counts are those of geometries, None where each has one point. With `in_order`, two columns of a frame are taken
     in their order, whatever their names.
@@ -283,7 +283,7 @@ def as_point_array_with_sizes(
 
 
 def leave_out(points: Any, *, nonfinite: str, caller: str, first: int = 0) -> tuple[Any, np.ndarray | None]:
-    """Points without those that are masked or, with nonfinite="drop", not finite; and the int64 indices of these.
+    """Return points without masked ones or, with nonfinite="drop", those not finite; and the int64 indices of the kept.
 
     The indices are None when all points stay. `first` is the number of the first point, for messages.
     """
@@ -310,12 +310,12 @@ def leave_out(points: Any, *, nonfinite: str, caller: str, first: int = 0) -> tu
 
 
 def rows_at(points: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Some rows of points of the host. `take` needs a fifth of the time of an index."""
+    """Return some rows of points of the host. `take` needs a fifth of the time of an index."""
     return np.asarray(points).take(places, axis=0)
 
 
 def finite_rows(points: np.ndarray) -> np.ndarray:
-    """Which points of the host, shape (n, 2), are finite. By columns: NumPy's `all` over short rows is slow."""
+    """Return which points of the host, shape (n, 2), are finite. By columns: NumPy's `all` over short rows is slow."""
     finite: np.ndarray = np.isfinite(points[:, 0]) & np.isfinite(points[:, 1])
     return finite
 
@@ -348,14 +348,14 @@ def require_finite_rows(
 
 
 def refuse_nonfinite(array: DeviceArray, *, caller: str, name: str = "points", drop: bool = True) -> None:
-    """`require_finite_rows` for an array that a kernel has found nonfinite."""
+    """Raise as `require_finite_rows` for an array that a kernel has found nonfinite."""
     for chunk in array.chunks:
         first = array.first + chunk.start
         require_finite_rows(array.rows_of(chunk), caller=caller, name=name, first=first, drop=drop)
 
 
 def error_from(error: InvalidInput, first: int) -> InvalidInput:
-    """An error about a point of a part that begins at point `first`, with the number among all points."""
+    """Return an error about a point of a part that begins at point `first`, with the number among all points."""
     row = getattr(error, "row", None)
     if row is None or not first:
         return error
@@ -370,7 +370,7 @@ def error_from(error: InvalidInput, first: int) -> InvalidInput:
 def as_device_values(
     session: Session, values: Any, *, caller: str, name: str = "values", types: Iterable[DType | str] | None = None
 ) -> DeviceArray:
-    """One-dimensional numbers of these types (by default all of ``C_NAMES``) in memory that kernels read."""
+    """Return 1D numbers of these types (by default all of ``C_NAMES``) in memory that kernels read."""
     types = tuple(np.dtype(t) for t in (types or C_NAMES))
     if is_device_array(values):
         return _adopt(session, values, 1, types, caller=caller, name=name, checked=False)
@@ -387,7 +387,7 @@ def as_device_values(
 
 
 def to_device(session: Session, array: np.ndarray, *, caller: str, first: int = 0) -> DeviceArray:
-    """A native contiguous array, (n,) or (n, width), as a DeviceArray: in place on CPU devices, else a copy."""
+    """Return a native contiguous array, (n,) or (n, width), as a DeviceArray: in place on CPU devices, else a copy."""
     if array.dtype == np.float64:
         session.profile.require_fp64(caller)
     profile = session.profile
@@ -415,7 +415,7 @@ def to_device(session: Session, array: np.ndarray, *, caller: str, first: int = 
 def pinned_empty(
     shape: int | Sequence[int], dtype: DTypeLike = np.float64, *, device: DeviceLike = None
 ) -> NDArray[Any]:
-    """A new array in page-locked memory, from which a GPU takes data several times as fast as from other memory.
+    """Return a new array in page-locked memory, from which a GPU takes data several times as fast as from other memory.
 
     Parameters
     ----------
@@ -455,12 +455,12 @@ def pinned_empty(
 
 
 def most_of_chunk(profile: DeviceProfile, item_bytes: int) -> int:
-    """The most items of a chunk, which is no larger than one allocation or than kernels can index."""
+    """Return the most items of a chunk, which is no larger than one allocation or than kernels can index."""
     return min(max(profile.max_alloc_bytes // item_bytes // CHUNK_ALIGN * CHUNK_ALIGN, CHUNK_ALIGN), MOST_ITEMS)
 
 
 def chunk_bounds(profile: DeviceProfile, n: int, item_bytes: int) -> list[tuple[int, int]]:
-    """(start, count) of each chunk of `n` items."""
+    """Return (start, count) of each chunk of `n` items."""
     largest = most_of_chunk(profile, item_bytes)
     return [(start, min(largest, n - start)) for start in range(0, n, largest)]
 
@@ -468,7 +468,7 @@ def chunk_bounds(profile: DeviceProfile, n: int, item_bytes: int) -> list[tuple[
 def _adopt(
     session: Session, array: CLArray, width: int, types: Sequence[np.dtype], *, caller: str, name: str, checked: bool
 ) -> DeviceArray:
-    """A ``pyopencl.array.Array`` as a DeviceArray: in place if kernels can read it there, else a copy."""
+    """Return a ``pyopencl.array.Array`` as a DeviceArray: in place if kernels can read it there, else a copy."""
     if array.ndim != width or (width == 2 and array.shape[1] != 2):
         raise wrong(name, caller, "shape (n, 2)" if width == 2 else "shape (n,)", array.shape, verb="have")
     dtype = array.dtype.newbyteorder("=")
@@ -482,7 +482,7 @@ def _adopt(
 
 
 def adopted(session: Session, array: CLArray, dtype: np.dtype, width: int = 1) -> DeviceArray:
-    """A `native_array` of shape (n, ...) as a DeviceArray of items of `dtype`."""
+    """Return a `native_array` of shape (n, ...) as a DeviceArray of items of `dtype`."""
     n = len(array)
     chunks = (Chunk(buffer_of(array), 0, n),) if n else ()
     return DeviceArray(session, dtype, n, width, chunks)

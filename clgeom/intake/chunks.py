@@ -192,14 +192,14 @@ class Chunks(Generic[T]):
 
 
 def _has_not_begun(iterator: Iterator[Any]) -> bool:
-    """Whether an iterator is known to be new: a generator, or one of a list or a tuple."""
+    """Return whether an iterator is known to be new: a generator, or one of a list or a tuple."""
     if inspect.isgenerator(iterator):
         return inspect.getgeneratorstate(iterator) == inspect.GEN_CREATED
     return type(iterator) in PLAIN and iterator.__reduce__()[2:] == (0,)
 
 
 def _one_or_more(iterator: Iterator[T]) -> Iterator[T]:
-    """The chunks of an iterator, of which an empty one may have been read before."""
+    """Yield the chunks of an iterator, of which an empty one may have been read before."""
     with contextlib.closing(_closable(iterator)) as chunks:
         try:
             chunk = next(chunks)
@@ -213,7 +213,7 @@ def _one_or_more(iterator: Iterator[T]) -> Iterator[T]:
 
 
 def as_chunks(values: Any) -> Chunks[Any] | None:
-    """Chunks, or an iterator as chunks; None for anything else, which is an array."""
+    """Return chunks, or an iterator as chunks; None for anything else, which is an array."""
     if isinstance(values, Chunks):
         return values
     # arrays of some libraries are iterators of their rows in name only
@@ -221,7 +221,7 @@ def as_chunks(values: Any) -> Chunks[Any] | None:
 
 
 def in_chunk(error: InvalidInput, number: int) -> InvalidInput:
-    """An error about a chunk that says which it is."""
+    """Return an error about a chunk that says which it is."""
     found = InvalidInput(f"{error} That is chunk {number}.")
     found.__dict__.update(error.__dict__)
     return found
@@ -276,7 +276,7 @@ class _Closable(Protocol[T_co]):
 
 
 def _closable(items: Iterable[T]) -> _Closable[T]:
-    """An iterator of the items with a ``close``."""
+    """Return an iterator of the items with a ``close``."""
     iterator: Any = iter(items)
     return iterator if hasattr(iterator, "close") else (item for item in iterator)
 
@@ -328,7 +328,7 @@ class _Reader(Generic[T]):
             self.changed.notify_all()
 
     def next(self) -> tuple[T, int] | None:
-        """The next item and its bytes; None at the end."""
+        """Return the next item and its bytes; None at the end."""
         with self.changed:
             while not self.read and not self.is_ended:
                 self.changed.wait(LISTEN_SECONDS)
@@ -340,7 +340,7 @@ class _Reader(Generic[T]):
         return None
 
     def release(self, nbytes: int) -> None:
-        """The caller is done with an item of so many bytes."""
+        """Release an item of so many bytes, which the caller is done with."""
         with self.changed:
             self.held -= nbytes
             self.meter.add(-nbytes)
@@ -382,7 +382,7 @@ def pairs_ahead(chunks: Chunks[Any], *, caller: str) -> Generator[tuple[Any, Any
 
 
 def _own(batch: Any) -> Any:
-    """A batch that the source may change: a copy of it."""
+    """Return a batch that the source may change: a copy of it."""
     return batch.copy() if isinstance(batch, (list, np.ndarray, bytearray)) else batch
 
 

@@ -74,7 +74,7 @@ def as_array(
     queue: cl.CommandQueue | None = None,
     wait: bool = True,
 ) -> CLArray:
-    """A pool buffer as an array for the caller, on the caller's queue if one is given, and complete.
+    """Return a pool buffer as an array for the caller, on the caller's queue if one is given, and complete.
 
     It need not `wait` where no command reads memory of the host, which might go before it runs: what the caller's queue
     runs next, and what waits for the array's events, comes after our commands.
@@ -90,7 +90,7 @@ def as_array(
 
 
 def _template(queue: cl.CommandQueue, shape: int | tuple[int, ...], dtype: DTypeLike, buffer: cl.Buffer) -> CLArray:
-    """An array without memory: a copy of it takes 3 us, a new array 15."""
+    """Return an array without memory: a copy of it takes 3 us, a new array 15."""
     import pyopencl.array as cl_array
 
     array = cl_array.Array(queue, shape, dtype, data=buffer)
@@ -99,7 +99,7 @@ def _template(queue: cl.CommandQueue, shape: int | tuple[int, ...], dtype: DType
 
 
 def to_array(session: Session, values: np.ndarray, *, queue: cl.CommandQueue | None = None) -> CLArray:
-    """A copy of a host array as a new array of pyopencl."""
+    """Return a copy of a host array as a new array of pyopencl."""
     import pyopencl.array as cl_array
 
     with failures(session.device, f"take {values.nbytes:,} bytes"):
@@ -109,7 +109,7 @@ def to_array(session: Session, values: np.ndarray, *, queue: cl.CommandQueue | N
 def new_array(
     session: Session, shape: int | tuple[int, ...], dtype: DTypeLike, *, queue: cl.CommandQueue | None = None
 ) -> CLArray:
-    """A new array of pyopencl, not initialised."""
+    """Return a new array of pyopencl, not initialised."""
     import pyopencl.array as cl_array
 
     with failures(session.device, "hold a result"):
@@ -117,6 +117,6 @@ def new_array(
 
 
 def converted(session: Session, array: ArrayT, dtype: np.dtype) -> ArrayT:
-    """An array on the host or of pyopencl, in another type; the array itself if it is of this type."""
+    """Return an array on the host or of pyopencl, in another type; the array itself if it is of this type."""
     with failures(session.device, "convert a result"):
         return array if array.dtype == dtype else array.astype(dtype)

@@ -31,13 +31,13 @@ KERNEL = "primitives/copy_strided"
 
 
 def is_device_array(value: object) -> TypeIs[CLArray]:
-    """Whether this is a ``pyopencl.array.Array``."""
+    """Return whether this is a ``pyopencl.array.Array``."""
     module = sys.modules.get("pyopencl.array")  # a caller with such an array has imported it
     return isinstance(value, getattr(module, "Array", ()))  # another thread may be importing it: no array is there yet
 
 
 def native_array(session: Session, array: CLArray, *, caller: str, name: str, checked: bool = False) -> CLArray:
-    """The array itself where kernels can read it, else a copy on the device.
+    """Return the array itself where kernels can read it, else a copy on the device.
 
     It is contiguous, in native byte order, at an offset where a sub-buffer may begin. The commands that fill it have
     run, or are enqueued in the session's queue. A copy is on the array's queue, which waits for them. `checked`: the
@@ -56,7 +56,7 @@ def native_array(session: Session, array: CLArray, *, caller: str, name: str, ch
 
 
 def fetched(array: CLArray, *, caller: str = "clgeom", name: str = "array") -> np.ndarray:
-    """The items of a device array as a new host array of the same shape, in native byte order."""
+    """Return the items of a device array as a new host array of the same shape, in native byte order."""
     session = _own_session(array)
     plain = native_array(session, array, caller=caller, name=name)
     memory: Any = plain.base_data
@@ -69,7 +69,7 @@ def fetched(array: CLArray, *, caller: str = "clgeom", name: str = "array") -> n
 
 
 def on_host(array: Any) -> np.ndarray:
-    """A device array as a new host array; any other array as it is."""
+    """Return a device array as a new host array; any other array as it is."""
     return fetched(array) if is_device_array(array) else array
 
 
@@ -83,7 +83,7 @@ def flattened(array: CLArray, *, caller: str, name: str) -> CLArray:
 
 
 def within_memory(array: CLArray, *, caller: str, name: str) -> CLArray:
-    """A device array whose items all lie in its memory, else `InvalidInput`; `native_array` tests the same."""
+    """Return a device array whose items all lie in its memory, else `InvalidInput`; `native_array` tests the same."""
     require_memory(_own_session(array), array, caller=caller, name=name)
     return array
 
@@ -108,25 +108,25 @@ def let_change(session: Session, sources: Sequence[CLArray]) -> None:
 
 
 def buffer_of(array: CLArray) -> cl.Buffer:
-    """The memory of a `native_array`, from its first item on."""
+    """Return the memory of a `native_array`, from its first item on."""
     memory: Any = array.base_data
     buffer: cl.Buffer = part_of(memory, array.offset, array.nbytes) if array.offset else memory
     return buffer
 
 
 def share_memory(a: CLArray, b: CLArray) -> bool:
-    """Whether two device arrays may have an item's memory in common: they do if both are parts of one buffer."""
+    """Return whether two device arrays may have an item's memory in common: they do if both are parts of one buffer."""
     return a.size > 0 and b.size > 0 and _allocation(a) == _allocation(b)
 
 
 def overlap(a: CLArray, b: CLArray) -> bool:
-    """Whether the memory of two contiguous device arrays overlaps."""
+    """Return whether the memory of two contiguous device arrays overlaps."""
     first, second = ((_start(array), _start(array) + array.nbytes) for array in (a, b))
     return share_memory(a, b) and first[0] < second[1] and second[0] < first[1]
 
 
 def in_buffer(array: CLArray) -> bool:
-    """Whether an array's memory is a buffer (not shared virtual memory)."""
+    """Return whether an array's memory is a buffer (not shared virtual memory)."""
     import pyopencl as cl
 
     return isinstance(array.base_data, cl.MemoryObjectHolder)
@@ -144,7 +144,7 @@ def is_kept(array: CLArray) -> bool:
 
 
 def _allocation(array: CLArray) -> int:
-    """A key of the allocation that holds an array's memory."""
+    """Return a key of the allocation that holds an array's memory."""
     memory: Any = array.base_data
     return int((_parent(memory) or memory).int_ptr if in_buffer(array) else memory.svm_ptr)
 
@@ -164,7 +164,7 @@ def _start(array: CLArray) -> int:
 
 
 def _begins_a_buffer(session: Session, array: CLArray) -> bool:
-    """Whether the array begins where its buffer does, or where a sub-buffer of it may begin."""
+    """Return whether the array begins where its buffer does, or where a sub-buffer of it may begin."""
     import pyopencl as cl
 
     if not array.offset:
@@ -175,7 +175,7 @@ def _begins_a_buffer(session: Session, array: CLArray) -> bool:
 
 
 def _copied(session: Session, array: CLArray, swapped: bool) -> CLArray:
-    """A copy of an array, contiguous and in native byte order, in pooled memory."""
+    """Return a copy of an array, contiguous and in native byte order, in pooled memory."""
     buffer = allocate(session, array.nbytes)
     if array.flags.c_contiguous and not swapped and in_buffer(array):
         memory: Any = array.base_data

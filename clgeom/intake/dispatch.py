@@ -102,7 +102,7 @@ class Work:
         return True
 
     def at_once(self, session: Session) -> Any:
-        """The result by one device."""
+        """Return the result by one device."""
         raise NotImplementedError
 
     def in_pieces(self, session: Session) -> Any:
@@ -110,7 +110,7 @@ class Work:
         return None
 
     def piece(self, session: Session, start: int, stop: int) -> Any:
-        """The result of some of the items, for `join`. A thread of the session calls it."""
+        """Return the result of some of the items, for `join`. A thread of the session calls it."""
         raise NotImplementedError
 
     def begin(self, session: Session, part: Any) -> Callable[[], Any]:
@@ -123,7 +123,7 @@ class Work:
 
 
 def dispatch(call: Call, work: Work) -> Any:
-    """The result of a work, by the sessions of a call."""
+    """Return the result of a work, by the sessions of a call."""
     sessions = call.sessions
     if work.parts:
         results = in_turn(work.parts, work.begin, sizes=work.part_sizes, tell=work.progress, waits=work.waits)
@@ -187,7 +187,7 @@ class Gains:
             del taken[:-TRIES]
 
     def _rate(self, size: int) -> float | None:
-        """Seconds of one device for a cost of 1, by calls of the nearest size; None if there was none."""
+        """Return the seconds of one device for a cost of 1, by calls of the nearest size; None if there was none."""
         sizes = [one for one, shared in self.seconds if not shared]
         if not sizes:
             return None
@@ -200,7 +200,7 @@ def _size(cost: float) -> int:
 
 
 def least_of(sessions: Sequence[Session], least: float) -> float:
-    """The least cost to share out, from that of GPUs."""
+    """Return the least cost to share out, from that of GPUs."""
     return least / CPU_SHARE if all(session.profile.is_cpu for session in sessions) else least
 
 

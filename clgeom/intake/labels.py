@@ -62,7 +62,7 @@ class Labels:
         return found
 
     def groups(self) -> tuple[np.ndarray, np.ndarray]:
-        """The distinct keys of groups, ascending, and the number of the group of each label, -1 for none."""
+        """Return the distinct keys of groups, ascending, and the number of the group of each label, -1 for none."""
         distinct, numbers = np.unique(
             fetched(self.keys) if is_device_array(self.keys) else self.keys, return_inverse=True
         )
@@ -72,7 +72,7 @@ class Labels:
 
 @keeps_subnormals
 def as_labels(labels: Any, noise: Any, *, caller: str, name: str = "labels") -> Labels:
-    """The `labels` and `noise` parameters of a public function as keys.
+    """Return the `labels` and `noise` parameters of a public function as keys.
 
     Labels are an array_like, an array of pandas, PyArrow, Polars or pyopencl. `noise` is the label of points in no
     group, None for no such label. Raises `InvalidInput` if labels are not one-dimensional or do not sort, or `noise`
@@ -140,14 +140,14 @@ def _as_labels(labels: Any, noise: Any, caller: str, name: str) -> Labels:
 
 
 def _is_rounded(array: np.ndarray, labels: Sequence[Any]) -> bool:
-    """Whether NumPy made floats of integers that no float is."""
+    """Return whether NumPy made floats of integers that no float is."""
     if array.dtype.kind != "f" or not (np.abs(array) > 2.0**53 - 1).any():
         return False
     return any(is_integer(label) and int(float(label)) != label for label in labels)
 
 
 def _of_masked(labels: np.ma.MaskedArray, noise: Any) -> Labels:
-    """Labels of a masked array: keys are the numbers of the distinct labels, -1 for masked ones."""
+    """Return labels of a masked array: keys are the numbers of the distinct labels, -1 for masked ones."""
     if labels.dtype.kind in "OV":
         return _of_objects(labels.tolist(), labels.dtype, noise)
     distinct, numbers = np.unique(labels.compressed(), return_inverse=True)
@@ -178,7 +178,7 @@ def _of_numpy(array: Any, noise: Any) -> Labels:
 
 
 def _absent_number(noise: Any, dtype: np.dtype) -> tuple[Any, ...]:
-    """A tuple with the key of `noise` among numbers; empty if no label can equal it."""
+    """Return a tuple with the key of `noise` among numbers; empty if no label can equal it."""
     if noise is None:
         return ()
     if not (is_integer(noise) or isinstance(noise, (float, np.floating, bool, np.bool_))):
@@ -198,7 +198,7 @@ def _absent_number(noise: Any, dtype: np.dtype) -> tuple[Any, ...]:
 
 
 def _absent_date(noise: Any, dtype: np.dtype) -> tuple[Any, ...]:
-    """The key of noise among dates or durations, as `_absent_number` has it."""
+    """Return the key of noise among dates or durations, as `_absent_number` has it."""
     if noise is None:
         return ()
     kinds = (str, datetime.date, np.datetime64) if dtype.kind == "M" else (datetime.timedelta, np.timedelta64)
@@ -214,7 +214,7 @@ def _absent_date(noise: Any, dtype: np.dtype) -> tuple[Any, ...]:
 
 
 def _of_objects(values: list[Any], dtype: np.dtype, noise: Any) -> Labels:
-    """Labels of a list of Python values; `dtype` is that of the array that held them."""
+    """Return labels of a list of Python values; `dtype` is that of the array that held them."""
     try:
         numbers = dict.fromkeys(values)
     except TypeError as error:
@@ -231,7 +231,7 @@ def _of_objects(values: list[Any], dtype: np.dtype, noise: Any) -> Labels:
 
 
 def _is_null(value: Any) -> bool:
-    """Whether a value is None, NaN, NaT, pandas.NA or masked."""
+    """Return whether a value is None, NaN, NaT, pandas.NA or masked."""
     if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
         return True
     try:
@@ -255,7 +255,7 @@ def _column(distinct: list[Any], dtype: np.dtype) -> np.ndarray:
 
 
 def _absent_value(noise: Any, distinct: list[Any]) -> tuple[int, ...]:
-    """A tuple with the number of `noise` among distinct labels; empty if it is none of them."""
+    """Return a tuple with the number of `noise` among distinct labels; empty if it is none of them."""
     if noise is None:
         return ()
     for number, value in enumerate(distinct):
@@ -380,7 +380,7 @@ def _chunks(pyarrow: ModuleType, array: pa.Array | pa.ChunkedArray) -> list[pa.A
 
 
 def _pieces(array: pa.Array) -> list[pa.Array]:
-    """Slices of a long array, one for each task of a thread."""
+    """Return slices of a long array, one for each task of a thread."""
     size = max(PIECE, -(-len(array) // (os.cpu_count() or 1)))
     return [array.slice(start, size) for start in range(0, len(array), size)]
 
@@ -393,7 +393,7 @@ def _with_dictionary(part: pa.Array) -> pa.DictionaryArray:
 
 
 def as_array(column: Any) -> np.ndarray:
-    """Labels as an ndarray: those of categories are the categories' values."""
+    """Return labels as an ndarray: those of categories are the categories' values."""
     if isinstance(column, np.ndarray):
         return column
     return np.asarray(column.to_numpy(zero_copy_only=False) if hasattr(column, "to_pylist") else column.to_numpy())

@@ -81,7 +81,7 @@ class Sequences:
         return on_host(self.letters)
 
     def on_host(self) -> Sequences:
-        """The same sequences with the letters on the host."""
+        """Return the same sequences with the letters on the host."""
         return Sequences(self.host_letters, self.offsets, self.single)
 
     def text(self, i: int) -> str:
@@ -89,12 +89,12 @@ class Sequences:
         return self.host_letters[self.offsets[i] : self.offsets[i + 1]].tobytes().decode("latin-1")
 
     def part(self, first: int, stop: int) -> Sequences:
-        """The sequences first .. stop - 1."""
+        """Return the sequences first .. stop - 1."""
         begin, end = int(self.offsets[first]), int(self.offsets[stop])
         return Sequences(self.letters[begin:end], self.offsets[first : stop + 1] - begin)
 
     def subset(self, indices: np.ndarray) -> Sequences:
-        """The sequences at these ascending indices; a single one stays as it is."""
+        """Return the sequences at these ascending indices; a single one stays as it is."""
         if self.single or len(indices) == len(self):
             return self
         lengths = self.lengths[indices]
@@ -110,7 +110,7 @@ class Sequences:
 
 
 def codes_of(value: Any, name: str, *, caller: str) -> np.ndarray:
-    """Codes of text, of bytes, or of a one-dimensional array of integers or letters."""
+    """Return codes of text, of bytes, or of a one-dimensional array of integers or letters."""
     if isinstance(value, str):
         return _codes_of_text(value)
     if isinstance(value, memoryview) and not value.c_contiguous:
@@ -138,7 +138,7 @@ def codes_of(value: Any, name: str, *, caller: str) -> np.ndarray:
 
 
 def in_one_type(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Codes of two sequences in one type: equal symbols are equal numbers."""
+    """Return codes of two sequences in one type: equal symbols are equal numbers."""
     if a.dtype == b.dtype:
         return a, b
     if np.uint64 in (a.dtype, b.dtype) and np.int64 in (a.dtype, b.dtype):
@@ -149,7 +149,7 @@ def in_one_type(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def symbols_at(a: Any, indices: np.ndarray, *, caller: str) -> Any:
-    """The symbols of a sequence at these indices, in its own type."""
+    """Return the symbols of a sequence at these indices, in its own type."""
     if isinstance(a, str):
         return "".join(a[k] for k in indices)
     if isinstance(a, (bytes, bytearray, memoryview)):
@@ -161,7 +161,7 @@ def symbols_at(a: Any, indices: np.ndarray, *, caller: str) -> Any:
 
 
 def are_batches(a: Any, b: Any) -> bool:
-    """Whether two values are many sequences each, and not one: text and bytes are one."""
+    """Return whether two values are many sequences each, and not one: text and bytes are one."""
     return not any(isinstance(one, (str, bytes, bytearray, memoryview)) for one in (a, b)) and (
         is_batch(a) or is_batch(b)
     )
@@ -186,7 +186,7 @@ def is_batch(value: Any) -> bool:
 
 
 def as_batch(value: Any, name: str, *, caller: str) -> Sequences:
-    """Many sequences; one is refused."""
+    """Return many sequences; one is refused."""
     if isinstance(value, (str, bytes, bytearray)):
         raise wrong(name, caller, BATCH, f"one sequence, {type(value).__name__}")
     if isinstance(value, tuple) and len(value) == 2 and not isinstance(value[1], (str, bytes)):
@@ -205,7 +205,7 @@ def as_batch(value: Any, name: str, *, caller: str) -> Sequences:
 
 
 def many_sequences(value: Any, name: str, *, caller: str, expected: str) -> Sequences | None:
-    """The sequences of an array, a column or a list of texts; None for a list of other things."""
+    """Return the sequences of an array, a column or a list of texts; None for a list of other things."""
     if type(value) is list:
         held(value, name, caller=caller)
         return _of_list(value)
@@ -232,7 +232,7 @@ def many_sequences(value: Any, name: str, *, caller: str, expected: str) -> Sequ
 
 
 def in_pairs(a: Any, b: Any, *, caller: str) -> tuple[Sequences, Sequences]:
-    """Two batches of as many sequences, with common codes."""
+    """Return two batches of as many sequences, with common codes."""
     first, second = with_common_codes(as_batch(a, "a", caller=caller), as_batch(b, "b", caller=caller))
     if len(first) != len(second):
         raise wrong("b", caller, f"as many sequences as 'a', {len(first):,}", f"{len(second):,}")
@@ -248,7 +248,7 @@ def choose_sessions_of(call: Call, batches: Sequence[Sequences], device: Any) ->
 
 
 def with_common_codes(*batches: Sequences) -> tuple[Sequences, ...]:
-    """The batches with letters of one type, uint8, uint16 or uint32: equal letters are equal numbers."""
+    """Return the batches with letters of one type, uint8, uint16 or uint32: equal letters are equal numbers."""
     types = {one.letters.dtype for one in batches}
     if types == {np.dtype(np.uint8)}:
         return batches
@@ -273,7 +273,7 @@ def with_common_codes(*batches: Sequences) -> tuple[Sequences, ...]:
 
 
 def offsets_of(offsets: Any, count: int, parameter: str, *, take_floats: bool = False) -> np.ndarray:
-    """Offsets as int64: integers, or whole floats, from 0 to the number of letters that never descend."""
+    """Return offsets as int64: integers, or whole floats, from 0 to the number of letters that never descend."""
     offsets = on_host(offsets)
     try:
         array = np.asarray(offsets)
@@ -316,7 +316,7 @@ def _is_arrow_text(value: Any) -> bool:
 
 
 def _of_list(values: Sequence[Any]) -> Sequences | None:
-    """Sequences of a list of str, or of bytes; None for a list of other things."""
+    """Return sequences of a list of str, or of bytes; None for a list of other things."""
     offsets = np.zeros(len(values) + 1, np.int64)
     kind = bytes if values and isinstance(values[0], bytes) else str
     try:
@@ -330,7 +330,7 @@ def _of_list(values: Sequence[Any]) -> Sequences | None:
 
 
 def _joined(texts: Sequence[str], length: int) -> np.ndarray:
-    """Codes of texts one after another, of so many letters together."""
+    """Return codes of texts one after another, of so many letters together."""
     letters = np.empty(length, np.uint8)
     room, at = letters.data, 0
     for first in range(0, len(texts), BLOCK):
@@ -345,7 +345,7 @@ def _joined(texts: Sequence[str], length: int) -> np.ndarray:
 
 
 def _codes_of_text(text: str) -> np.ndarray:
-    """The code points of text in the narrowest type."""
+    """Return the code points of text in the narrowest type."""
     try:
         return np.frombuffer(text.encode("latin-1"), np.uint8)
     except UnicodeEncodeError:
@@ -356,7 +356,7 @@ def _codes_of_text(text: str) -> np.ndarray:
 
 
 def _of_fixed(array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Letters and offsets of a fixed-width NumPy string array: strings end before the NULs at their end."""
+    """Return letters and offsets of a fixed-width NumPy string array: strings end before the NULs at their end."""
     width = array.dtype.itemsize // (4 if array.dtype.kind == "U" else 1)
     code = np.uint32 if array.dtype.kind == "U" else np.uint8
     if not width or not len(array):
@@ -376,7 +376,7 @@ def _of_fixed(array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _of_arrow(column: Any, name: str, *, caller: str) -> Sequences | None:
-    """Sequences of an Arrow array of text or bytes; letters of ASCII as they lie in memory."""
+    """Return sequences of an Arrow array of text or bytes; letters of ASCII as they lie in memory."""
     column = arrow.text_of(column)
     if column.null_count:
         raise wrong(name, caller, "free of missing sequences", f"{column.null_count:,}")
@@ -385,15 +385,15 @@ def _of_arrow(column: Any, name: str, *, caller: str) -> Sequences | None:
 
 
 def _bytes_on_device(array: Any) -> Any:
-    """Letters of a device array: there if they are of uint8, else on the host."""
+    """Return letters of a device array: there if they are of uint8, else on the host."""
     return array if array.dtype == np.uint8 else fetched(array)
 
 
 def _code_type(count: int) -> type[np.unsignedinteger[Any]]:
-    """The narrowest type for so many different letters."""
+    """Return the narrowest type for so many different letters."""
     return np.uint8 if count <= 1 << 8 else np.uint16 if count <= 1 << 16 else np.uint32
 
 
 def _compares_floats(batches: Sequence[Sequences]) -> bool:
-    """Whether NumPy would compare the letters as floats."""
+    """Return whether NumPy would compare the letters as floats."""
     return np.result_type(*(one.letters for one in batches)).kind == "f"

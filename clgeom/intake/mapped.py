@@ -17,7 +17,7 @@ from clgeom.intake.arrays import POINT_TYPES
 
 
 def is_mapped(points: object) -> TypeGuard[np.memmap]:
-    """Whether the points are a whole file that is mapped to memory."""
+    """Return whether the points are a whole file that is mapped to memory."""
     return (
         isinstance(points, np.memmap)
         and isinstance(points.base, mmap.mmap)  # not a part of a file, whose offset is unknown
@@ -146,7 +146,7 @@ class MappedPoints:
         forget(self.points, first * self.row, (first + count) * self.row)
 
     def loaded(self) -> np.ndarray:
-        """All points in memory of their own; the map where the file is not read."""
+        """Return all points in memory of their own; the map where the file is not read."""
         read = self.reader(self.points, 0)
         if read is None or self.file is None:
             return self.points

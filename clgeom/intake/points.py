@@ -58,11 +58,11 @@ class PointCloud:
     chunks: Chunks[Any] | None = None
 
     def __len__(self) -> int:
-        """Number of points that were handed over."""
+        """Return the number of points that were handed over."""
         return sum(map(len, self.parts)) if self.parts else len(self.source)
 
     def on(self, session: Session) -> DeviceArray:
-        """The rows in memory that kernels of a session read."""
+        """Return the rows in memory that kernels of a session read."""
         rows, profile = self.rows, session.profile
         if self.in_file and not profile.is_cpu:  # CPUs read the map in place
             rows = MappedPoints(rows, in_place=False).loaded()
@@ -71,7 +71,7 @@ class PointCloud:
         return to_device(session, rows, caller=self.caller)
 
     def numbers(self, rows: np.ndarray) -> np.ndarray:
-        """The numbers of some rows among the points handed over."""
+        """Return the numbers of some rows among the points handed over."""
         return rows if self.kept is None else self.kept[rows]
 
     def require_whole(self) -> None:
@@ -80,7 +80,7 @@ class PointCloud:
             require_whole(self.source)
 
     def source_on_host(self) -> np.ndarray:
-        """The points as they were handed over, copied from a device."""
+        """Return the points as they were handed over, copied from a device."""
         return fetched(self.source) if is_device_array(self.source) else self.source
 
 
@@ -130,7 +130,7 @@ def take_points(
 
 
 def _is_plain(points: Any) -> bool:
-    """Whether these are points that kernels read as they are, in memory of NumPy's own (of no mapped file)."""
+    """Return whether these are points that kernels read as they are, in memory of NumPy's own (of no mapped file)."""
     if type(points) is not np.ndarray or points.ndim != 2 or points.shape[1] != 2 or points.dtype not in POINT_TYPES:
         return False
     flags, base = points.flags, points.base

@@ -54,7 +54,7 @@ LISTEN_SECONDS = 0.05
 
 
 def as_sessions(value: Any, device: DevicesLike, *, caller: str) -> tuple[Session, ...]:
-    """The sessions for a call: several for ``device="all"`` or a list of devices, else the one of `session_of`.
+    """Return the sessions for a call: several for ``device="all"`` or a list of devices, else the one of `session_of`.
 
     "all" are all GPUs and accelerators, and the CPUs of one platform: two platforms show one CPU twice. The first
     session has float64 if any has.
@@ -84,7 +84,7 @@ def _float64_first(sessions: Iterable[Session]) -> tuple[Session, ...]:
 
 
 def all_sessions() -> tuple[Session, ...]:
-    """A session for each device that "all" stands for."""
+    """Return a session for each device that "all" stands for."""
     chosen, cpus = [], None
     for device in all_devices():
         profile = describe(device)
@@ -99,7 +99,7 @@ def all_sessions() -> tuple[Session, ...]:
 
 
 def are_parts(values: Any) -> bool:
-    """Whether these are arrays on devices, each a part of the input of a call."""
+    """Return whether these are arrays on devices, each a part of the input of a call."""
     return isinstance(values, (list, tuple)) and len(values) > 0 and all(map(is_device_array, values))
 
 
@@ -116,7 +116,7 @@ def spread(
     costs: Any = None,
     tell: Watch | None = None,
 ) -> list[T]:
-    """Results of ``work(session, start, stop)`` for pieces of ``range(n)``, in the order of the pieces.
+    """Return results of ``work(session, start, stop)`` for pieces of ``range(n)``, in the order of the pieces.
 
     A thread of each session calls `work`; results must not depend on how the items are cut. Pieces have `least` items
     or more. `costs` are the sums of the costs of the items, ascending from 0, shape (n + 1,); by default an item costs
@@ -135,7 +135,7 @@ def spread(
 
 
 def by_first_able(sessions: Sequence[Session], work: Callable[[Session], T]) -> T:
-    """The result of ``work(session)`` of the first session that is not too small for it."""
+    """Return the result of ``work(session)`` of the first session that is not too small for it."""
     for session in sessions[:-1]:
         try:
             return work(session)
@@ -151,7 +151,7 @@ def side_by_side(
     sizes: Sequence[int] | None = None,
     tell: Watch | None = None,
 ) -> list[T]:
-    """Results of ``work(session, item)`` for (session, item) pairs, in their order; sessions work side by side.
+    """Return results of ``work(session, item)`` for (session, item) pairs, in their order; sessions work side by side.
 
     `tell` is called as by `spread`, with the sum of the `sizes` of the items that are done; by default an item has 1.
     """
@@ -293,13 +293,13 @@ class _WorkQueue:
                 error = None  # no circle of the error, its traceback and this frame
 
     def finished(self) -> list[Any]:
-        """The results, once all threads have ended; or the error of the first items."""
+        """Return the results, once all threads have ended; or the error of the first items."""
         if self.errors:
             raise self.errors[min(self.errors)]
         return [self.results[start] for start in sorted(self.results)]
 
     def _take(self, session: Session) -> tuple[int, int] | None:
-        """The next piece for a device; None where nothing is left or can come back."""
+        """Return the next piece for a device; None where nothing is left or can come back."""
         with self.changed:
             while not self.left and self.working and not self.stopped:
                 self.changed.wait(LISTEN_SECONDS)
@@ -312,7 +312,7 @@ class _WorkQueue:
             return start, stop
 
     def _end(self, session: Session, start: int, end: int) -> int:
-        """Where a device's piece that begins at an item ends."""
+        """Return where a device's piece that begins at an item ends."""
         known = [speed for speed in self.speeds.values() if speed]
         own = self.speeds[session]
         if own is None:
@@ -363,5 +363,5 @@ class _WorkQueue:
 
 
 def call_work(work: Callable[[Session, int, int], T], session: Session, start: int, stop: int) -> T:
-    """The result of a piece; tests replace this to make a device slow, or to let it fail."""
+    """Return the result of a piece; tests replace this to make a device slow, or to let it fail."""
     return work(session, start, stop)

@@ -214,7 +214,7 @@ def _two_arrays(archive: Archive, columns: Sequence[str] | None) -> tuple[Any, .
 
 
 def _shape_advice(shape: Any) -> str:
-    """What to do with an array of points of this shape."""
+    """Return advice, for messages, about an array of points of this shape."""
     if len(shape) == 2 and shape[0] == 2:
         return " Transpose it: points.T has that shape."
     return " Choose two columns (--columns)." if len(shape) == 2 and shape[1] > 2 else ""

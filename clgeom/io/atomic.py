@@ -110,17 +110,17 @@ def _replacing(target: Any, temporary: Any) -> Iterator[Any]:
 
 
 def _part_name() -> str:
-    """A name that no other file has."""
+    """Return a name that no other file has."""
     return f".clgeom-{os.getpid()}-{os.urandom(4).hex()}.part"
 
 
 def _part_beside(target: Any) -> str:
-    """A path that no other file has, in the folder of `target`."""
+    """Return a path that no other file has, in the folder of `target`."""
     return os.path.join(os.path.dirname(target), _part_name())
 
 
 def is_part(path: FilePath) -> bool:
-    """Whether a path is one of those of new files that have not taken their names yet."""
+    """Return whether a path is one of those of new files that have not taken their names yet."""
     return re.fullmatch(PART, os.path.basename(path)) is not None
 
 
@@ -146,7 +146,7 @@ def take_name(temporary: Any, path: FilePath, note: Any) -> None:
 
 
 def is_one_disk(folder: Any, other: Any) -> bool:
-    """Whether files of a folder can be renamed into another one. Both can be written to."""
+    """Return whether files of a folder can be renamed into another one. Both can be written to."""
     if os.path.samefile(folder, other):
         return True
     name = _part_name()

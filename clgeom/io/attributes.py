@@ -62,12 +62,12 @@ def attributes_of(regions: Any, *, unit: str | None, crs: Any, style: bool = Fal
 
 
 def _numbers(regions: Any, name: str) -> np.ndarray:
-    """An attribute that some regions have, as floats; NaN for the others."""
+    """Return an attribute that some regions have, as floats; NaN for the others."""
     return np.array([getattr(region, name, None) for region in regions], np.float64)  # None becomes NaN
 
 
 def _labels(directions: Any, levels: Any, upto: Any, unit: str | None) -> np.ndarray:
-    """The level of each region in words."""
+    """Return the level of each region in words."""
     keys, made = list(zip(directions.tolist(), levels.tolist(), np.nan_to_num(upto, nan=np.inf).tolist())), {}
     for direction, level, to in set(keys):
         band = "" if to == np.inf else f" to {to:g}"
@@ -76,7 +76,7 @@ def _labels(directions: Any, levels: Any, upto: Any, unit: str | None) -> np.nda
 
 
 def areas_in_km2(regions: Any, crs: Any) -> np.ndarray:
-    """The areas of regions on the ellipsoid in km2; NaN for what cannot be computed."""
+    """Return the areas of regions on the ellipsoid in km2; NaN for what cannot be computed."""
     if not hasattr(regions, "polygon_offsets"):
         return np.array(areas_or_none([region.__geo_interface__ for region in regions], crs), np.float64)
     try:

@@ -207,7 +207,7 @@ def _as_integer(name: str) -> int | None:
 
 
 def labels_of(groups: Any) -> np.ndarray:
-    """The groups of points as labels: integers or texts, None for points in none."""
+    """Return the groups of points as labels: integers or texts, None for points in none."""
     names = groups.names
     if all(type(name) is int for name in names) and (groups.numbers >= 0).all():
         return np.array(names, np.int64)[groups.numbers]

@@ -170,7 +170,7 @@ def _fasta(path: FilePath, lines: Any) -> Iterator[Any]:
 
 
 def _letters(path: FilePath, line: bytes, number: int) -> bytes:
-    """The letters of a line, in upper case and without blanks."""
+    """Return the letters of a line, in upper case and without blanks."""
     letters = b"".join(line.split())
     wrong = letters.translate(None, LETTERS)
     if wrong:

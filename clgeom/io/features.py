@@ -175,7 +175,7 @@ def _written(shapes: Any, regions: Any, added: Any = None) -> Written:
 
 
 def densify_or_none(densify: float | None) -> float | None:
-    """The `densify` parameter: a distance in metres."""
+    """Return the `densify` parameter: a distance in metres."""
     if densify is None:
         return None
     try:
@@ -206,14 +206,14 @@ def _check_lonlat(regions: Any, path: FilePath, named: Any) -> None:
 
 
 def geometries_of(regions: Any) -> Any:
-    """The geometries of regions in their own coordinates."""
+    """Return the geometries of regions in their own coordinates."""
     if hasattr(regions, "polygon_offsets"):
         return regions.ragged_for_files()
     return Listed([region.__geo_interface__ for region in regions])
 
 
 def in_degrees(regions: Any, crs: Any, *, caller: str, densify: float | None) -> tuple[Any, ...]:
-    """The geometries of regions in longitude and latitude, and the number of vertices that were added."""
+    """Return the geometries of regions in longitude and latitude, and the number of vertices that were added."""
     if hasattr(regions, "polygon_offsets"):
         found = regions.in_degrees(crs, caller=caller, densify=densify)
         return found, found.added
@@ -230,7 +230,7 @@ def _nested_in_degrees(regions: Any, way: Any) -> list[Any]:
     wholes = {}
 
     def whole(layer: Any) -> Any:
-        """The shape of a level in longitude and latitude, inside the shape of the level before."""
+        """Return the shape of a level in longitude and latitude, inside the shape of the level before."""
         if id(layer) not in wholes:
             shape = way.shape(require_shapely().geometry.mapping(layer.shape))
             if layer.before is not None:
@@ -306,13 +306,13 @@ def encode_row(columns: Any, geometry: dict[str, Any], path: FilePath) -> bytes:
 
 
 def _columns(features: Any) -> dict[str, Any]:
-    """The properties of features as columns by name."""
+    """Return the properties of features as columns by name."""
     names = dict.fromkeys(name for feature in features for name in feature["properties"])
     return {name: _column([feature["properties"].get(name) for feature in features]) for name in names}
 
 
 def _column(values: Sequence[Any]) -> np.ndarray:
-    """Values as a column: numbers if all are, else text."""
+    """Return values as a column: numbers if all are, else text."""
     if all(isinstance(value, (int, np.integer)) for value in values):
         return np.array(values, np.int64)
     if all(value is None or isinstance(value, (int, float)) for value in values):
@@ -326,7 +326,7 @@ def _encoded(columns: Any, shapes: Any, crs: Any, path: FilePath) -> Any:
 
 
 def _plain(values: np.ndarray) -> list[Any]:
-    """A column as values of Python: None for what is missing, and for NaN and infinity."""
+    """Return a column as values of Python: None for what is missing, and for NaN and infinity."""
     if values.dtype.kind == "f":
         values = np.ma.masked_invalid(values)
     return values.tolist()
@@ -345,7 +345,7 @@ def _as_json(columns: Any, shapes: Any, crs: Any, path: FilePath) -> bytes:
 
 
 def _json_form(values: np.ndarray) -> tuple[str, list[Any]]:
-    """How the values of a column are formatted as JSON, and these. Each distinct text is encoded once."""
+    """Return how the values of a column are formatted as JSON, and these. Each distinct text is encoded once."""
     plain = _plain(values)
     if values.dtype.kind == "O" or None in plain:
         made = {value: json.dumps(value) for value in set(plain)}
@@ -380,7 +380,7 @@ def _as_kml(columns: Any, shapes: Any, crs: Any, path: FilePath) -> bytes:
 
 
 def _by_levels(made: Any, labels: Any, style: Any) -> bytes:
-    """A .kml file of GDAL's, which has one folder and one style, with a folder and a style for each label."""
+    """Return a .kml file of GDAL's, which has one folder and one style, with a folder and a style for each label."""
     root = ElementTree.fromstring(made)
     for element in root.iter():
         element.tag = element.tag.removeprefix(f"{{{KML}}}")
@@ -407,7 +407,7 @@ def _by_levels(made: Any, labels: Any, style: Any) -> bytes:
 
 
 def _kml_style(name: Any, style: Any) -> Any:
-    """A KML style from a simplestyle one. KML writes colours as aabbggrr."""
+    """Return a KML style from a simplestyle one. KML writes colours as aabbggrr."""
     made = ElementTree.Element("Style", id=name)
     for kind, colour in (("LineStyle", "stroke"), ("PolyStyle", "fill")):
         part = ElementTree.SubElement(made, kind)
@@ -423,13 +423,13 @@ def _add(parent: Any, tag: Any, text: Any) -> None:
 
 
 def _narrow(values: np.ndarray) -> Any:
-    """Integers as int32 if that holds them."""
+    """Return integers as int32 if that holds them."""
     fits = values.dtype.kind == "i" and (not values.size or np.abs(values).max() < 1 << 31)
     return values.astype(np.int32) if fits else values
 
 
 def _by_gdal(columns: Any, shapes: Any, crs: Any, path: FilePath) -> bytes | dict[str, bytes]:
-    """The content of a file that other libraries write: the drivers of GDAL need a file of their own."""
+    """Return the content of a file that other libraries write: the drivers of GDAL need a file of their own."""
     from clgeom.io import vector
 
     vector.require_packages(path)

@@ -165,7 +165,7 @@ def files_of(files: FilePath | Iterable[FilePath], *, caller: str) -> list[str]:
 
 
 def state_of(path: FilePath) -> tuple[Any, ...] | None:
-    """What tells whether a file has changed, or was replaced: also by one of its size and time."""
+    """Return what differs if a file has changed, or was replaced, also by one of its size and time."""
     if is_stdin(path):
         return None
     with reading(path):

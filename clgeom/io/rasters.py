@@ -134,7 +134,7 @@ def open_raster(
 
 
 def _band_strips(path: FilePath, band: int, window: Callable[[int, int, int, int], Any]) -> Strips | None:
-    """The band of a file as strips that `window` reads; None for a file that cannot be read: `read_raster` says why."""
+    """Return the band of a file as strips that `window` reads; None if it cannot be read: `read_raster` says why."""
     require("rasterio", f"Reading '{path}'")
     import rasterio
 
@@ -148,7 +148,7 @@ def _band_strips(path: FilePath, band: int, window: Callable[[int, int, int, int
 
 
 def _checked_window(path: FilePath, window: Any, shape: Any) -> tuple[Any, ...]:
-    """The window as integers, within the raster."""
+    """Return the window as integers, within the raster."""
     try:
         row, column, rows, columns = (operator.index(number) for number in window)
     except (TypeError, ValueError):
@@ -163,13 +163,13 @@ def _checked_window(path: FilePath, window: Any, shape: Any) -> tuple[Any, ...]:
 
 
 def _moved(transform: Any, row: Any, column: str | None) -> tuple[Any, ...]:
-    """The transform of a window that begins at a row and a column."""
+    """Return the transform of a window that begins at a row and a column."""
     a, b, c, d, e, f = transform[:6]
     return (a, b, a * column + b * row + c, d, e, d * column + e * row + f)
 
 
 def _part(path: FilePath, raster: Any, window: Any) -> Any:
-    """A window of a raster in memory."""
+    """Return a window of a raster in memory."""
     row, column, rows, columns = _checked_window(path, window, raster.values.shape)
     values = raster.values[row : row + rows, column : column + columns]
     transform = None if raster.transform is None else _moved(raster.transform, row, column)
@@ -179,7 +179,7 @@ def _part(path: FilePath, raster: Any, window: Any) -> Any:
 def _read_xarray(
     path: Path, suffix: str, band: int, array: str | None, nodata: Any, window: Any, *, strips: bool = False
 ) -> Any:
-    """A variable of a NetCDF file or of a Zarr store, scaled and masked as its attributes say."""
+    """Return a variable of a NetCDF file or of a Zarr store, scaled and masked as its attributes say."""
     require("xarray", f"Reading '{path}'", extra="grids")
     import xarray
 
@@ -207,7 +207,7 @@ def _read_xarray(
 
 
 def _variable_name(path: FilePath, source: Any, wanted: Any) -> Any:
-    """The name of the variable to read."""
+    """Return the name of the variable to read."""
     flat = [name for name, one in source.data_vars.items() if sum(size > 1 for size in one.shape) >= 2]
     if wanted is not None and wanted in source.data_vars:
         return wanted

@@ -99,7 +99,7 @@ def read_instance(path: FilePath, *, told: Any = None) -> dict[str, Any]:
 
 
 def _is_plain(given: Any) -> bool:
-    """Whether a value of TOML is made of numbers and texts: no dates, and no tables in lists."""
+    """Return whether a value of TOML is made of numbers and texts: no dates, and no tables in lists."""
     return all(map(_is_plain, given)) if isinstance(given, list) else isinstance(given, (bool, int, float, str))
 
 

@@ -44,12 +44,12 @@ GEOMETRY = "geometry"
 
 
 def is_map(path: FilePath) -> bool:
-    """Whether a file of this name is one of `MAPS`."""
+    """Return whether a file of this name is one of `MAPS`."""
     return Path(path).suffix.lower() in MAPS
 
 
 def is_features(path: FilePath) -> bool:
-    """Whether `write_features` writes a file of this name."""
+    """Return whether `write_features` writes a file of this name."""
     return Path(path).suffix.lower() in FORMATS
 
 
@@ -104,7 +104,7 @@ def _kinds(shapely: Any, shapes: Any) -> Any:
 
 
 def _as_arrow(pyarrow: Any, name: Any, values: np.ndarray) -> Any:
-    """A column as an Arrow array; values without a plain Arrow type become text."""
+    """Return a column as an Arrow array; values without a plain Arrow type become text."""
     try:
         array = pyarrow.array(values, from_pandas=True)
         if isinstance(array, pyarrow.ChunkedArray):
@@ -232,7 +232,7 @@ def _of_one_kind(pyarrow: Any, table: Any, driver: Any, given: Any) -> tuple[Any
 
 
 def _as_gdal_takes(pyarrow: Any, table: Any, driver: Any) -> Any:
-    """A table without metadata, of types that GDAL writes; values that it would change as text."""
+    """Return a table without metadata, of types that GDAL writes; values that it would change as text."""
     of = pyarrow.types
     arrays = []
     for column in table.columns:
@@ -257,7 +257,7 @@ def _as_gdal_takes(pyarrow: Any, table: Any, driver: Any) -> Any:
 
 
 def _integers(pyarrow: Any, column: Any, driver: Any) -> Any:
-    """Integers of 64 bits; as text where GDAL has no field for all of them: one of a Shapefile has 18 characters."""
+    """Return integers of 64 bits, as text where GDAL has no field for all: one of a Shapefile has 18 characters."""
     least, most = (-(10**17) + 1, 10**18 - 1) if driver == "ESRI Shapefile" else (-(2**63), 2**63 - 1)
     values = column.drop_null().to_numpy()
     within = len(values) == 0 or (least <= int(values.min()) and int(values.max()) <= most)
@@ -265,7 +265,7 @@ def _integers(pyarrow: Any, column: Any, driver: Any) -> Any:
 
 
 def _times(pyarrow: Any, column: Any) -> Any:
-    """Dates and times, in UTC if they have a zone; as text if finer than milliseconds or not of the years 1 to 9999."""
+    """Return times, in UTC if they have a zone; as text if finer than milliseconds or not of the years 1 to 9999."""
     from pyarrow import compute
 
     kind, zone = column.type, getattr(column.type, "tz", None)

@@ -25,24 +25,24 @@ TEXT = ("string", "large_string", "string_view", "binary", "large_binary", "bina
 
 
 def is_arrow(value: object) -> bool:
-    """Whether a value is an array or a table of PyArrow."""
+    """Return whether a value is an array or a table of PyArrow."""
     return is_instance(value, "pyarrow", "Array", "ChunkedArray", "Table", "RecordBatch")
 
 
 def is_column(value: object) -> bool:
-    """Whether a value is an array of PyArrow, not a table."""
+    """Return whether a value is an array of PyArrow, not a table."""
     return is_instance(value, "pyarrow", "Array", "ChunkedArray")
 
 
 def is_capsule(value: object) -> bool:
-    """Whether a value has Arrow's PyCapsule interface, and PyArrow is imported or is the only way to read the value."""
+    """Return whether a value has Arrow's PyCapsule interface, and PyArrow is installed or the only way to read it."""
     if not (hasattr(value, "__arrow_c_array__") or hasattr(value, "__arrow_c_stream__")):
         return False
     return is_installed("pyarrow") or not hasattr(value, "__array__")
 
 
 def imported(value: Any, parameter: Parameter) -> pa.Array | pa.ChunkedArray:
-    """An object with Arrow's PyCapsule interface as an array of PyArrow; tables become arrays of structs."""
+    """Return an object with Arrow's PyCapsule interface as an array of PyArrow; tables become arrays of structs."""
     require("PyArrow", f"An object of type {type(value).__name__}")
     import pyarrow as pa
 
@@ -53,12 +53,12 @@ def imported(value: Any, parameter: Parameter) -> pa.Array | pa.ChunkedArray:
 
 
 def is_text(value: object) -> bool:
-    """Whether a value is an array of PyArrow of text or bytes, which a dictionary may hold."""
+    """Return whether a value is an array of PyArrow of text or bytes, which a dictionary may hold."""
     return is_column(value) and str(_kind_of_text(value)[0]) in TEXT
 
 
 def _kind_of_text(value: pa.Array | pa.ChunkedArray) -> tuple[pa.DataType, bool]:
-    """(the type of the elements of an array, whether a dictionary holds them)."""
+    """Return (the type of the elements of an array, whether a dictionary holds them)."""
     import pyarrow as pa
 
     has_codes = pa.types.is_dictionary(value.type)
@@ -66,7 +66,7 @@ def _kind_of_text(value: pa.Array | pa.ChunkedArray) -> tuple[pa.DataType, bool]
 
 
 def text_of(value: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """An array of text or bytes as one of large_string or large_binary."""
+    """Return an array of text or bytes as one of large_string or large_binary."""
     import pyarrow as pa
 
     kind, has_codes = _kind_of_text(value)
@@ -80,7 +80,7 @@ def text_of(value: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def letters_of(column: pa.Array) -> tuple[np.ndarray, np.ndarray] | None:
-    """Letters and offsets of a complete result of `text_of`, where they lie; None for text beyond ASCII."""
+    """Return letters and offsets of a complete result of `text_of`, where they lie; None for text beyond ASCII."""
     if not len(column):
         return np.empty(0, np.uint8), np.zeros(1, np.int64)
     _, offsets, data = column.buffers()
@@ -113,13 +113,13 @@ def arrow_points(value: Any, parameter: Parameter) -> PointsAndSizes:
 
 
 def arrow_column(value: pa.Array | pa.ChunkedArray, name: str, parameter: Parameter) -> Column:
-    """The numbers of an array of numbers or bools."""
+    """Return the numbers of an array of numbers or bools."""
     chunks = (value.chunks or [_empty(value.type)]) if is_instance(value, "pyarrow", "ChunkedArray") else [value]
     return Column(name, [_piece(chunk, name, parameter) for chunk in chunks])
 
 
 def arrow_values(value: pa.Array | pa.ChunkedArray, parameter: Parameter) -> np.ndarray | None:
-    """An array of numbers or bools as `joined` returns it; None for a value that ``numpy.asarray`` can read."""
+    """Return an array of numbers or bools as `joined` returns it; None for a value that ``numpy.asarray`` can read."""
     import pyarrow as pa
 
     kind = value.type
@@ -166,7 +166,7 @@ def _piece(array: pa.Array, name: str, parameter: Parameter) -> tuple[np.ndarray
 
 
 def _table_points(table: pa.Table | pa.RecordBatch, parameter: Parameter) -> PointsAndSizes:
-    """Points of the column of geometries, of two columns of numbers, or of the only column of points."""
+    """Return points of the column of geometries, of two columns of numbers, or of the only column of points."""
     names, columns = table.schema.names, table.columns
     place = _geometry_column(table.schema)
     if place is None and known_pair(names) is None:
@@ -179,7 +179,7 @@ def _table_points(table: pa.Table | pa.RecordBatch, parameter: Parameter) -> Poi
 
 
 def _geometry_column(schema: pa.Schema) -> int | None:
-    """The geometry column by the metadata of GeoParquet, or the only one by those of GeoArrow."""
+    """Return the geometry column by the metadata of GeoParquet, or the only one by those of GeoArrow."""
     try:
         primary = json.loads((schema.metadata or {}).get(b"geo", b"{}"))["primary_column"]
     except (ValueError, TypeError, KeyError):  # no metadata of GeoParquet
@@ -192,7 +192,7 @@ def _geometry_column(schema: pa.Schema) -> int | None:
 
 
 def _extension(field: pa.Field) -> str:
-    """The name of a field's extension type, which need not be registered."""
+    """Return the name of a field's extension type, which need not be registered."""
     name = getattr(field.type, "extension_name", None) or (field.metadata or {}).get(EXTENSION, b"").decode()
     return name or ""
 
@@ -208,7 +208,7 @@ def _is_of_points(kind: pa.DataType) -> bool:
 
 
 def _dimensions(kind: pa.FixedSizeListType) -> str | None:
-    """The dimensions of the points of a FixedSizeList, None if the type does not determine them."""
+    """Return the dimensions of the points of a FixedSizeList, None if the type does not determine them."""
     if kind.list_size == 2:
         return "xy"
     name = kind.value_field.name
@@ -216,7 +216,7 @@ def _dimensions(kind: pa.FixedSizeListType) -> str | None:
 
 
 def _array_points(array: pa.Array, parameter: Parameter) -> PointsAndSizes:
-    """`arrow_points` of one array."""
+    """Return `arrow_points` of one array."""
     import pyarrow as pa
 
     types = pa.types
@@ -243,7 +243,7 @@ def _array_points(array: pa.Array, parameter: Parameter) -> PointsAndSizes:
 
 
 def _interleaved_points(array: pa.FixedSizeListArray, dimensions: str, parameter: Parameter) -> np.ndarray:
-    """Points of a FixedSizeList; no copy if they have two dimensions and none is missing."""
+    """Return points of a FixedSizeList; no copy if they have two dimensions and none is missing."""
     _note_dimensions(dimensions, parameter)
     width = len(dimensions)
     numbers = array.values.slice(array.offset * width, len(array) * width)
@@ -262,7 +262,7 @@ def _every(width: int, first: int, n: int) -> pa.Array:
 
 
 def _separated_points(array: pa.StructArray, parameter: Parameter) -> np.ndarray:
-    """Points of structs."""
+    """Return points of structs."""
     names = [field.name for field in array.type]
     pair = choose_pair(names, parameter)
     if {"x", "y"} < set(names) <= {"x", "y", "z", "m"}:
@@ -275,7 +275,7 @@ def _separated_points(array: pa.StructArray, parameter: Parameter) -> np.ndarray
 def _with_nulls(
     x: pa.Array, y: pa.Array, missing: np.ndarray | None, names: Sequence[str], parameter: Parameter
 ) -> np.ndarray:
-    """Two arrays as points; those of missing rows are NaN."""
+    """Return two arrays as points; those of missing rows are NaN."""
     columns = []
     for name, array in zip(names, (x, y)):
         values, nulls = _piece(array, name, parameter)
@@ -291,7 +291,7 @@ def _note_dimensions(dimensions: str, parameter: Parameter) -> None:
 
 
 def _parts_points(array: pa.Array, parameter: Parameter) -> PointsAndSizes:
-    """Points of lists of points, or of lists of such lists: GeoArrow's lines and polygons."""
+    """Return points of lists of points, or of lists of such lists: GeoArrow's lines and polygons."""
     import pyarrow.compute as pc
 
     inner = array.flatten()

@@ -48,7 +48,7 @@ class Column:
 
 
 def choose_pair(names: Sequence[str], parameter: Parameter, others: str = "") -> tuple[int, int]:
-    """Positions of the columns of x and y: those with names of `KNOWN_PAIRS`, or the only two columns.
+    """Return the positions of the columns of x and y: those with names of `KNOWN_PAIRS`, or the only two columns.
 
     The only two columns are also taken where the parameter is `in_order`.
 
@@ -64,7 +64,7 @@ def choose_pair(names: Sequence[str], parameter: Parameter, others: str = "") ->
 
 
 def known_pair(names: Sequence[str]) -> tuple[int, int] | None:
-    """Positions of the two columns with names of `KNOWN_PAIRS`, None unless there is exactly one such pair."""
+    """Return the positions of two columns with names of `KNOWN_PAIRS`, None unless there is exactly one such pair."""
     lower = [str(name).strip().lower() for name in names]
     for pair in KNOWN_PAIRS:
         if all(lower.count(name) == 1 for name in pair):
@@ -73,7 +73,7 @@ def known_pair(names: Sequence[str]) -> tuple[int, int] | None:
 
 
 def interleaved(columns: Iterable[Column], parameter: Parameter) -> np.ndarray:
-    """Columns x and y as points, shape (n, 2), of a type that holds all their numbers. A missing number is NaN."""
+    """Return columns x and y as points, shape (n, 2), of a type that holds all numbers. A missing number is NaN."""
     x, y = columns
     if len(x) != len(y):
         raise parameter.wrong("have columns of one length", f"{len(x)} and {len(y)}")
@@ -120,7 +120,7 @@ def _refuse_inexact(
 
 
 def joined(column: Column, parameter: Parameter) -> np.ndarray:
-    """A column as one array; no copy if it has one piece. Missing floats are NaN; other types may not be missing."""
+    """Return a column as one array; no copy of one piece. Missing floats are NaN; other types may not be missing."""
     pieces, start = [], 0
     for values, missing in column.pieces:
         if missing is not None:
@@ -140,7 +140,7 @@ def joined(column: Column, parameter: Parameter) -> np.ndarray:
 
 
 def structured_points(array: np.ndarray, parameter: Parameter) -> np.ndarray:
-    """Two fields of a structured array, shape (n,), as points; no copy if it has no other fields."""
+    """Return two fields of a structured array, shape (n,), as points; no copy if it has no other fields."""
     names = list(array.dtype.names or ())
     if array.ndim != 1:
         raise parameter.wrong("have shape (n,) if it is a structured array", f"{array.shape}")

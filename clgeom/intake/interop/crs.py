@@ -15,12 +15,12 @@ DAMAGED = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, 
 
 
 def is_geopandas(rows: object) -> bool:
-    """Whether `rows` is a GeoDataFrame or a GeoSeries."""
+    """Return whether `rows` is a GeoDataFrame or a GeoSeries."""
     return is_instance(rows, "geopandas", "GeoSeries", "GeoDataFrame")
 
 
 def crs_of(points: Any) -> Any:
-    """The coordinate reference system of points in an object of GeoPandas or laspy, None for other points."""
+    """Return the coordinate reference system of points in an object of GeoPandas or laspy, None for other points."""
     if is_laspy(points):
         return crs_of_header(points.header) if hasattr(points, "header") else None
     try:

@@ -23,7 +23,7 @@ OR_GEOMETRIES = ", or a column of geometries"
 
 
 def is_pandas(value: object) -> bool:
-    """Whether a value is a frame, a series, an index or an extension array of pandas or GeoPandas."""
+    """Return whether a value is a frame, a series, an index or an extension array of pandas or GeoPandas."""
     if is_instance(value, "pandas", "DataFrame", "Series", "Index"):
         return True
     return is_instance(value, "pandas.api.extensions", "ExtensionArray")
@@ -44,7 +44,7 @@ def pandas_points(value: Any, parameter: Parameter) -> PointsAndSizes | None:
 
 
 def pandas_values(value: Any, parameter: Parameter) -> np.ndarray | None:
-    """The numbers of a series; None for a value that ``numpy.asarray`` can read."""
+    """Return the numbers of a series; None for a value that ``numpy.asarray`` can read."""
     if is_instance(value, "pandas", "DataFrame"):
         return None
     array = _pandas_array(value)
@@ -54,7 +54,7 @@ def pandas_values(value: Any, parameter: Parameter) -> np.ndarray | None:
 
 
 def _pandas_array(value: Any) -> Any:
-    """The array of a series or an index; an extension array unchanged."""
+    """Return the array of a series or an index; an extension array unchanged."""
     return value.to_numpy() if is_instance(value, "pandas", "MultiIndex") else getattr(value, "array", value)
 
 
@@ -95,7 +95,7 @@ def _pandas_frame_points(frame: pd.DataFrame, parameter: Parameter) -> PointsAnd
 
 
 def _pandas_geometry_column(frame: pd.DataFrame) -> int | None:
-    """The position of the active geometry, or of the only column of geometries; None if there is none."""
+    """Return the position of the active geometry, or of the only column of geometries; None if there is none."""
     active = getattr(frame, "active_geometry_name", None)  # of a GeoDataFrame
     if active is not None:
         place: int = frame.columns.get_loc(active)
@@ -128,7 +128,7 @@ def polars_points(value: Any, parameter: Parameter) -> PointsAndSizes:
 
 
 def polars_values(value: Any, parameter: Parameter) -> np.ndarray | None:
-    """The numbers of a series; None for a value that ``numpy.asarray`` can read."""
+    """Return the numbers of a series; None for a value that ``numpy.asarray`` can read."""
     import polars as pl
 
     _refuse_lazy(value, parameter)
@@ -181,10 +181,10 @@ def _polars_series_points(series: pl.Series, parameter: Parameter) -> PointsAndS
 
 
 def is_laspy(value: object) -> bool:
-    """Whether this is a LAS file in memory, or its points."""
+    """Return whether this is a LAS file in memory, or its points."""
     return is_instance(value, "laspy", "LasData", "ScaleAwarePointRecord")
 
 
 def laspy_points(value: Any) -> PointsAndSizes:
-    """The scaled coordinates, float64. ``numpy.asarray`` would make an object of each point."""
+    """Return the scaled coordinates, float64. ``numpy.asarray`` would make an object of each point."""
     return np.column_stack([value.x, value.y]), None

@@ -27,19 +27,19 @@ def is_geometry(value: object) -> bool:
 
 
 def is_point(value: Any) -> bool:
-    """Whether a value is a single point that is not empty."""
+    """Return whether a value is a single point that is not empty."""
     return is_instance(value, "shapely", "Point") and not value.is_empty
 
 
 def holds_geometries(array: np.ndarray) -> bool:
-    """Whether the first entry that is not missing, in an array of objects, is a geometry."""
+    """Return whether the first entry that is not missing, in an array of objects, is a geometry."""
     if "shapely" not in sys.modules:
         return False
     return is_geometry(next((one for one in array.flat if one is not None), None))
 
 
 def vertices_of(geometries: Any, parameter: Parameter) -> PointsAndSizes:
-    """All vertices of a geometry, or of an array of geometries in order, as float64, and their number in each geometry.
+    """Return all vertices of one or more geometries, in order, as float64, and their number in each geometry.
 
     The numbers are None if each geometry has one vertex.
     """
@@ -72,7 +72,7 @@ def dimensions_left_out(letters: Sequence[str], parameter: Parameter) -> None:
 
 
 def with_missing(points: np.ndarray, rows: np.ndarray, missing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Points and their rows, with a point of NaN added for each missing row."""
+    """Return points and their rows, with a point of NaN added for each missing row."""
     if len(missing) == 0:
         return points, rows
     points = np.concatenate([points, np.full((len(missing), 2), np.nan, points.dtype)])
@@ -82,6 +82,6 @@ def with_missing(points: np.ndarray, rows: np.ndarray, missing: np.ndarray) -> t
 
 
 def sizes_of(rows: np.ndarray, n: int) -> np.ndarray | None:
-    """Number of points of each of `n` rows, None if each has one."""
+    """Return the number of points of each of `n` rows, None if each has one."""
     sizes = np.bincount(rows, minlength=n)
     return None if (sizes == 1).all() else sizes

@@ -23,7 +23,7 @@ TO_HOST = ("to_numpy", "cpu", "get", "copy_to_host")
 
 
 def host_copy(value: Any, parameter: Parameter) -> Any:
-    """A host copy of an array on another device or with only DLPack; None for a value that ``numpy.asarray`` reads."""
+    """Return a host copy of an array on another device or with only DLPack; None if ``numpy.asarray`` reads it."""
     with _reported(value, None, parameter):
         kind = _device_of(value)
     if kind is None:
@@ -51,7 +51,7 @@ def host_copy(value: Any, parameter: Parameter) -> Any:
 
 
 def _device_of(value: Any) -> int | None:
-    """DLPack's number of the memory of a value, None if the value does not give it."""
+    """Return DLPack's number of the memory of a value, None if the value does not give it."""
     if hasattr(value, "__cuda_array_interface__"):
         return 2
     if not hasattr(value, "__dlpack__") or not hasattr(value, "__dlpack_device__"):
@@ -96,7 +96,7 @@ def _wait_for_device(value: Any) -> None:
 
 
 def _copied(value: Any) -> np.ndarray | None:
-    """A copy on the host, None if the value has no known method for it."""
+    """Return a copy on the host, None if the value has no known method for it."""
     _wait_for_device(value)
     value = value.detach() if hasattr(value, "detach") else value
     for name in TO_HOST:

@@ -27,7 +27,7 @@ from clgeom.intake.interop.parameter import Parameter
 
 
 def points_and_sizes(value: Any, *, caller: str, name: str, in_order: bool = False) -> tuple[Any, np.ndarray | None]:
-    """The points of an object as input of ``numpy.asarray``, and the number of points of each of its rows, or None.
+    """Return the points of an object as input of ``numpy.asarray``, and the number of points of each row, or None.
 
     The value itself is returned if NumPy reads it correctly. The numbers are None if point i is row i. With `in_order`,
     two columns are taken in their order, whatever their names.
@@ -60,7 +60,7 @@ def points_and_sizes(value: Any, *, caller: str, name: str, in_order: bool = Fal
 
 
 def values_of(value: Any, *, caller: str, name: str) -> Any:
-    """The numbers of an object as input of ``numpy.asarray``: the value itself if NumPy reads it correctly."""
+    """Return the numbers of an object as input of ``numpy.asarray``: the value itself if NumPy reads it correctly."""
     held(value, name, caller=caller)
     if isinstance(value, (np.ndarray, list, tuple)):
         return value
@@ -82,7 +82,7 @@ def _in_memory(value: Any, parameter: Parameter) -> Any:
 
 
 def _masked_rows(rows: Sequence[Any], parameter: Parameter) -> np.ma.MaskedArray:
-    """Rows as one masked array: ``numpy.asarray`` would take them without their masks."""
+    """Return rows as one masked array: ``numpy.asarray`` would take them without their masks."""
     try:
         return np.ma.array(rows)
     except ValueError as error:
@@ -90,7 +90,7 @@ def _masked_rows(rows: Sequence[Any], parameter: Parameter) -> np.ma.MaskedArray
 
 
 def _objects(values: Sequence[object]) -> np.ndarray:
-    """A one-dimensional array of these objects."""
+    """Return a one-dimensional array of these objects."""
     array = np.empty(len(values), object)
     array[:] = values
     return array

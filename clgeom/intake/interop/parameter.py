@@ -17,7 +17,7 @@ class Parameter:
     in_order: bool = False
 
     def wrong(self, expected: str, got: str) -> InvalidInput:
-        """The error for a value that must be, have or hold something else."""
+        """Return the error for a value that must be, have or hold something else."""
         return InvalidInput(f"The '{self.name}' parameter of {self.caller} must {expected}. Got {got} instead.")
 
     def note(self, fact: str) -> None:
@@ -26,6 +26,6 @@ class Parameter:
 
 
 def is_instance(value: object, package: str, *names: str) -> bool:
-    """Whether a value is of one of these classes of a package, without importing the package."""
+    """Return whether a value is of one of these classes of a package, without importing the package."""
     module = sys.modules.get(package)
     return module is not None and isinstance(value, tuple(getattr(module, n) for n in names if hasattr(module, n)))

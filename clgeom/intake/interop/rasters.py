@@ -103,7 +103,7 @@ def placed_raster(
     nodata: FloatLike | None = None,
     strips: bool = False,
 ) -> Raster:
-    """A raster of any kind with its position, which the caller's `transform`, `crs` and `nodata` replace.
+    """Return a raster of any kind with its position, which the caller's `transform`, `crs` and `nodata` replace.
 
     `raster` is a dataset of rasterio (all of its bands are maps), a DataArray of xarray, an object with `values`,
     `transform` and `crs` such as a RadioMap, a Raster of any of these, or anything else, which is the values. `strips`
@@ -141,7 +141,7 @@ def placed_raster(
 
 
 def _is_of(package: str, value: object, *names: str) -> bool:
-    """Whether an object is of a class of a package, or of one derived from it, and has these attributes."""
+    """Return whether an object is of a class of a package, or of one derived from it, and has these attributes."""
     if package not in sys.modules:
         return False
     modules = (base.__module__.split(".")[0] for base in type(value).__mro__)
@@ -168,19 +168,15 @@ def refuse_control_points(dataset: DatasetReader, what: str, remedy: str) -> Non
 def dataset_raster(
     dataset: DatasetReader, *, caller: str, name: str, nodata: FloatLike | None = None, strips: bool = False
 ) -> Raster:
-    """All bands of an open dataset of rasterio: a raster, or a stack of maps for several bands."""
+    """Return all bands of an open dataset of rasterio: a raster, or a stack of maps for several bands."""
     import rasterio
 
     try:
         if strips and dataset.count == 1 and is_large(dataset.shape, dataset.dtypes[0]):
             bands = [_dataset_strips(dataset, f"The '{name}' parameter of {caller}", nodata)]
         else:
-            bands = [
-                scaled_band(
-                    dataset, band, dataset.read(band), dataset.nodatavals[band - 1] if nodata is None else nodata
-                )
-                for band in range(1, dataset.count + 1)
-            ]
+            absent = dataset.nodatavals if nodata is None else [nodata] * dataset.count
+            bands = [scaled_band(dataset, band, dataset.read(band), value) for band, value in enumerate(absent, 1)]
     except (rasterio.errors.RasterioError, OSError) as error:
         raise InvalidInput(f"The '{name}' parameter of {caller} cannot be read: {error.__cause__ or error}") from error
     if not bands:
@@ -199,7 +195,7 @@ def dataset_raster(
 
 
 def _dataset_strips(dataset: DatasetReader, what: str, nodata: FloatLike | None) -> Raster:
-    """The only band of an open dataset as strips; `what` begins messages."""
+    """Return the only band of an open dataset as strips; `what` begins messages."""
     import rasterio
     from rasterio.windows import Window
 
@@ -217,7 +213,7 @@ def _dataset_strips(dataset: DatasetReader, what: str, nodata: FloatLike | None)
 
 
 def strips_of(source: DatasetReader, band: int, window: Callable[[int, int, int, int], Any]) -> Strips:
-    """A band of an open dataset as strips; `window` reads parts of it."""
+    """Return a band of an open dataset as strips; `window` reads parts of it."""
     import rasterio
 
     masks, flags = rasterio.enums.MaskFlags, source.mask_flag_enums[band - 1]
@@ -238,7 +234,7 @@ def _stacked(bands: Sequence[Raster]) -> np.ndarray:
 def scaled_band(
     source: DatasetReader, band: int, values: np.ndarray, nodata: FloatLike | None, window: Window | None = None
 ) -> Raster:
-    """The stored values of a band, or of a window of it, scaled and masked, without transform and system."""
+    """Return the stored values of a band, or of a window of it, scaled and masked, without transform and system."""
     import rasterio
 
     flags = source.mask_flag_enums[band - 1]
@@ -257,7 +253,7 @@ def scaled_band(
 
 
 def unit_of_band(source: DatasetReader, band: int) -> str | None:
-    """The unit that a dataset gives for the values of a band.
+    """Return the unit that a dataset gives for the values of a band.
 
     In a compound reference system GDAL gives a band of a GeoTIFF without a unit that of the heights. It does not if it
     does not read the system.
@@ -277,7 +273,7 @@ def unit_of_band(source: DatasetReader, band: int) -> str | None:
 
 
 def own_unit(unit: object) -> str | None:
-    """The unit of values; None for none, and for the 1 of CF, which says that values have no dimension."""
+    """Return the unit of values; None for none, and for the 1 of CF, which says that values have no dimension."""
     unit = unit.strip() if isinstance(unit, str) else ""
     return None if unit in ("", "1") else unit
 
@@ -316,7 +312,7 @@ def data_array(
     window: Callable[[tuple[int, int]], tuple[int, int, int, int]] | None = None,
     strips: bool = False,
 ) -> Raster:
-    """A DataArray of xarray with two dimensions of positions, and maybe one of maps before them.
+    """Return a DataArray of xarray with two dimensions of positions, and maybe one of maps before them.
 
     The transform comes from coordinates of evenly spaced centres, the reference system from rioxarray, from a grid
     mapping, or from longitude and latitude. `what` begins messages. `band` reads one of several maps, from 1.
@@ -371,14 +367,14 @@ def data_array(
 
 
 def _chunk_rows(values: xr.DataArray, down: Hashable) -> int:
-    """The rows of a chunk of dask, or of a file."""
+    """Return the rows of a chunk of dask, or of a file."""
     if values.chunks is not None:
         return int(max(values.chunks[0]))
     return int((values.encoding.get("preferred_chunks") or {}).get(down, 1))
 
 
 def _axes(array: xr.DataArray, what: str) -> tuple[Hashable, Hashable]:
-    """The names of the dimensions along x and along y."""
+    """Return the names of the dimensions along x and along y."""
     if array.ndim < 2:
         raise InvalidInput(
             f"{what} must have two dimensions of positions. Got {', '.join(map(str, array.dims)) or 'none'} instead."
@@ -405,7 +401,7 @@ def _axes(array: xr.DataArray, what: str) -> tuple[Hashable, Hashable]:
 def _transform(
     array: xr.DataArray, across: Hashable, down: Hashable, what: str, system: str | None
 ) -> tuple[float, ...] | None:
-    """The transform of coordinates of centres, in the unit of the system; None where a dimension has none."""
+    """Return the transform of coordinates of centres, in the unit of the system; None where a dimension has none."""
     if across not in array.coords or down not in array.coords:
         return None
     ends = []
@@ -449,20 +445,20 @@ def _unit(coordinate: xr.DataArray, what: str, system: str | None) -> float:
 
 
 def _step_of_one(array: xr.DataArray, is_across: bool) -> float | None:
-    """The size of a cell where there is one, which only rioxarray's transform says."""
+    """Return the size of a cell where there is one, which only rioxarray's transform says."""
     mapping = _mapping(array)
     numbers = str(mapping.get("GeoTransform", "")).split()
     return float(numbers[1 if is_across else 5]) if len(numbers) == 6 else None
 
 
 def _mapping(array: xr.DataArray) -> dict[Any, Any]:
-    """The attributes of the grid mapping."""
+    """Return the attributes of the grid mapping."""
     name = array.encoding.get("grid_mapping") or array.attrs.get("grid_mapping") or "spatial_ref"
     return dict(array.coords[name].attrs) if name in array.coords else {}
 
 
 def _system(array: xr.DataArray, across: Hashable) -> str | None:
-    """The reference system as text; None where nothing says it."""
+    """Return the reference system as text; None where nothing says it."""
     mapping = _mapping(array)
     text = next((mapping[key] for key in ("crs_wkt", "spatial_ref", "epsg_code") if mapping.get(key)), None)
     if text is None and "grid_mapping_name" in mapping:
@@ -489,15 +485,13 @@ def _of_parameters(mapping: dict[Any, Any]) -> str | None:
 
 
 def _short(text: str | None) -> str | None:
-    """A reference system by its code, if its text is long and has one."""
+    """Return a reference system by its code, if its text is long and has one."""
     if text is None or len(text) <= 16:
         return text
     try:
         from pyproj import CRS
 
         code = CRS.from_user_input(text).to_epsg(min_confidence=100)
-    except ImportError:
-        return text
-    except Exception:  # whatever pyproj makes of a text from a file: it is refused where it is used
+    except Exception:  # pyproj is missing, or whatever it makes of a text from a file: it is refused where it is used
         return text
     return text if code is None else f"EPSG:{code}"

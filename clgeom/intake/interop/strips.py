@@ -32,7 +32,7 @@ class Strips:
     ndim = 2
 
     def rows(self, first: int, last: int) -> Any:
-        """The rows from `first` up to `last`."""
+        """Return the rows from `first` up to `last`."""
         if self.is_turned:
             return self.window(0, first, self.shape[1], last - first).T
         return self.window(first, 0, last - first, self.shape[1])
@@ -49,20 +49,20 @@ class Strips:
             yield first, self.rows(first, min(first + self.height, self.shape[0]))
 
     def turned(self) -> Strips:
-        """The raster with rows and columns exchanged."""
+        """Return the raster with rows and columns exchanged."""
         return replace(self, shape=self.shape[::-1], is_turned=not self.is_turned, block=1)
 
     def whole(self) -> Any:
-        """All values."""
+        """Return all values."""
         return self.rows(0, self.shape[0])
 
     def thinned(self, step: int) -> Any:
-        """Every `step`-th row and column."""
+        """Return every `step`-th row and column."""
         # copies: a view would keep its strip
         thin = [values[-first % step :: step, ::step].copy() for first, values in self]
         return np.ma.concatenate(thin)
 
 
 def is_large(shape: tuple[int, int], dtype: np.dtype) -> bool:
-    """Whether a raster is read by strips."""
+    """Return whether a raster is read by strips."""
     return shape[0] * shape[1] * np.dtype(dtype).itemsize > LARGE_BYTES
