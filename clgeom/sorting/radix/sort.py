@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     class ArgsortOptions(AxisOptions, total=False):
         """Options of `argsort`."""
 
-        index_type: IndexType
+        index_type: DTypeLike | None
 
     class Unprofiled(AxisOptions, total=False):
         """Options that leave the result as it is."""
