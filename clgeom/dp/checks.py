@@ -63,48 +63,35 @@ def stages(session: Session) -> None:
 @check(before="dp/paths/tile_sweep")
 def tiles(session: Session) -> None:
     """Edit distances of two byte sequences, over several tiles."""
-    from clgeom.dp import equation, fill, minimum, where
-
-    @equation(parameters={"x": "uint8[]", "y": "uint8[]"}, pattern="NOSE")
-    def distance(M: Any, i: Any, j: Any, x: Any, y: Any) -> Any:
-        near = minimum(M[i - 1, j], M[i, j - 1]) + 1
-        return where(i == 0, j, where(j == 0, i, minimum(near, M[i - 1, j - 1] + (x[i - 1] != y[j - 1]))))
+    from clgeom.dp import fill
+    from clgeom.dp.problems.edits import EDIT_DISTANCE
 
     n, m = 300, 333
     x, y = letters(n, 7), letters(m, 11)
-    table = fill(distance, (n + 1, m + 1), x=x, y=y, path="tiles", keep="last", device=session)
+    table = fill(EDIT_DISTANCE, (n + 1, m + 1), a=x, b=y, path="tiles", keep="last", device=session)
     same(table.last, last_rows(x, y)[1], "the last row")
 
 
 @check(before=("dp/paths/rows_direct", "dp/paths/rows_fused"))
 def rows(session: Session) -> None:
     """Best values of a 0/1 knapsack for all capacities."""
-    from clgeom.dp import equation, fill, maximum, where
-
-    @equation(parameters={"w": "int32[]", "v": "int32[]"}, pattern="RUD")
-    def sack(M: Any, i: Any, j: Any, w: Any, v: Any) -> Any:
-        without, weight = M[i - 1, j], w[i - 1]
-        taken = maximum(without, M[i - 1, j - weight] + v[i - 1])
-        return where(i == 0, 0, where(j < weight, without, taken))
+    from clgeom.dp import fill
+    from clgeom.dp.problems.knapsacks import knapsack_equation
 
     k = np.arange(40)
     w, v = (1 + k * 37 % 59).astype(np.int32), (1 + k * 23 % 41).astype(np.int32)
     best = np.zeros(2_001, np.int64)
     for weight, value in zip(w, v):
         best[weight:] = np.maximum(best[weight:], best[:-weight] + value)
-    table = fill(sack, (41, 2_001), w=w, v=v, path="rows", keep="last", device=session)
+    table = fill(knapsack_equation(), (41, 2_001), w=w, v=v, path="rows", keep="last", device=session)
     same(table.last, best, "the last row")
 
 
 @check(before=("dp/paths/split_empty", "dp/paths/split_finish", "dp/paths/split_product"))
 def splits(session: Session) -> None:
     """Costs of all parts of a matrix chain."""
-    from clgeom.dp import equation, fill, index, min_over, where
-
-    @equation(parameters={"p": "int32[]"}, pattern="SONE")
-    def chain(M: Any, i: Any, j: Any, p: Any) -> Any:
-        k = index("k")
-        return where(i >= j, 0, min_over(k, i, j, M[i, k] + M[k + 1, j] + p[i] * p[k + 1] * p[j + 1]))
+    from clgeom.dp import fill
+    from clgeom.dp.problems.chains import matrix_chain_equation
 
     n = 70
     p = (1 + np.arange(n + 1) * 29 % 17).astype(np.int32)
@@ -115,7 +102,8 @@ def splits(session: Session) -> None:
             cost[i, j] = (
                 cost[i, i:j] + cost[i + 1 : j + 1, j] + p[i] * p[i + 1 : j + 1].astype(np.int64) * p[j + 1]
             ).min()
-    same(np.triu(fill(chain, (n, n), p=p, path="splits", device=session).numpy()), cost, "costs")
+    table = fill(matrix_chain_equation("int32"), (n, n), d=p, path="splits", device=session)
+    same(np.triu(table.numpy()), cost, "costs")
 
 
 @check(before=("dp/table/reduce_cells", "dp/table/reduce_across", "dp/table/select_cells", "dp/table/take_cells"))
