@@ -214,11 +214,11 @@ def offset(expr: Expr, axis: str) -> int | Sum | None:
     total = affine(expr)
     if total is None:
         return None
-    own = [atom for atom in total if atom is not None and atom.op == axis]
-    if not own or total[own[0]] != 1:
+    index = next((atom for atom in total if atom is not None and atom.op == axis), None)
+    if index is None or total[index] != 1:
         return total
-    rest = {atom: c for atom, c in total.items() if atom is not own[0]}
-    return rest.get(None, 0) if not rest or set(rest) == {None} else rest
+    rest = combine(total, {index: 1}, -1)
+    return rest.get(None, 0) if set(rest) <= {None} else rest
 
 
 def constant_offset(expr: Expr, axis: str) -> int | None:

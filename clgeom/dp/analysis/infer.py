@@ -227,14 +227,13 @@ def forbidden_reads(
     all the same, by conditions on elements of parameters or on values of cells.
     """
     reads = _regions_of_reads(nodes, parameters, shape)
-    wrong = {cell for cell, regions in reads if not any(pattern.allows(*signs) for signs in regions)}
-    return [part for part in walk(*nodes.computed) if part in wrong]
+    forbidden = {cell for cell, regions in reads if not any(pattern.allows(*signs) for signs in regions)}
+    return [part for part in walk(*nodes.computed) if part in forbidden]
 
 
 def text_of_read(read: Expr) -> str:
     """A read as text in C."""
-    text: str = Writer((read,), wraps=None).write(read, Block())[0]
-    return text
+    return Writer((read,), wraps=None).write(read, Block())[0]
 
 
 def _regions_of_reads(
@@ -286,8 +285,8 @@ def probed_regions(
     graph = dependency_graph(equation, small, values=parameters, device=device, caller="infer_pattern")
     cells = _spread(n, m)
     masks = probe_cells(equation, shape, cells, seeds=SEEDS, values=parameters, device=device)
-    seen = int(np.bitwise_or.reduce(masks))
-    pairs = graph.regions | {pair for bit, pair in enumerate(REGIONS) if seen >> bit & 1}
+    mask = int(np.bitwise_or.reduce(masks))
+    pairs = graph.regions | {pair for bit, pair in enumerate(REGIONS) if mask >> bit & 1}
     words = f"seen on a table of {small[0]} x {small[1]} and in {len(cells):,} cells of {n} x {m}; no proof"
     return frozenset(pairs), words
 

@@ -52,14 +52,14 @@ def _is_call(words: list[str], at: int) -> bool:
 
 def _are_two(inside: list[str]) -> bool:
     """Whether these tokens are two arguments of a macro: only round brackets hold commas together."""
-    opened, commas = [], 0
+    brackets, commas = list[str](), 0
     for word in inside:
         if word in CLOSING:
-            opened.append(word)
+            brackets.append(word)
         elif word in CLOSING.values():
-            opened = opened[:-1]
-        elif word == "," and "(" not in opened:
-            commas += 1 if not opened else 2
+            brackets = brackets[:-1]
+        elif word == "," and "(" not in brackets:
+            commas += 2 if brackets else 1
     return commas == 1
 
 

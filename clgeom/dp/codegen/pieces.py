@@ -131,7 +131,8 @@ def straight(value: Any, decision: Any, names: dict[Any, Any], *, row: bool = Fa
     parts: dict[Expr, int] = {}
     lines: list[str] = []
     known = dict(names)
-    exact = indices_of(*(root for root in (value, decision) if root is not None))
+    roots = [root for root in (value, decision) if root is not None]
+    exact = indices_of(*roots)
 
     def visit(part: Expr) -> None:
         if part in parts or part in names:
@@ -140,12 +141,11 @@ def straight(value: Any, decision: Any, names: dict[Any, Any], *, row: bool = Fa
             visit(arg)
         parts[part] = len(parts)
 
-    for root in (value, decision):
-        if root is not None:
-            visit(root)
+    for root in roots:
+        visit(root)
     pairs = all(len(p.args) == 2 for p in parts if p.op in ("min", "max", "which_min", "which_max"))
-    told = row and any(depends_on(p.args[1], ("cell",)) for p in parts if p.op == "cell")
-    if len(parts) > MOST_NODES or not pairs or told or any(p.op not in CHEAP for p in parts):
+    indirect = row and any(depends_on(p.args[1], ("cell",)) for p in parts if p.op == "cell")
+    if len(parts) > MOST_NODES or not pairs or indirect or any(p.op not in CHEAP for p in parts):
         return ""
     for part, number in parts.items():
         if part.op == "record":
@@ -160,11 +160,11 @@ def straight(value: Any, decision: Any, names: dict[Any, Any], *, row: bool = Fa
             known[part] = text.read_in_c(part, f"i + ({down}), j + ({right})")[0]
         else:
             if part.op == "cell":
-                made = text.read_in_c(part, f"i + ({offset(part.args[0], 'i')}), {known[part.args[1]]}")[0]
+                written = text.read_in_c(part, f"i + ({offset(part.args[0], 'i')}), {known[part.args[1]]}")[0]
             else:
-                made = expression_of(part, [known[arg] for arg in part.args], exact)
+                written = expression_of(part, [known[arg] for arg in part.args], exact)
             known[part] = f"dp_v{number}"
-            lines.append(f"const {part.type} dp_v{number} = {made};")
+            lines.append(f"const {part.type} dp_v{number} = {written};")
     if decision is not None:
         lines.append(f"decision = {known[decision]};")
     return "\n".join([*lines, f"return {text.fit(known[value], '', fitted and value.op != 'record')};"])
@@ -259,11 +259,11 @@ def _is_first_row(form: dict[Any, Any]) -> bool:
 
 def _solved(op: str, form: dict[Any, Any]) -> tuple[str, dict[Any, Any]] | None:
     """A comparison of j + rest with 0, solved for j: (operator, sum). None if the rest changes along a row."""
-    own = [atom for atom in form if atom is not None and atom.op == "j"]
-    if len(own) != 1 or abs(form[own[0]]) != 1:
+    columns = [atom for atom in form if atom is not None and atom.op == "j"]
+    if len(columns) != 1 or abs(form[columns[0]]) != 1:
         return None
-    factor = form[own[0]]
-    rest = {atom: -factor * by for atom, by in form.items() if atom is not own[0]}
+    factor = form[columns[0]]
+    rest = {atom: -factor * by for atom, by in form.items() if atom is not columns[0]}
     if any(atom is not None and depends_on(atom, NOT_OF_A_ROW) for atom in rest):
         return None
     return op if factor > 0 else TURNED[op], rest

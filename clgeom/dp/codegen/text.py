@@ -203,8 +203,7 @@ class Writer:
     def hoist(self, block: Block, parts: frozenset[Expr]) -> None:
         """Define these nodes as variables of the block, operands first."""
         for part in sorted(parts, key=self.order.__getitem__):
-            if block.find(part) is None:
-                self.write(part, block)
+            self.write(part, block)
 
     def choice(self, part: Expr, c: Expr, a: Expr, b: Expr, block: Block) -> tuple[str, int]:
         test, binds = self.write(c, block)
@@ -258,7 +257,7 @@ class Writer:
 
     def which(self, part: Expr, block: Block) -> tuple[str, int]:
         symbol = "<" if part.op == "which_min" else ">"
-        values = [self.inside(a, block, 6) for a in part.args]
+        values = [self.inside(arg, block, 6) for arg in part.args]
         if len(values) == 2:
             return f"{values[1]} {symbol} {values[0]} ? 1 : 0", TERNARY
         best, at = self.name("best"), self.name("which")
