@@ -79,7 +79,7 @@ def convex_hull(
     options = _Options(facts, collinear, nonfinite, filter, device)
     name = name_of("convex-hull", [chosen], options, split_every)
     shape: dict[str, Any] = {"split_every": split_every, "resources": resources, "caller": CALLER}
-    return tree(name, _of_chunk, _joined, _finished, options, [blocks_of(chosen)], **shape)
+    return tree(name, _of_chunk, _join, _finish, options, [blocks_of(chosen)], **shape)
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def _of_chunk(options: _Options, number: int, chunk: Any) -> Part:
     return Part(hull, options.points.sampled(points, np.zeros(len(points), np.int64), 1))
 
 
-def _joined(options: _Options, parts: list[Part]) -> Part:
+def _join(options: _Options, parts: list[Part]) -> Part:
     """The hull of the points of neighbours, from the vertices of their hulls."""
     if len(parts) == 1:
         return parts[0]
@@ -125,7 +125,7 @@ def _joined(options: _Options, parts: list[Part]) -> Part:
     return Part(replace(hull, vertices=ids[hull.vertices], n=int(firsts[-1])), sample)
 
 
-def _finished(options: _Options, part: Part) -> Hull:
+def _finish(options: _Options, part: Part) -> Hull:
     hull = replace(part.hull, crs=options.points.crs)
     warn_of_sample(hull, part.sample, options.points.turn, caller=CALLER)
     return hull

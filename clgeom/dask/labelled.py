@@ -93,7 +93,7 @@ def convex_hulls_by_label(
         require_alike(sources[0], other, "labels", caller=CALLER)
     name = name_of("hulls-by-label", [chosen, *apart], options, split_every)
     shape: dict[str, Any] = {"split_every": split_every, "resources": resources, "caller": CALLER}
-    return tree(name, _of_chunk, _joined, _finished, options, sources, **shape)
+    return tree(name, _of_chunk, _join, _finish, options, sources, **shape)
 
 
 def _collections(points: Any, labels: Any) -> tuple[Any, Points, tuple[Any, ...]]:
@@ -169,7 +169,7 @@ def _of_chunk(options: _Options, number: int, chunk: Any, labels: Any = None) ->
     return Part(len(points), batch, facts.sampled(points, owners, len(groups)))
 
 
-def _joined(options: _Options, parts: list[Part]) -> Part:
+def _join(options: _Options, parts: list[Part]) -> Part:
     """The hulls of neighbours' labels, from the vertices of their hulls."""
     if len(parts) == 1:
         return parts[0]
@@ -196,7 +196,7 @@ def _joined(options: _Options, parts: list[Part]) -> Part:
     return Part(int(firsts[-1]), batch, options.points.joined_samples(parts, numbers, len(distinct)))
 
 
-def _finished(options: _Options, part: Part) -> HullBatch[Any]:
+def _finish(options: _Options, part: Part) -> HullBatch[Any]:
     column = part.batch.label_column
     if isinstance(column, np.ndarray) and column.dtype == object:
         column = as_labels(column, None, caller=CALLER).column_of(np.arange(len(column)))

@@ -103,8 +103,8 @@ def test_resources_choose_the_worker(client, monkeypatch):
     from clgeom.dask import hulls
 
     monkeypatch.setattr(hulls, "_of_chunk", seen)
-    monkeypatch.setattr(hulls, "_joined", collected)
-    monkeypatch.setattr(hulls, "_finished", kept)
+    monkeypatch.setattr(hulls, "_join", collected)
+    monkeypatch.setattr(hulls, "_finish", kept)
     assert lazily.convex_hull(array, resources={"GPU": 1}).compute() == {1}
     assert 0 in lazily.convex_hull(array, split_every=3).compute()  # where the chunks are
 

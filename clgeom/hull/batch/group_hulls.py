@@ -85,7 +85,7 @@ class _Results:
         nbytes = math.prod(shape) * self.dtype.itemsize
         self.buffer = in_place(job.session, self.host) if self.host is not None else allocate(job.session, nbytes)
 
-    def finished(self) -> HostOrDevice:
+    def read(self) -> HostOrDevice:
         """The results, after waiting for the queue."""
         if self.host is not None:
             show_host(self.session, self.buffer, self.host)
@@ -128,16 +128,16 @@ class GroupHulls:
     def run(self) -> GroupArrays:
         """(indices of vertices, their coordinates, offsets, areas, perimeters) of all groups."""
         try:
-            return self._solved()
+            return self._solve()
         except BaseException:
             settle(self.session.queue)  # kernels may still write to arrays that are freed next
             raise
 
-    def _solved(self) -> GroupArrays:
-        listed, large, count = self._sized()
+    def _solve(self) -> GroupArrays:
+        listed, large, count = self._order_by_size()
         pieces = self._most_pieces(self.array.n, count) + 1 if count else 1  # one more for the end of a scan
         self.counts = allocate(self.session, 4 * (self.groups + pieces))
-        step, buffers = self._hulls(ALL if listed is None else LISTED, self.groups, "starts")
+        step, buffers = self._hulls_step(ALL if listed is None else LISTED, self.groups, "starts")
         if listed is not None:
             buffers["listed"] = listed
         rows = self.array.one_buffer(f"The points of {self.work.caller}")
@@ -145,11 +145,11 @@ class GroupHulls:
         alone = [] if large is None else self._cut(large, count)
         if not count and self.array.dtype.kind == "f":
             self._require_finite()
-        return self._emitted(alone)
+        return self._emit(alone)
 
     # Sizes
 
-    def _sized(self) -> tuple[cl.Buffer | None, cl.Buffer | None, int]:
+    def _order_by_size(self) -> tuple[cl.Buffer | None, cl.Buffer | None, int]:
         """(groups ordered by size, groups that must be cut, how many must be cut); also sets `starts`.
 
         The first is None where an order by size gains nothing: for serial jobs, or if all sizes are similar. The second
@@ -194,7 +194,7 @@ class GroupHulls:
 
     # Hulls
 
-    def _hulls(
+    def _hulls_step(
         self, kind: np.uint32, count: int, jobs: str | Scratch, *, ids: str = "status"
     ) -> tuple[Step, dict[str, Any]]:
         """A step of batch_hulls over `count` jobs, and its buffers. The caller binds "rows" and the names it passes."""
@@ -240,10 +240,10 @@ class GroupHulls:
 
     # Groups in pieces
 
-    def _pieces_solved(self, most: int, jobs: Scratch, ids: str) -> tuple[Step, dict[str, Any]]:
-        """A step that solves pieces, with one work-item or work-group each, and its buffers. See `_hulls`."""
+    def _pieces_step(self, most: int, jobs: Scratch, ids: str) -> tuple[Step, dict[str, Any]]:
+        """A step that solves pieces, with one work-item or work-group each, and its buffers. See `_hulls_step`."""
         if self.tiles is None:
-            return self._hulls(PIECES, most, jobs, ids=ids)
+            return self._hulls_step(PIECES, most, jobs, ids=ids)
         outputs, buffers = self._outputs(ids)
         args = ("rows", np.uint32(self.groups), jobs, *outputs)
         return Step(TILES, self.tiles, args, most, self._params()), buffers
@@ -269,7 +269,7 @@ class GroupHulls:
             most = self._most_pieces(n, groups)
             jobs, slot_of = Scratch("jobs", np.uint32, 4 * most), Scratch("slot_of", np.uint32, most)
             left = Scratch("left", np.uint32, most + 1)
-            hulls, buffers = self._pieces_solved(most, jobs, "ids" if rounds else "status")
+            hulls, buffers = self._pieces_step(most, jobs, "ids" if rounds else "status")
             ranges = "begins", "sizes"
             args = "large", count, "starts", np.uint32(rounds), "first", "before", *ranges, parts, "stalled", "status"
             plan += self._step(CUT, groups + 1, *args, piece=self.piece, capacity=self.solvable)
@@ -286,7 +286,7 @@ class GroupHulls:
                 return alone
             n, rounds = total, rounds + 1
             ids, rows = Scratch("ids", np.uint32, n), Scratch("rows", self.array.dtype, 2 * n)
-            plan = Plan(self._emission(most, n, ids, np.uint32, starts="slots_before"))
+            plan = Plan(self._emit_step(most, n, ids, np.uint32, starts="slots_before"))
             plan += gather_plan(self.profile, self.array, "points", ids, n, rows)
             memory.pop("rows", None)
             memory |= {"before": made[left], "slots_before": made[slot_of], "offsets_out": self.status}
@@ -317,7 +317,7 @@ class GroupHulls:
 
     # Results
 
-    def _emission(
+    def _emit_step(
         self,
         groups: int,
         total: int,
@@ -341,7 +341,7 @@ class GroupHulls:
             bytes_moved=total * (4 + np.dtype(dtype).itemsize),
         )
 
-    def _emitted(self, alone: list[LargeHull]) -> GroupArrays:
+    def _emit(self, alone: list[LargeHull]) -> GroupArrays:
         """(vertices, their coordinates, offsets, areas, perimeters), on the host or on the device as the points."""
         if alone:
             self._put_back(alone)
@@ -351,7 +351,7 @@ class GroupHulls:
         vertices, offsets = _Results(self, np.int64, total), _Results(self, np.int64, self.groups + 1)
         corners = _Results(self, self.array.dtype, total, 2)
         ids, rows = Scratch("ids", np.uint64, total), Scratch("corners", self.array.dtype, 2 * total)
-        plan = Plan(self._emission(self.groups, total, ids, np.uint64, with_offsets=True))
+        plan = Plan(self._emit_step(self.groups, total, ids, np.uint64, with_offsets=True))
         plan += gather_plan(self.profile, self.array, "points", ids, total, rows)
         run(
             self.session,
@@ -364,7 +364,7 @@ class GroupHulls:
             points=self.array,
             corners=corners.buffer,
         )
-        found = vertices.finished(), corners.finished(), offsets.finished()
+        found = vertices.read(), corners.read(), offsets.read()
         return *found, *self._measures(alone, *found[1:])
 
     def _measures(self, alone: list[LargeHull], corners: HostOrDevice, offsets: HostOrDevice) -> Sequence[HostOrDevice]:
@@ -374,7 +374,7 @@ class GroupHulls:
             flat = flat_hulls(corners, counted, self.work.keep_collinear, self.session)
             measures = list(ragged_measures(corners, counted, flat))
         else:
-            areas, perimeters = (measure.finished() for measure in self.measures)
+            areas, perimeters = (measure.read() for measure in self.measures)
             in_doubt = int(read(self.session, self.status, np.uint32, 1, 2)[0])
             if not alone and not in_doubt:
                 return areas, perimeters
@@ -382,7 +382,7 @@ class GroupHulls:
             for group, _, _, dimension in alone:
                 measures[0][group], measures[1][group] = -1.0 if dimension == 2 else 0.0, -1.0 if dimension else 0.0
             measure_doubtful(corners, counted, *measures)
-        return self.work.uploaded(*measures) if self.work.on_device else measures
+        return self.work.upload(*measures) if self.work.on_device else measures
 
     def _put_back(self, alone: list[LargeHull]) -> None:
         """Write the vertices of the groups that `_alone` solved to `slots` and `counts`."""
@@ -391,7 +391,7 @@ class GroupHulls:
         for group, vertices, _, _ in alone:
             counts[group] = len(vertices)
             begin = int(read(self.session, self.starts, np.uint32, 1, group)[0])
-            step = self._emission(1, len(vertices), "values", np.uint32, first=begin)
+            step = self._emit_step(1, len(vertices), "values", np.uint32, first=begin)
             run(
                 self.session,
                 Plan(step),

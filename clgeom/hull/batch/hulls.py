@@ -305,7 +305,7 @@ def _hulls_of_groups(
         indices, corners, offsets, areas, perimeters = dispatch(call, work)
     vertices = indices if numbers is None else _take_numbers(call, numbers, indices)
     if on_device and not is_device_array(vertices):
-        vertices, corners, offsets, areas, perimeters = work.uploaded(vertices, corners, offsets, areas, perimeters)
+        vertices, corners, offsets, areas, perimeters = work.upload(vertices, corners, offsets, areas, perimeters)
     return HullBatch(
         vertices,
         offsets,
@@ -386,7 +386,7 @@ class HullsWork(Work):
         whole = np.concatenate(indices), np.concatenate(corners), np.append(0, counts)
         return *whole, *map(np.concatenate, measures)
 
-    def uploaded(self, *results: Any) -> tuple[CLArray, ...]:
+    def upload(self, *results: Any) -> tuple[CLArray, ...]:
         """Results as arrays on the device of the points."""
         return tuple(to_array(self.call.session, result, queue=self.queue) for result in results)
 
@@ -413,7 +413,7 @@ class HullsWork(Work):
         checked_offsets(on_host(offsets), array.n, caller=self.caller)
         none, zeros = np.empty(0, np.int64), np.zeros(groups)
         results = none, np.empty((0, 2), array.dtype), np.zeros(groups + 1, np.int64), zeros, zeros.copy()
-        return self.uploaded(*results) if self.on_device else results
+        return self.upload(*results) if self.on_device else results
 
     def _solve_range(self, session: Session, first: int, last: int, most_points: int) -> GroupArrays:
         """`_solve` for the groups first <= i < last; `convex_hull` for one group that is too large."""

@@ -106,25 +106,25 @@ def hulls_of_chunks(
     session.pool.free_held()
     common = {name: options[name] for name in ("collinear", "profile")} | {"device": session}
 
-    def united() -> tuple[Part, HullBatch[Any]]:
+    def unite() -> tuple[Part, HullBatch[Any]]:
         try:
-            part, batch = _united(parts, by_offsets, common)
+            part, batch = _unite(parts, by_offsets, common)
         except DeviceLimit:  # once more, with all memory that is not in use
             session.pool.free_held()
-            part, batch = _united(parts, by_offsets, common)
+            part, batch = _unite(parts, by_offsets, common)
         phases.extend(batch.phases)
         return part, batch
 
     inner, sampled = Within(session), LongitudeSample(noise)
 
-    def note(part: Part) -> None:
+    def add(part: Part) -> None:
         nonlocal held
         parts.append(part)
         held += part.nbytes
         meter.add(part.nbytes)
 
-    def solved(piece: Piece) -> tuple[HullBatch[Any], np.ndarray | None]:
-        """The hulls of a piece, and the numbers of the points they are of, None for all; notes the other points."""
+    def solve(piece: Piece) -> tuple[HullBatch[Any], np.ndarray | None]:
+        """The hulls of a piece, and the numbers of its points outside earlier hulls, None for all; adds the others."""
         with Call(CALLER, profile=options["profile"]) as own:
             found = inner.outside(piece.rows, piece.labels)
         if found is not None:
@@ -132,7 +132,7 @@ def hulls_of_chunks(
             with contextlib.suppress(InvalidInput):  # raised below, by the numbers of the points as they were given
                 batch = by_label(piece.rows[kept], piece.labels[kept], noise=noise, **options)
                 phases.extend(own.phases)
-                note(Part(names, counts, np.zeros(len(names), np.int64), batch.vertices[:0], batch.points[:0]))
+                add(Part(names, counts, np.zeros(len(names), np.int64), batch.vertices[:0], batch.points[:0]))
                 return batch, kept
         return by_label(piece.rows, piece.labels, noise=noise, **options), None
 
@@ -143,7 +143,7 @@ def hulls_of_chunks(
             while waiting:
                 piece = waiting.pop()
                 try:
-                    batch, kept = solved(piece)
+                    batch, kept = solve(piece)
                 except DeviceLimit:
                     if piece.n < LEAST_POINTS or not piece.is_divisible:
                         raise
@@ -157,10 +157,10 @@ def hulls_of_chunks(
                 inner.learn(part.labels, part.counts, part.corners, piece.n)
                 left_out += batch.left_out
                 phases.extend(batch.phases)
-                note(part)
+                add(part)
                 sampled.add(piece, stream.known_crs)
                 if held > most:
-                    parts = [united()[0]]
+                    parts = [unite()[0]]
                     meter.add(parts[0].nbytes - held)
                     held, most = parts[0].nbytes, max(most, 2 * parts[0].nbytes)
                 meter.see(session)
@@ -169,12 +169,10 @@ def hulls_of_chunks(
         points, labels = np.empty((0, 2)), np.empty(0, np.int64)
         if stream.empty:  # in the types of the chunks
             rows, names = zip(*stream.empty.values())
-            points, labels = (
-                np.concatenate(rows),
-                names[0] if len(names) == 1 else _one_kind(list(map(as_array, names))),
-            )
+            points = np.concatenate(rows)
+            labels = names[0] if len(names) == 1 else _one_kind(list(map(as_array, names)))
         return replace(by_label(points, labels, **options), crs=stream.known_crs, peak=meter.peak())
-    part, batch = united()
+    part, batch = unite()
     meter.see(session)
     batch = replace(
         batch,
@@ -192,7 +190,7 @@ def hulls_of_chunks(
     return batch
 
 
-def _united(
+def _unite(
     parts: list[Part], by_offsets: Callable[..., HullBatch[Any]], options: dict[str, Any]
 ) -> tuple[Part, HullBatch[Any]]:
     """The hulls of the labels of all parts: as one part, and as a batch whose vertices are rows of the parts."""
