@@ -111,7 +111,21 @@ class CubeEquation(EquationBase):
     def text(self, shape: tuple[int, int, int], *, checked: bool | Literal["loads"]) -> str:
         """The text that the kernel includes: the function `dp_cell` of a cell.
 
-        `checked` traps overflow of every operation, indices of parameters and divisions; "loads" the indices only.
+        Parameters
+        ----------
+        shape : (int, int, int)
+            Of the table.
+        checked : bool or "loads"
+            Trap overflow of every operation, indices of parameters and divisions; "loads": the indices only.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        InvalidInput
+            The equation is nested too deeply.
         """
         wraps = "values" if self.indices_fit(shape) else "all"
         with deep_enough(self.name):
@@ -134,7 +148,22 @@ class CubeEquation(EquationBase):
         return "\n".join(lines) + "\n"
 
     def indices_fit(self, shape: tuple[int, int, int]) -> bool:
-        """Whether sums in indices and conditions have indices and lengths only, and stay within their type."""
+        """Whether sums in indices and conditions have indices and lengths only, and stay within their type.
+
+        Parameters
+        ----------
+        shape : (int, int, int)
+            Of the table.
+
+        Returns
+        -------
+        bool
+
+        Raises
+        ------
+        TypeError, ValueError
+            `shape` is no sequence of numbers.
+        """
         longest = max(shape)
         for part in indices_of(self.value):
             total = affine(part) or {part: 1}
