@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
     Axis: TypeAlias = IntLike | None
     Kind: TypeAlias = str | None
-    IndexType: TypeAlias = DTypeLike | None
 
     class Options(TypedDict, total=False):
         """Options that the public functions have in common."""
@@ -187,7 +186,12 @@ def argsort(
 ) -> NDArray[Any]: ...
 @overload
 def argsort(
-    keys: CLArray, axis: Axis = ..., kind: Kind = ..., *, index_type: IndexType = ..., **options: Unpack[Unprofiled]
+    keys: CLArray,
+    axis: Axis = ...,
+    kind: Kind = ...,
+    *,
+    index_type: DTypeLike | None = ...,
+    **options: Unpack[Unprofiled],
 ) -> CLArray: ...
 @overload
 def argsort(
