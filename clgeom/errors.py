@@ -204,7 +204,7 @@ class ClgeomDeprecationWarning(FutureWarning):
 
 
 def short(value: object) -> str:
-    """A value as messages show it, in one line."""
+    """Return a value as messages show it, in one line."""
     try:
         said = " ".join(line.strip() for line in repr(value).splitlines())  # an array has several lines
     except RecursionError:
@@ -213,12 +213,12 @@ def short(value: object) -> str:
 
 
 def is_integer(value: object) -> bool:
-    """Whether a value is a single integer, and no bool."""
+    """Return whether a value is a single integer, and no bool."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a single real number, and no bool; NaN is one."""
+    """Return whether a value is a single real number, and no bool; NaN is one."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 

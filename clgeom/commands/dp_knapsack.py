@@ -89,5 +89,5 @@ def knapsack(
 
 
 def _quoted(name: Any) -> str:
-    """The name, in quotes if a comma in it would look like the end of the name."""
+    """Return the name, in quotes if a comma in it would look like the end of the name."""
     return f"'{name}'" if "," in name else name

@@ -36,7 +36,7 @@ def _are_many(given: Any) -> bool:
 
 
 def _options(function: Any) -> Any:
-    """The arguments and options of both commands."""
+    """Return the arguments and options of both commands."""
     for option in (
         output_option(OUTPUT_HELP),
         click.option(

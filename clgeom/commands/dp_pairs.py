@@ -71,7 +71,7 @@ def compare(
 def _found(
     a: Any, b: Any, problem: str, matrix: bool, cutoff: int | None, nearest: int | None, session: Session
 ) -> tuple[Any, Any, Any]:
-    """Indices of the first and second sequences, and the value of each pair."""
+    """Return the indices of the first and second sequences, and the value of each pair."""
     from clgeom.dp.problems import edit_distance, lcs
     from clgeom.sequences.cdist import cdist
 

@@ -91,7 +91,7 @@ def solve_command(name: str, spec: Any, example: Any, device: str | None, as_jso
 
 
 def _instance(problem: Any, path: str, told: Any) -> dict[str, Any]:
-    """The arguments of a problem's function, from a specification."""
+    """Return the arguments of a problem's function, from a specification."""
     from clgeom.io.specs import read_instance
 
     given, keys = read_instance(path, told=told), problem.keys
@@ -109,7 +109,7 @@ def _instance(problem: Any, path: str, told: Any) -> dict[str, Any]:
 
 
 def facts_of(found: Any) -> dict[str, Any]:
-    """The parts of a solution: its attributes and properties, as numbers, text and lists."""
+    """Return the parts of a solution: its attributes and properties, as numbers, text and lists."""
     if not dataclasses.is_dataclass(found):
         return {"value": plain(found)}
     names = [field.name for field in dataclasses.fields(found)]
@@ -124,7 +124,7 @@ def facts_of(found: Any) -> dict[str, Any]:
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """A part of a solution without types of NumPy; bytes as text."""
+    """Return a part of a solution without types of NumPy; bytes as text."""
     if depth > MOST_DEPTH:
         raise RecursionError
     if isinstance(value, bytes):

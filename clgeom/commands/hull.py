@@ -104,7 +104,7 @@ class HullCall:
         return are_large(self.files)
 
     def turn(self, names: Any, crs: Any) -> float | None:
-        """The longitude of one turn, None for what is not longitude and latitude; see `turn_of_columns`."""
+        """Return the longitude of one turn, None for what is not longitude and latitude; see `turn_of_columns`."""
         from clgeom.commands.hull_across import turn_of_columns
 
         return turn_of_columns(names, crs, self.antimeridian)

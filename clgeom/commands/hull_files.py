@@ -38,7 +38,7 @@ LARGE_BYTES = 1 << 30
 
 
 def hulls_of_files(call: HullCall, *, skip_bad: bool, max_bytes: int | None, check: Any) -> tuple[Any, ...]:
-    """The hull of each file, from the state of an earlier run where that has it.
+    """Return the hull of each file, from the state of an earlier run where that has it.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def _check_latitudes(entry: Any, output: str | None) -> None:
 
 
 def _hull_of_file(file: str, call: HullCall, max_bytes: int | None, progress: Any) -> dict[str, Any]:
-    """The hull of a file as a dict of values of JSON: in its own reference system, which --crs replaces."""
+    """Return the hull of a file as a dict of values of JSON: in its own reference system, which --crs replaces."""
     before, rows = _state(file), rows_of(max_bytes)
     facts: dict[str, Any] = {}
 
@@ -166,7 +166,7 @@ def _hull_of_file(file: str, call: HullCall, max_bytes: int | None, progress: An
 
 
 def nonfinite_count(points: Any, options: dict[str, Any]) -> int:
-    """The number of points that --nonfinite drop leaves out."""
+    """Return the number of points that --nonfinite drop leaves out."""
     return 0 if options["nonfinite"] == "raise" else int((~np.isfinite(points).all(axis=1)).sum())
 
 
@@ -178,7 +178,10 @@ def coordinates_of(files: list[str], reading: Any, rows: Any = None) -> Iterator
 
 
 def batch_of(hulls: Any) -> HullBatch[Any]:
-    """The hulls of all files as a batch whose labels are the files. Vertices are indices into the points of a file."""
+    """Return the hulls of all files as a batch whose labels are the files.
+
+    Vertices are indices into the points of a file.
+    """
     corners = [np.array(one["corners"], one["type"]).reshape(-1, 2) for one in hulls]
     names = np.array([printable(one["file"]) for one in hulls], object)
     ends = [np.append(0, np.cumsum(counts)) for counts in ([len(c) for c in corners], [one["points"] for one in hulls])]
@@ -208,12 +211,12 @@ class Differ(Exception):
 
 
 def are_large(files: list[str]) -> bool:
-    """Whether files are read in parts for one hull of all."""
+    """Return whether files are read in parts for one hull of all."""
     return sum(map(_size, files)) >= LARGE_BYTES
 
 
 def hull_of_large_files(call: HullCall, first: Any, counts: list[int], progress: Any) -> tuple[Any, ...]:
-    """The hull of the points of all files, which are read in parts, with what it belongs to.
+    """Return the hull of the points of all files, which are read in parts, with what it belongs to.
 
     Returns the hull, the cloud without points that it belongs to, and the number of points that were left out. `first`
     is a part of the first file; `counts` gets the number of points of each file.
@@ -250,7 +253,7 @@ def hull_of_large_files(call: HullCall, first: Any, counts: list[int], progress:
 
 
 def _size(file: str) -> int:
-    """The bytes of a file; 0 for one that is not there, which is refused when it is read."""
+    """Return the bytes of a file; 0 for one that is not there, which is refused when it is read."""
     try:
         return os.path.getsize(file)
     except (OSError, ValueError):
@@ -266,5 +269,5 @@ def _state(file: str) -> list[Any]:
 
 
 def _is_about(error: Any, file: str) -> bool:
-    """Whether an error is about a file, and not about an option or the device."""
+    """Return whether an error is about a file, and not about an option or the device."""
     return f"'{printable(file)}'" in printable(str(error))

@@ -141,7 +141,7 @@ def _code_of(error: Any) -> int:
 
 
 def _message_of(error: Any) -> str:
-    """The message of a wrong call; that of an unknown option is the same with every version of Click."""
+    """Return the message of a wrong call; that of an unknown option is the same with every version of Click."""
     if not isinstance(error, click.NoSuchOption):
         return error.format_message()
     near = " or ".join(f"'{one}'" for one in sorted(error.possibilities or ()))
@@ -205,7 +205,10 @@ def _warn(message: object, category: Any, *_: Any, **__: Any) -> None:
 
 
 def _warning(message: object, category: Any, *_: Any, **__: Any) -> str:
-    """The line of a warning. Python asks for it where another thread has put back its own function to show warnings."""
+    """Return the line of a warning.
+
+    Python asks for it where another thread has put back its own function to show warnings.
+    """
     del category
     return f"clgeom: warning: {printable(' '.join(str(message).split()))}\n"
 

@@ -46,7 +46,7 @@ def _numbers_rules(of_random: Any, of_file: Any) -> tuple[Any, ...]:
 
 
 def _hills(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Points on an arch with valleys, and some below it, so that merges drop corners of both hoods."""
+    """Return the points on an arch with valleys, and some below it, so that merges drop corners of both hoods."""
     x = np.sort(rng.uniform(-1, 1, n))
     y = 1 - 0.8 * x**2 - 0.12 * np.sin(2 * np.pi * x + 1.7) ** 2
     y -= np.where(rng.random(n) < 0.3, 0.5 * rng.random(n), 0)
@@ -154,7 +154,7 @@ def _points(file: str, columns: list[str] | None, array: str | None) -> tuple[An
 
 
 def _hood_as_data(found: Any, points: Any) -> dict[str, Any]:
-    """A Hood with its trace as plain values."""
+    """Return a Hood with its trace as plain values."""
     merges = [
         [{name: _plain(value) for name, value in vars(merge).items()} for merge in stage] for stage in found.merges
     ]

@@ -99,7 +99,7 @@ def tune(
 
 
 def _cases(families: Any) -> list[Any]:
-    """The cases of some families, or all."""
+    """Return the cases of some families, or all."""
     from clgeom.errors import InvalidInput
     from clgeom.tuner import cases
 
@@ -208,7 +208,7 @@ def _tell(finding: Any) -> None:
 
 
 def _changed(before: Any, after: Any) -> str:
-    """The fields of a policy that have changed: "wg_size 256 -> 512"."""
+    """Return the fields of a policy that have changed: "wg_size 256 -> 512"."""
     names = [field.name for field in dataclasses.fields(after)]
     pairs = [(name, getattr(before, name), getattr(after, name)) for name in names]
     return ", ".join(f"{name} {old} -> {new}" for name, old, new in pairs if old != new)

@@ -42,7 +42,7 @@ def explained(session: Session, families: Any, as_json: bool) -> None:
 
 
 def choices_of(session: Session, case: Any) -> list[Any]:
-    """The choices for the phases of a case, whose kernels are loaded before they are timed."""
+    """Return the choices for the phases of a case, whose kernels are loaded before they are timed."""
     from clgeom.core.call import recording
     from clgeom.tuner.explain import explain
 
@@ -64,7 +64,7 @@ def add(found: Any, name: Any, choices: Any) -> None:
 
 
 def row(*, kernel: Any, share: Any, policy: Any, step: Any, key: Any, measured: Any, **_: Any) -> tuple[str, ...]:
-    """A line of the table."""
+    """Return a line of the table."""
     return (
         kernel,
         f"{share:.0%}",
@@ -79,7 +79,7 @@ def row(*, kernel: Any, share: Any, policy: Any, step: Any, key: Any, measured: 
 
 
 def measured_words(measured: Any) -> str:
-    """A measurement in a few words: "2.1 -> 1.8 ms, hull of a circle, 2026-11-23"."""
+    """Return a measurement in a few words: "2.1 -> 1.8 ms, hull of a circle, 2026-11-23"."""
     from clgeom.core.messages import printable
 
     before, after = measured.get("default_ms"), measured.get("policy_ms")

@@ -45,7 +45,7 @@ def _nudged(points: Points, steps: Any) -> Points:
 
 
 def classroom(rng: Generator, n: int, dtype: Type) -> Points:
-    """A few steps about a point of the line through (12, 12) and (24, 24), and those two.
+    """Return a few steps about a point of the line through (12, 12) and (24, 24), and those two.
 
     Kettner, Mehlhorn, Pion, Schirra, Yap, "Classroom examples of robustness problems in geometric computations",
     Comput. Geom. 40 (2008).
@@ -102,7 +102,7 @@ def parabola(rng: Generator, n: int, dtype: Type) -> Points:
 
 
 def repeated_extremes(rng: Generator, n: int, dtype: Type) -> Points:
-    """A few corners many times over, among points inside: of equal points any may come first."""
+    """Return a few corners many times over, among points inside: of equal points any may come first."""
     corners = _of_unit(_polar(1.0, np.arange(9)), dtype)
     inside = _of_unit(_polar(0.9 * np.sqrt(rng.random(n)), rng.uniform(0, 2 * np.pi, n)), dtype)
     return np.where(rng.random((n, 1)) < 0.5, corners[rng.integers(0, 9, n)], inside)
@@ -134,7 +134,7 @@ def huge(rng: Generator, n: int, dtype: Type) -> Points:
 
 
 def tiny(rng: Generator, n: int, dtype: Type) -> Points:
-    """A few steps of the smallest subnormal around 0."""
+    """Return a few steps of the smallest subnormal around 0."""
     steps = rng.integers(-40, 41, (n, 2))
     if _is_int(dtype):
         return (steps // 10).astype(dtype)
@@ -149,7 +149,7 @@ def small(rng: Generator, n: int, dtype: Type) -> Points:
 
 
 def mixed_magnitudes(rng: Generator, n: int, dtype: Type) -> Points:
-    """Each coordinate of either sign and of any magnitude that the type has."""
+    """Return each coordinate of either sign and of any magnitude that the type has."""
     sign = rng.choice([-1.0, 1.0], (n, 2))
     if _is_int(dtype):
         return (sign * 2.0 ** rng.uniform(0, 31, (n, 2))).clip(INT32.min, INT32.max).astype(dtype)
@@ -181,7 +181,7 @@ def crowded_edge(rng: Generator, n: int, dtype: Type) -> Points:
 
 
 def far_beyond(rng: Generator, n: int, dtype: Type) -> Points:
-    """A small cloud, two points far above and below it, and one farther out at the side that is easily missed."""
+    """Return a small cloud, two points far above and below it, and one farther out at the side, easily missed."""
     big = {"float32": 1e20, "float64": 1e39, "int32": 2.0**31 - 1}[dtype.name]
     points = rng.random((n, 2)) * (9 if _is_int(dtype) else 1) * ([1, 1e-20] if dtype == np.float32 else 1)
     n, stride = max(n, 1), max(n // 1024, 1)
@@ -225,7 +225,7 @@ def bin_edges(rng: Generator, n: int, dtype: Type) -> Points:
 
 
 def heavy_tails(rng: Generator, n: int, dtype: Type) -> Points:
-    """Each point may be farther out than all others together."""
+    """Return each point may be farther out than all others together."""
     return _of_unit(rng.standard_cauchy((n, 2)) ** 3, dtype, 1e3)
 
 

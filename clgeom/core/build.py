@@ -50,7 +50,7 @@ def kernel_of(session: Session, key: Key, pointers: tuple[int, ...] = ()) -> cl.
 
 
 def new_kernel(session: Session, key: Key) -> cl.Kernel:
-    """A kernel object of one's own for a `Step.key`."""
+    """Return a kernel object of one's own for a `Step.key`."""
     import pyopencl as cl
 
     trust.require(session, key)
@@ -74,7 +74,7 @@ def new_kernel(session: Session, key: Key) -> cl.Kernel:
 
 
 def _kernel(program: cl.Program, name: str) -> cl.Kernel:
-    """A kernel of a program; without pyopencl's tables from the cache if they are damaged."""
+    """Return a kernel of a program; without pyopencl's tables from the cache if they are damaged."""
     import pyopencl as cl
 
     try:
@@ -96,17 +96,17 @@ def _program(session: Session, key: Key, more: tuple[str, ...] = ()) -> cl.Progr
 
 
 def _kind_of(key: Key) -> tuple[str, int]:
-    """The kind of a program, or of its kernels, in a cache; and the most of it."""
+    """Return the kind of a program, or of its kernels, in a cache; and the most of it."""
     return ("programs of users", MOST_OF_USERS) if is_of_users(key) else ("programs", MOST_PROGRAMS)
 
 
 def is_of_users(key: Key) -> bool:
-    """Whether the program of a `Step.key` has functions of a user, of which there may be any number."""
+    """Return whether the program of a `Step.key` has functions of a user, of which there may be any number."""
     return any(type(value) is str and "\n" in value for _, value in key[1])
 
 
 def program_keys(session: Session) -> list[Key]:
-    """The keys of the programs that a session holds."""
+    """Return the keys of the programs that a session holds."""
     return [key for kind in ("programs", "programs of users") for _, key in session.cache.of(kind)]
 
 
@@ -138,7 +138,7 @@ def _built(session: Session, key: Key) -> cl.Program:
 def build(
     session: Session, source: str, options: Sequence[str] = (), *, caller: str = "a kernel", whole: bool = False
 ) -> cl.Program:
-    """A ``pyopencl.Program`` of this source; `KernelBuildError` with numbered source and log when it fails.
+    """Return a ``pyopencl.Program`` of this source; `KernelBuildError` with numbered source and log when it fails.
 
     `whole`: the names of built-in functions that the program needs are not all in its source.
     """
@@ -195,7 +195,7 @@ kernel void probe(global uint *out) {
 
 
 def compiles(session: Session, source: str) -> bool:
-    """Whether this source, with a kernel "probe", compiles for the device: a test for capabilities."""
+    """Return whether this source, with a kernel "probe", compiles for the device: a test for capabilities."""
     try:
         build(session, source).probe  # noqa: B018
     except (KernelBuildError, AttributeError):

@@ -51,7 +51,7 @@ class Cache:
         self._lock = lock or contextlib.nullcontext()
 
     def get(self, key: tuple[Any, ...], make: Callable[[], Any], *, most: int = MOST, policies: bool = False) -> Any:
-        """The result for this key; ``make()`` if there is none."""
+        """Return the result for this key; ``make()`` if there is none."""
         if policies:
             key = _with_policies(key)
         results = self._by_kind.setdefault(key[0], {})
@@ -69,13 +69,13 @@ class Cache:
             return results.setdefault(key, made)
 
     def known(self, key: tuple[Any, ...], *, policies: bool = False) -> Any:
-        """The result for this key; None if there is none."""
+        """Return the result for this key; None if there is none."""
         if policies:
             key = _with_policies(key)
         return self._by_kind.get(key[0], {}).get(key)
 
     def of(self, kind: str) -> dict[tuple[Any, ...], Any]:
-        """The present results of a kind, by key."""
+        """Return the present results of a kind, by key."""
         return dict(self._by_kind.get(kind, ()))
 
     def drop(self, key: tuple[Any, ...]) -> None:
@@ -87,5 +87,5 @@ class Cache:
 
 
 def _with_policies(key: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A key with the policies in force: those that the context overrides, and the generation of the store."""
+    """Return a key with the policies in force: those that the context overrides, and the generation of the store."""
     return key[0], overrides.get().key, stored_policies.current.generation, *key[1:]

@@ -90,7 +90,7 @@ class Call:
         return self.sessions[0]
 
     def wrong(self, name: str, expected: str, got: str) -> InvalidInput:
-        """The error for a wrong value of a parameter of the function."""
+        """Return the error for a wrong value of a parameter of the function."""
         return wrong(name, self.caller, expected, got)
 
     def __enter__(self) -> Call:
@@ -107,13 +107,13 @@ class Call:
 
 
 def current() -> Call | None:
-    """The current call; None outside of one."""
+    """Return the current call; None outside of one."""
     return _current.get()
 
 
 @contextlib.contextmanager
 def recording(profile: bool = False) -> Iterator[list[Phase]]:
-    """The phases of all plans that run within the context, which kernels do alone. For tools and tests."""
+    """Yield the phases of all plans that run within the context, which kernels do alone. For tools and tests."""
     with Call(profile=profile, kernels_only=True) as call:
         yield call.phases
 
@@ -149,7 +149,7 @@ _loading: contextvars.ContextVar[Loading | None] = contextvars.ContextVar("clgeo
 
 
 def loading() -> Loading | None:
-    """The record of loads within `timing_loads`, None outside of it."""
+    """Return the record of loads within `timing_loads`, None outside of it."""
     return _loading.get()
 
 
@@ -191,12 +191,12 @@ def watched(watch: Watch | None) -> Iterator[None]:
 
 
 def watching() -> Watch | None:
-    """The function to call as parts of long work are done; None outside of `watched`."""
+    """Return the function to call as parts of long work are done; None outside of `watched`."""
     return _watch.get()
 
 
 def each(session: Session, parts: Iterable[T]) -> Iterator[T]:
-    """The parts of long work, one after the other. Only when watched, it waits for the device after each."""
+    """Yield the parts of long work, one after the other. Only when watched, it waits for the device after each."""
     watch = watching()
     if watch is None:
         yield from parts

@@ -153,7 +153,7 @@ class Session:
             return cl.CommandQueue(self.context, self.device)
 
     def cached(self, key: tuple[Any, ...], make: Callable[[], Any], *, most: int = MOST, policies: bool = False) -> Any:
-        """The result of ``make()`` for this key, cached for all calls and threads of the session.
+        """Return the result of ``make()`` for this key, cached for all calls and threads of the session.
 
         The first entry of a key names the kind of value. When a kind has `most` values, the older half is dropped. With
         `policies`, the value is for the policies in force only, as plans are.
@@ -161,7 +161,7 @@ class Session:
         return self.cache.get(key, make, most=most, policies=policies)
 
     def known(self, key: tuple[Any, ...], *, policies: bool = False) -> Any:
-        """The cached value of a key, without making one.
+        """Return the cached value of a key, without making one.
 
         Parameters
         ----------
@@ -203,7 +203,7 @@ class Session:
 
     # for trials of devices, which know no other session
     def unlimited(self) -> Session:
-        """The session of this device without imposed limits."""
+        """Return the session of this device without imposed limits."""
         return self if self.profile == self.own_profile else as_session(self.device)
 
     def rank_again(self) -> None:
@@ -211,7 +211,7 @@ class Session:
         forget_order()
 
     def others(self) -> list[DeviceProfile]:
-        """The other devices of this machine."""
+        """Return the other devices of this machine."""
         return [describe(other) for other in all_devices() if other != self.device]
 
     def __repr__(self) -> str:
@@ -234,7 +234,7 @@ class Session:
 
 
 def _ability(profile: DeviceProfile, name: str, wanted: bool | None) -> bool:
-    """Whether a session's device shall have an ability: it can only be switched off."""
+    """Return whether a session's device shall have an ability: it can only be switched off."""
     own: bool = getattr(profile, name)
     if wanted is not None and boolean(wanted, name, caller="Session") and not own:
         raise InvalidInput(f"The '{name}' parameter of Session must be False, or left out, for {profile.name}.")
@@ -242,7 +242,7 @@ def _ability(profile: DeviceProfile, name: str, wanted: bool | None) -> bool:
 
 
 def _imposed(profile: DeviceProfile, name: str, limit: int | None) -> int:
-    """The device's limit, or a lower one of the caller."""
+    """Return the device's limit, or a lower one of the caller."""
     own: int = getattr(profile, name)
     return own if limit is None else min(own, integer(limit, name, caller="Session"))
 
@@ -252,7 +252,7 @@ def _imposed(profile: DeviceProfile, name: str, limit: int | None) -> int:
 
 @keeps_subnormals
 def devices() -> tuple[DeviceProfile, ...]:
-    """All OpenCL devices of this machine, the default one first.
+    """Return all OpenCL devices of this machine, the default one first.
 
     Returns
     -------
@@ -276,14 +276,14 @@ def devices() -> tuple[DeviceProfile, ...]:
 
 
 def all_devices() -> tuple[cl.Device, ...]:
-    """All OpenCL devices of this machine as ``pyopencl.Device``, in the order of `devices`."""
+    """Return all OpenCL devices of this machine as ``pyopencl.Device``, in the order of `devices`."""
     begin()
     return _ranked()
 
 
 @keeps_subnormals
 def default_session() -> Session:
-    """The session of the default device: ``CLGEOM_DEVICE`` if set, else the fastest kind present.
+    """Return the session of the default device: ``CLGEOM_DEVICE`` if set, else the fastest kind present.
 
     Returns
     -------
@@ -314,7 +314,7 @@ _opencl_pid: int | None = None
 
 
 def as_session(device: DevicesLike = None) -> Session:
-    """The session for a ``device=`` argument: None, part of a name, a ``pyopencl.Device`` or a Session."""
+    """Return the session for a ``device=`` argument: None, part of a name, a ``pyopencl.Device`` or a Session."""
     begin()
     if isinstance(device, Session):
         return device
@@ -332,7 +332,7 @@ def as_session(device: DevicesLike = None) -> Session:
 
 
 def session_of_context(context: cl.Context | None, device: cl.Device | None = None) -> Session:
-    """The session of a device in a context of the caller (the context of an array on a device).
+    """Return the session of a device in a context of the caller (the context of an array on a device).
 
     `device` is one of the context's, the first by default.
     """
@@ -382,7 +382,7 @@ def _import_pyopencl() -> None:
 
 
 def _choose(device: DevicesLike) -> cl.Device:
-    """The ``pyopencl.Device`` that a ``device=`` argument selects."""
+    """Return the ``pyopencl.Device`` that a ``device=`` argument selects."""
     import pyopencl as cl
 
     if isinstance(device, cl.Device):
@@ -410,7 +410,9 @@ def _choose(device: DevicesLike) -> cl.Device:
 
 
 def fitting(wanted: str) -> cl.Device | None:
-    """The first device with this text in its words; with "text:1" the second one, and so on; None if there is none."""
+    """Return the first device with this text in its words; with "text:1" the second one, and so on; None if there is
+    none.
+    """
     devices, number = named(wanted), 0
     numbered = re.fullmatch(r"(.+):(\d+)", wanted)
     if not devices and numbered is not None:
@@ -419,7 +421,7 @@ def fitting(wanted: str) -> cl.Device | None:
 
 
 def unfit_setting() -> str | None:
-    """The fault of CLGEOM_DEVICE in words, where it fits no device; else None."""
+    """Return the fault of CLGEOM_DEVICE in words, where it fits no device; else None."""
     wanted = os.environ.get("CLGEOM_DEVICE")
     if not wanted or fitting(wanted) is not None:
         return None
@@ -427,13 +429,13 @@ def unfit_setting() -> str | None:
 
 
 def named(wanted: str) -> list[cl.Device]:
-    """The devices with this text in their words, as ``pyopencl.Device``, in the order of `devices`."""
+    """Return the devices with this text in their words, as ``pyopencl.Device``, in the order of `devices`."""
     words = operator.attrgetter("name", "platform", "vendor", "kind", "runtime", "driver")
     return [device for device in _ranked() if wanted.lower() in " ".join(words(describe(device))).lower()]
 
 
 def all_platforms() -> list[cl.Platform]:
-    """All OpenCL platforms of this machine as ``pyopencl.Platform``."""
+    """Return all OpenCL platforms of this machine as ``pyopencl.Platform``."""
     begin()
     import pyopencl as cl
 
@@ -447,13 +449,14 @@ def all_platforms() -> list[cl.Platform]:
 
 
 def why_none() -> str:
-    """The message for a machine without a device."""
+    """Return the message for a machine without a device."""
     return drivers.no_device_message([f"{platform.name} ({platform.version})" for platform in all_platforms()])
 
 
 @functools.cache
 def _ranked() -> tuple[cl.Device, ...]:
-    """All devices, fastest kind first: discrete GPU, GPU, accelerator, CPU; more compute units first within a kind.
+    """Return all devices, fastest kind first: discrete GPU, GPU, accelerator, CPU; more compute units first within a
+    kind.
 
     Devices that have failed a trial come last.
     """
@@ -475,7 +478,7 @@ def _ranked() -> tuple[cl.Device, ...]:
 
 
 def _first_right(present: Sequence[cl.Device]) -> cl.Device:
-    """The first of several devices that passes the shortest trial. A device that has passed it is not opened."""
+    """Return the first of several devices that passes the shortest trial. A device that has passed it is not opened."""
     for device in present if len(present) > 1 else ():
         right = trust.verdict(device, describe(device), trust.first_trial())
         try:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def failure(device: cl.Device, doing: str, error: Exception) -> ClgeomError:
-    """The error to raise for a ``pyopencl.Error`` of a device that was asked to do something, as "launch sieve"."""
+    """Return the error to raise for a ``pyopencl.Error`` of a device that was to do something: "launch sieve"."""
     import pyopencl as cl
 
     said = " ".join(str(error).split())

@@ -26,40 +26,40 @@ NOTHING = SimpleNamespace(POLICIES={})
 
 @functools.cache
 def policies_of(family: str) -> ModuleType | SimpleNamespace:
-    """The module of a family's policies."""
+    """Return the module of a family's policies."""
     return importlib.import_module(f"clgeom.{family}.policies") if family in sources.families() else NOTHING
 
 
 def rows_of(kernel: str) -> Rows:
-    """The rows of a kernel; empty for a kernel without policies."""
+    """Return the rows of a kernel; empty for a kernel without policies."""
     rows: Rows = policies_of(kernel.partition("/")[0]).POLICIES.get(kernel, {})
     return rows
 
 
 def all_rows() -> dict[str, Rows]:
-    """The rows of all kernels that have policies."""
+    """Return the rows of all kernels that have policies."""
     return _of_all("POLICIES")
 
 
 def policy_class(kernel: str) -> type[Policy]:
-    """The class of a kernel's policies."""
+    """Return the class of a kernel's policies."""
     return next((type(row) for row in rows_of(kernel).values() if not callable(row)), Policy)
 
 
 def all_spaces() -> dict[str, Any]:
-    """The `clgeom.core.spaces.Space` of each kernel that is tuned."""
+    """Return the `clgeom.core.spaces.Space` of each kernel that is tuned."""
     return _of_all("SPACES")
 
 
 @functools.cache
 def checks_of(family: str) -> tuple[Check, ...]:
-    """The checks of a family's kernels."""
+    """Return the checks of a family's kernels."""
     module = importlib.import_module(f"clgeom.{family}.checks")
     return tuple(one for one in vars(module).values() if isinstance(one, Check))
 
 
 def all_checks() -> list[Check]:
-    """The checks of all families."""
+    """Return the checks of all families."""
     return [one for family in sources.families() for one in checks_of(family)]
 
 

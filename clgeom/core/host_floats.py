@@ -42,7 +42,7 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 def flushes() -> bool:
-    """Whether the processor flushes subnormal numbers in this thread."""
+    """Return whether the processor flushes subnormal numbers in this thread."""
     return MORE - LESS == 0.0
 
 
@@ -63,7 +63,7 @@ def keeps_subnormals(decorated: Decorated) -> Decorated:
 
 
 def _guarded_member(member: Any) -> Any:
-    """A method or property that keeps subnormal numbers; any other member of a class as it is."""
+    """Return a method or property that keeps subnormal numbers; any other member of a class as it is."""
     if inspect.isfunction(member):
         return _guarded(member)
     if isinstance(member, (classmethod, staticmethod)):
@@ -91,7 +91,7 @@ def _guarded(function: Any) -> Any:
 
 
 def _guarded_steps(steps: Generator[Any, None, None]) -> Iterator[Any]:
-    """The items of a generator, each made with subnormal numbers. The caller's modes hold between them."""
+    """Yield the items of a generator, each made with subnormal numbers. The caller's modes hold between them."""
     end = object()
     try:
         while True:
@@ -128,7 +128,7 @@ def _cleared_modes() -> Callable[[], object]:
 
 
 def _fenv_modes() -> Callable[[], object]:
-    """The modes by the functions of C99, whose default environment flushes nothing."""
+    """Return the modes by the functions of C99, whose default environment flushes nothing."""
     functions = _fenv()
     if functions is None:
         return lambda: None

@@ -51,7 +51,7 @@ def interrupt_later() -> None:
 
 
 def host_buffer(session: Session, array: np.ndarray, *, writable: bool = False) -> cl.Buffer:
-    """A buffer in the memory of a contiguous array (on CPU devices), for kernels to read, or also to write.
+    """Return a buffer in the memory of a contiguous array (on CPU devices), for kernels to read, or also to write.
 
     `show_host` makes what they wrote visible in the array.
     """
@@ -67,7 +67,7 @@ def host_buffer(session: Session, array: np.ndarray, *, writable: bool = False) 
 
 
 def in_place(session: Session, array: np.ndarray) -> cl.Buffer:
-    """A buffer in the memory of a contiguous array, for kernels to write (on CPU devices); see `show_host`."""
+    """Return a buffer in the memory of a contiguous array, for kernels to write (on CPU devices); see `show_host`."""
     if session.pool.is_poisoned:
         array.view(np.uint8)[...] = POISON
     return host_buffer(session, array.view(f"uint{8 * array.dtype.itemsize}"), writable=True)

@@ -110,7 +110,7 @@ class Launch:
 
 
 def _new_launches(session: Session, plan: Plan) -> list[Launch]:
-    """The launches of a plan, with kernel objects of their own."""
+    """Return the launches of a plan, with kernel objects of their own."""
     known: set[str] = set()
     return [Launch(part, new_kernel(session, part.key), known) for part in plan]
 
@@ -156,7 +156,7 @@ class IdleScratch:
         self._prune()
 
     def take(self, bound: Set[str]) -> ScratchSet | None:
-        """A set for a run for which the caller binds these names; None where there is none."""
+        """Return a set for a run for which the caller binds these names; None where there is none."""
         try:
             found: ScratchSet = self.sets.popleft().memory
         except IndexError:
@@ -164,7 +164,7 @@ class IdleScratch:
         return found if found.bound == bound else None
 
     def lend(self, leased: ScratchSet) -> ScratchLease:
-        """A lease of a set, which is idle after it."""
+        """Return a lease of a set, which is idle after it."""
         lease = ScratchLease(leased, self)
         lease.loan = loan = Loan(lease, self.sets.append)
         loan.memory = leased
@@ -186,7 +186,7 @@ class ScratchLease:
         self.loan: Loan | None = None
 
     def reference(self, name: str) -> cl.Buffer:
-        """A new object for memory of the set, which keeps the lease."""
+        """Return a new object for memory of the set, which keeps the lease."""
         buffer = self.idle.pool.reference_to(self.set.buffers[name])
         buffer.clgeom_lease = self  # type: ignore[attr-defined]  # an attribute of our own
         return buffer
@@ -207,7 +207,7 @@ class KeptPlan:
         self._launches: list[Launch] | None = None
 
     def launches(self, session: Session) -> list[Launch]:
-        """Launches that are bound to no memory, for runs without a lease."""
+        """Return the launches that are bound to no memory, for runs without a lease."""
         if self._launches is None:
             self._launches = _new_launches(session, self.plan)
         return self._launches
@@ -215,7 +215,7 @@ class KeptPlan:
     def lease(
         self, session: Session, bound: dict[str, cl.Buffer], allocate: Callable[[Session, int], cl.Buffer]
     ) -> ScratchLease | None:
-        """A lease for a run for which the caller binds this memory.
+        """Return a lease for a run for which the caller binds this memory.
 
         None where the plan keeps no memory, it would be too much, or memory must not hold an earlier answer.
         """
@@ -232,7 +232,7 @@ class KeptPlan:
 
 
 def kept_plan(session: Session, plan: Plan) -> KeptPlan | None:
-    """The kept plan of this thread; None when the plan runs for the first time, and perhaps never again."""
+    """Return the kept plan of this thread; None when the plan runs for the first time, and perhaps never again."""
     key = "plans", id(plan)
     found: KeptPlan | None = session.thread_cache.known(key)
     if found is None:
@@ -248,10 +248,10 @@ def _make_room(session: Session) -> None:
 
 
 def number_setter(kernel: cl.Kernel) -> Callable[[int, np.generic], object]:
-    """The function that sets an argument to a number: `set_arg` takes 6 to 14 us to recognise one."""
+    """Return the function that sets an argument to a number: `set_arg` takes 6 to 14 us to recognise one."""
     return getattr(kernel, "_set_arg_buf", kernel.set_arg)
 
 
 def name_of(arg: str | Scratch) -> str:
-    """The name of an argument that is memory."""
+    """Return the name of an argument that is memory."""
     return arg.name if isinstance(arg, Scratch) else arg

@@ -164,7 +164,7 @@ def _launches(
 
 
 def _launch_of(session: Session, part: Step | Series, shared: frozenset[str]) -> Launch:
-    """A launch with the kernel object of this thread, which the next launch of this kernel takes, too.
+    """Return a launch with the kernel object of this thread, which the next launch of this kernel takes, too.
 
     Within a `watch` it is a new one, since the watched run may be in a series, which relies on the arguments it set.
     `shared` are the names that stand for shared virtual memory.
@@ -291,7 +291,7 @@ MOST_CONSTANTS = 64
 
 
 def constant(session: Session, values: np.ndarray) -> cl.Buffer:
-    """A buffer with a few values that kernels only read. The session keeps it, so it is written once."""
+    """Return a buffer with a few values that kernels only read. The session keeps it, so it is written once."""
     import pyopencl as cl
 
     values = np.ascontiguousarray(values)
@@ -415,7 +415,10 @@ def _copy(
 
 
 def _enqueued(session: Session, queue: cl.CommandQueue, doing: str, command: Callable[[], cl.Event]) -> cl.Event:
-    """The event of a command. If there is too little memory, all unused memory is released and the command repeated."""
+    """Return the event of a command.
+
+    If there is too little memory, all unused memory is released and the command repeated.
+    """
     import pyopencl as cl
 
     try:
@@ -469,7 +472,7 @@ def fill(session: Session, buffer: cl.Buffer, value: np.generic, count: int) -> 
 
 
 def joined(session: Session, pieces: Sequence[tuple[cl.Buffer, int]]) -> cl.Buffer:
-    """A buffer with the bytes of several, as (buffer, bytes); a single one as it is."""
+    """Return a buffer with the bytes of several, as (buffer, bytes); a single one as it is."""
     if len(pieces) == 1:
         return pieces[0][0]
     whole, at = allocate(session, sum(nbytes for _, nbytes in pieces)), 0

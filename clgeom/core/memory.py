@@ -94,7 +94,9 @@ class Pool:
         self.is_poisoned = False
 
     def allocate(self, nbytes: int, limit: int | None = None) -> cl.Buffer:
-        """A buffer of at least so many bytes, not more than `limit`; ``pyopencl.MemoryError`` if there is no memory."""
+        """Return a buffer of at least so many bytes, not more than `limit`; ``pyopencl.MemoryError`` if there is no
+        memory.
+        """
         size = rounded_up(nbytes)
         if limit is not None and size > limit >= nbytes:
             size = max(nbytes, 1)
@@ -119,7 +121,7 @@ class Pool:
         return buffer
 
     def reference_to(self, memory: cl.Buffer) -> cl.Buffer:
-        """A new object for the memory of a buffer."""
+        """Return a new object for the memory of a buffer."""
         buffer: cl.Buffer = self._from_pointer(memory.int_ptr, True)
         return buffer
 
@@ -221,14 +223,14 @@ class Pool:
 
 
 def part_of(buffer: cl.Buffer, origin: int, nbytes: int) -> cl.Buffer:
-    """A region of a buffer as a buffer that keeps the whole from returning to its pool."""
+    """Return a region of a buffer as a buffer that keeps the whole from returning to its pool."""
     part: cl.Buffer = buffer.get_sub_region(origin, nbytes)
     part.clgeom_whole = buffer  # type: ignore[attr-defined]  # an attribute of our own
     return part
 
 
 def rounded_up(nbytes: int) -> int:
-    """The size of the buffer for so many bytes."""
+    """Return the size of the buffer for so many bytes."""
     if nbytes <= LEAST_BYTES:
         return LEAST_BYTES
     step = 1 << (nbytes - 1).bit_length() - SIZE_BITS
@@ -253,7 +255,7 @@ def _events(holds: Until) -> list[cl.Event] | None:
 
 
 def _all_ended(events: list[cl.Event] | None) -> bool | None:
-    """Whether all events have ended; None when one has failed."""
+    """Return whether all events have ended; None when one has failed."""
     import pyopencl as cl
 
     if events is None:

@@ -12,32 +12,32 @@ LISTED = 12
 
 
 def printable(text: str) -> str:
-    """Text on one line: line ends, control characters and what cannot be encoded become escapes."""
+    """Return the text on one line: line ends, control characters and what cannot be encoded become escapes."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def shown(text: str, most: int = 60) -> str:
-    """Text on one line, cut after `most` characters."""
+    """Return the text on one line, cut after `most` characters."""
     text = printable(text[: most + 1])
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def first_error(log: str) -> str:
-    """The first error in a compiler's log, without its line and column, on one line."""
+    """Return the first error in a compiler's log, without its line and column, on one line."""
     lines = [line.strip() for line in log.splitlines() if line.strip()] or ["nothing"]
     said = next((line for line in lines if "error" in line.lower() and "error generated" not in line), lines[0])
     return shown(PLACE.sub("", said), 300)
 
 
 def counted(number: int, one: str, more: str) -> str:
-    """A number and what it counts: "1 vertex", "1,000 vertices"."""
+    """Return a number and what it counts: "1 vertex", "1,000 vertices"."""
     return f"{number:,} {one if number == 1 else more}"
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names after commas, the first few of many."""
+    """Return the names after commas, the first few of many."""
     if not names:
         return "none"
     more = f", ... ({len(names):,} in all)" if len(names) > LISTED else ""
@@ -45,5 +45,5 @@ def listed(names: Sequence[str]) -> str:
 
 
 def swapped_words(y: float, turn: float = 360.0) -> str:
-    """The question whether coordinates are swapped, for a y that is no latitude and may be a longitude; else ""."""
+    """Ask whether coordinates are swapped, for a y that is no latitude and may be a longitude; else return ""."""
     return " (are longitude and latitude swapped?)" if turn / 4 < abs(y) <= turn / 2 else ""

@@ -97,7 +97,7 @@ class Step:
         bytes_moved: int = 0,
         options: tuple[str, ...] = (),
     ) -> Step:
-        """The launch of a kernel over `n` elements, with the policy and the number of groups for this device.
+        """Return the launch of a kernel over `n` elements, with the policy and the number of groups for this device.
 
         `dtype` is the type of the elements, for policies that depend on it. `tile` are the elements of a group's tile,
         if it is fixed; by default the policy's. The policy is chosen for `most` elements, if this is one launch of
@@ -221,7 +221,10 @@ class Phase:
 
 
 def phase_of(part: Step | Series, events: Sequence[cl.Event] = ()) -> Phase:
-    """The phase of a Step or Series. Its time is from the start of the first event to the end of the last one."""
+    """Return the phase of a Step or Series.
+
+    Its time is from the start of the first event to the end of the last one.
+    """
     step = part.step if isinstance(part, Series) else part
     groups = int(part.groups.max(initial=0)) if isinstance(part, Series) else step.groups
     return Phase(

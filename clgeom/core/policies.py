@@ -57,13 +57,13 @@ class Policy:
         return self.wg_size * self.items_per_thread
 
     def groups(self, tiles: int, compute_units: int) -> int:
-        """Number of groups to launch for so many tiles."""
+        """Return the number of groups to launch for so many tiles."""
         if not self.groups_per_unit:
             return max(tiles, 1)
         return max(min(tiles, self.groups_per_unit * compute_units), 1)
 
     def parameters(self) -> dict[str, Any]:
-        """The template parameters of the policy."""
+        """Return the template parameters of the policy."""
         hidden = ("groups_per_unit", "launches")
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in hidden}
 
@@ -103,7 +103,7 @@ class Limit:
 
 
 def within_limits(policy: Policy, profile: DeviceProfile) -> Policy:
-    """The policy with no more work-items per group than the device allows."""
+    """Return the policy with no more work-items per group than the device allows."""
     largest = 1 << (profile.max_wg_size.bit_length() - 1)
     return policy if policy.wg_size <= largest else replace(policy, wg_size=largest)
 

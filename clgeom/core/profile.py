@@ -98,7 +98,7 @@ class DeviceProfile:
         return next(iter(self.platform.lower().split()), "unknown")
 
     def asdict(self) -> dict[str, Any]:
-        """The profile as plain values, ready for JSON.
+        """Return the profile as plain values, ready for JSON.
 
         Returns
         -------
@@ -127,7 +127,7 @@ class DeviceProfile:
 
 
 def describe(device: cl.Device) -> DeviceProfile:
-    """The profile of a ``pyopencl.Device``."""
+    """Return the profile of a ``pyopencl.Device``."""
     platform = device.platform
     extensions = device.extensions.split()
     words = f"{platform.name} {device.driver_version} {device.vendor} {device.version}".lower()
@@ -154,7 +154,7 @@ def describe(device: cl.Device) -> DeviceProfile:
 
 
 def _place(device: cl.Device) -> int:
-    """The place of a device among those of its platform that have its name and driver."""
+    """Return the place of a device among those of its platform that have its name and driver."""
     alike = [
         one
         for one in device.platform.get_devices()
@@ -172,7 +172,7 @@ IP_VERSION_INTEL = 0x4250
 
 
 def _architecture(device: cl.Device, extensions: list[str]) -> str | None:
-    """The architecture of a GPU, None where its driver does not tell or fails."""
+    """Return the architecture of a GPU, None where its driver does not tell or fails."""
     import pyopencl as cl
 
     try:
@@ -190,7 +190,7 @@ def _architecture(device: cl.Device, extensions: list[str]) -> str | None:
 
 
 def _number(device: cl.Device, parameter: int) -> int | None:
-    """The cl_uint of clGetDeviceInfo for a parameter; None where the device has no such parameter."""
+    """Return the cl_uint of clGetDeviceInfo for a parameter; None where the device has no such parameter."""
     import ctypes
     import importlib
 

@@ -61,5 +61,5 @@ def render_text(text: str, kernel: str = "text", **parameters: Any) -> str:
 
 
 def _is_plain(value: object) -> bool:
-    """Whether repr() says all of a value: of a plain one, or of a tuple of such."""
+    """Return whether repr() says all of a value: of a plain one, or of a tuple of such."""
     return all(map(_is_plain, value)) if type(value) is tuple else type(value) in PLAIN

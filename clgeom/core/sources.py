@@ -35,7 +35,7 @@ def _root(folder: str) -> Traversable:
 
 
 def _read(folder: str, name: str) -> str:
-    """Text of a file, without objects for paths: hundreds are read before a first call."""
+    """Return the text of a file, without objects for paths: hundreds are read before a first call."""
     with open(f"{_place(folder)}/{name}", "rb", buffering=0) as file:
         return file.read().decode().replace("\r\n", "\n")
 
@@ -47,13 +47,13 @@ def _place(folder: str) -> str:
 
 @functools.cache
 def header(name: str) -> str:
-    """Text of a header of ``cl_src``."""
+    """Return the text of a header of ``cl_src``."""
     return _read("cl_src", name)
 
 
 @functools.cache
 def template(kernel: str, variant: str = "group") -> str:
-    """Text of the template of a kernel, named as "family/kernel", in a variant of it.
+    """Return the text of the template of a kernel, named as "family/kernel", in a variant of it.
 
     If one work-item uses another algorithm than a group, the serial variant has its own file, "family/kernel_serial".
     """
@@ -65,12 +65,12 @@ def template(kernel: str, variant: str = "group") -> str:
 
 @functools.cache
 def _text(name: str) -> str:
-    """Text of a file of ``templates``, which several variants may share."""
+    """Return the text of a file of ``templates``, which several variants may share."""
     return _read("templates", name)
 
 
 def _names_included(text: str) -> list[str]:
-    """The headers that a text names, as `INCLUDE` finds them."""
+    """Return the headers that a text names, as `INCLUDE` finds them."""
     found = []
     for match in INCLUDE_ANYWHERE.finditer(text):
         begin = text.rfind("\n", 0, match.start()) + 1
@@ -81,13 +81,13 @@ def _names_included(text: str) -> list[str]:
 
 @functools.cache
 def _included(name: str) -> frozenset[str]:
-    """Names of a header and of all that it includes."""
+    """Return the names of a header and of all that it includes."""
     return frozenset({name}).union(*map(_included, _names_included(header(name))))
 
 
 @functools.cache
 def digest(kernel: str) -> str:
-    """A digest of a kernel's templates, those of all its variants, with all headers that they include."""
+    """Return a digest of a kernel's templates, those of all its variants, with all headers that they include."""
     texts = dict.fromkeys(template(kernel, variant) for variant in ("group", "serial"))
     names = sorted(frozenset().union(*(_included(name) for text in texts for name in _names_included(text))))
     found = hashlib.sha256()
@@ -98,13 +98,13 @@ def digest(kernel: str) -> str:
 
 @functools.cache
 def families() -> tuple[str, ...]:
-    """The first folders of the names of kernels. A folder that an older version left empty is none."""
+    """Return the first folders of the names of kernels. A folder that an older version left empty is none."""
     folders = [entry for entry in _root("templates").iterdir() if entry.is_dir() and "_" not in entry.name]
     return tuple(sorted(folder.name for folder in folders if any(folder.iterdir())))
 
 
 def kernels() -> tuple[str, ...]:
-    """Names of all kernels, as "family/kernel"; a family may have parts, as "hull/sieve/tile_hull".
+    """Return the names of all kernels, as "family/kernel"; a family may have parts, as "hull/sieve/tile_hull".
 
     The files of their variants, "kernel_serial", are not counted.
     """
@@ -120,7 +120,7 @@ def kernels() -> tuple[str, ...]:
 
 
 def inline_headers(text: str) -> str:
-    """The text with every ``#include "name"`` replaced by that header, each header once."""
+    """Return the text with every ``#include "name"`` replaced by that header, each header once."""
     seen = set()
 
     def expand(match: re.Match[str]) -> str:

@@ -38,12 +38,12 @@ class Space:
     by_itemsize: bool = False
 
     def products(self, profile: DeviceProfile) -> tuple[Product, ...]:
-        """The products for a device."""
+        """Return the products for a device."""
         return self.cpu if profile.is_cpu else self.gpu
 
 
 def candidates(profile: DeviceProfile, kernel: str, present: Policy) -> list[Policy]:
-    """The legal shapes in a kernel's space that fit the device, without the present one, in their order."""
+    """Return the legal shapes in a kernel's space that fit the device, without the present one, in their order."""
     space = all_spaces().get(kernel)
     found: dict[Policy, None] = {}
     for product in space.products(profile) if space else ():
@@ -59,7 +59,7 @@ def candidates(profile: DeviceProfile, kernel: str, present: Policy) -> list[Pol
 
 
 def serial(items: tuple[int, ...] = (512,), groups: tuple[int, ...] = (4,)) -> Product:
-    """A work-item for each tile, alone."""
+    """Return a work-item for each tile, alone."""
     return {"variant": ("serial",), "wg_size": (1,), "items_per_thread": items, "groups_per_unit": groups}
 
 
@@ -78,10 +78,10 @@ SIZES = (group((8, 16, 32, 64, 128, 256, 512, 1024)),)
 
 
 def elementwise(*cases: str) -> Space:
-    """The space of a kernel whose work-items stride over all elements."""
+    """Return the space of a kernel whose work-items stride over all elements."""
     return Space(cases, ELEMENTWISE_CPU, ELEMENTWISE_GPU)
 
 
 def tilewise(*cases: str) -> Space:
-    """The space of a kernel whose groups take tiles of a fixed size."""
+    """Return the space of a kernel whose groups take tiles of a fixed size."""
     return Space(cases, SERIAL_GROUPS, (group((64, 128, 256, 512), (1,), (0, 8, 16, 32)),))

@@ -83,12 +83,12 @@ class Link:
 
 
 def part_bytes(nbytes: int, threads: int) -> int:
-    """Bytes of a part: each thread has two or more."""
+    """Return the bytes of a part: each thread has two or more."""
     return min(SLOT_BYTES, max(LEAST_PART, -(-nbytes // (2 * threads))))
 
 
 def threads_for(nbytes: int, link: Link, most: int, *, ahead: bool = False) -> int:
-    """How many threads, up to `most`, a staged copy takes; 0 where a plain copy is about as fast.
+    """Return how many threads, up to `most`, a staged copy takes; 0 where a plain copy is about as fast.
 
     `ahead`: other copies follow, and begin before this one ends. Then it only matters that the link is always busy.
     """
@@ -171,7 +171,10 @@ class Stage:
 
     @contextlib.contextmanager
     def slot(self) -> Iterator[_Slot]:
-        """A slot whose memory may be changed. Only the session's threads take one, which no KeyboardInterrupt meets."""
+        """Yield a slot whose memory may be changed.
+
+        Only the session's threads take one, which no KeyboardInterrupt meets.
+        """
         import pyopencl as cl
 
         slot = self.slots.get()
@@ -185,7 +188,7 @@ class Stage:
             self.slots.put(slot)
 
     def threads(self, copy: HostCopy) -> int:
-        """How many threads are to copy; 0 for a plain copy."""
+        """Return how many threads are to copy; 0 for a plain copy."""
         nbytes = copy.host.nbytes
         if nbytes < LEAST_BYTES:
             return 0
@@ -203,7 +206,7 @@ class Stage:
         return threads_for(nbytes, self.links[copy.name], self.most_threads, ahead=copy.ahead)
 
     def _measured(self, copy: HostCopy) -> Link:
-        """The speeds of a link, from parts of an array. The later copy of the whole array makes up for all."""
+        """Return the speeds of a link, from parts of an array. The later copy of the whole array makes up for all."""
         nbytes = copy.host.nbytes
         size = min(SLOT_BYTES, nbytes // 4)
 
@@ -348,7 +351,7 @@ def _begin(
 
 
 def map_pinned(session: Session, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """A new array in page-locked memory."""
+    """Return a new array in page-locked memory."""
     import pyopencl as cl
 
     nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
@@ -365,7 +368,7 @@ def map_pinned(session: Session, shape: tuple[int, ...], dtype: np.dtype) -> np.
 
 
 def is_locked(array: np.ndarray) -> bool:
-    """Whether an array is in memory that `map_pinned` has locked."""
+    """Return whether an array is in memory that `map_pinned` has locked."""
     import pyopencl as cl
 
     owner: Any = array

@@ -67,7 +67,7 @@ class StoredPolicy:
 
 
 def store_path() -> Path:
-    """The file of the store, which may not exist. ``CLGEOM_DATA_DIR`` names another folder."""
+    """Return the file of the store, which may not exist. ``CLGEOM_DATA_DIR`` names another folder."""
     named = os.environ.get("CLGEOM_DATA_DIR")
     if named:
         return Path(named) / "policies.json"
@@ -77,13 +77,13 @@ def store_path() -> Path:
 
 
 def kernel_hash(kernel: str) -> str:
-    """A digest of a kernel's templates with all that they include, and of the class of its policies."""
+    """Return a digest of a kernel's templates with all that they include, and of the class of its policies."""
     return digest_of(f"{sources.digest(kernel)} {_class_text(policy_class(kernel))}")  # type: ignore[arg-type]  # classes are hashable
 
 
 @functools.cache
 def _class_text(made: type[Policy]) -> str:
-    """A class of policies, with its fields, as text."""
+    """Return a class of policies, with its fields, as text."""
     return repr((made.__name__, [(field.name, field.default) for field in dataclasses.fields(made)]))
 
 
@@ -102,7 +102,7 @@ class _Store:
         self.has_warned = False
 
     def read(self) -> dict[Place, list[Entry]]:
-        """All entries of the file, read once."""
+        """Return all entries of the file, read once."""
         if self.entries is None:
             with self.lock:
                 if self.entries is None:
@@ -132,7 +132,7 @@ class _Store:
             warn(f"{said}. Run 'clgeom tune' again; until then shipped policies are used.", DeviceWarning)
 
     def look_up(self, profile: DeviceProfile, kernel: str, itemsize: int | None) -> StoredPolicy | None:
-        """The valid entry for a kernel on a device, None where there is none."""
+        """Return the valid entry for a kernel on a device, None where there is none."""
         key = profile, kernel, itemsize
         try:
             return self.checked[key]
@@ -158,7 +158,7 @@ class _Store:
         return None
 
     def _has_entries(self, profile: DeviceProfile) -> bool:
-        """Whether there are entries for a device with its present driver."""
+        """Return whether there are entries for a device with its present driver."""
         everything = itertools.chain.from_iterable(self.read().values())
         return any(_matches(entry, profile, (*DEVICE, *DRIVER)) for entry in everything)
 
@@ -174,7 +174,7 @@ def reload_store() -> None:
 
 
 def stored_policy(profile: DeviceProfile, kernel: str, dtype: np.dtype | None = None) -> StoredPolicy | None:
-    """The user's measured policy of a kernel on a device: that of the type's size, else that of all types."""
+    """Return the user's measured policy of a kernel on a device: that of the type's size, else that of all types."""
     store = current
     if not store.read():
         return None
@@ -183,14 +183,14 @@ def stored_policy(profile: DeviceProfile, kernel: str, dtype: np.dtype | None = 
 
 
 def stored_by_itemsize(profile: DeviceProfile, kernel: str) -> dict[int | None, StoredPolicy]:
-    """The valid entries of the store for a kernel on a device, by the size of a type (None: all types)."""
+    """Return the valid entries of the store for a kernel on a device, by the size of a type (None: all types)."""
     store = current
     sizes = [itemsize for name, itemsize in store.read() if name == kernel]
     return {size: stored for size in sizes if (stored := store.look_up(profile, kernel, size))}
 
 
 def all_stored(profile: DeviceProfile) -> dict[tuple[str, int | None], Policy]:
-    """All valid policies of the store for a device, by the kernel and by the size of a type (None: all types)."""
+    """Return the valid policies of the store for a device, by kernel and by the size of a type (None: all types)."""
     return {key: stored.policy for key in current.read() if (stored := current.look_up(profile, *key))}
 
 
@@ -205,7 +205,7 @@ def _is_switched_off() -> bool:
 
 
 def _content(path: Path) -> list[Any]:
-    """The entries of a store's file, good or not; ValueError where it is none of this version."""
+    """Return the entries of a store's file, good or not; ValueError where it is none of this version."""
     where = f"the file '{printable(str(path))}'"
     try:
         text = _text(path)
@@ -230,7 +230,7 @@ def _content(path: Path) -> list[Any]:
 
 
 def _text(path: Path) -> str:
-    """The text of a regular file of no more than `MOST_BYTES`; of no other, which may block or have no end."""
+    """Return the text of a regular file of no more than `MOST_BYTES`; of no other, which may block or have no end."""
     flags = (getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_BINARY"))  # where there are such
     number = os.open(path, functools.reduce(operator.or_, flags, os.O_RDONLY))
     try:
@@ -246,7 +246,7 @@ def _text(path: Path) -> str:
 
 
 def _parse_object(pairs: list[tuple[str, Any]]) -> Entry:
-    """An object of JSON whose names are different."""
+    """Return an object of JSON whose names are different."""
     if len(dict(pairs)) != len(pairs):
         raise ValueError("a name is there twice")
     return dict(pairs)
@@ -263,7 +263,7 @@ def _parse_int(digits: str) -> int:
 
 
 def _is_entry(entry: Any) -> bool:
-    """Whether an entry says what it is for."""
+    """Return whether an entry says what it is for."""
     if not isinstance(entry, dict) or not isinstance(entry.get("device"), dict) or "itemsize" not in entry:
         return False
     return isinstance(entry.get("kernel"), str) and (entry["itemsize"] is None or type(entry["itemsize"]) is int)
@@ -274,7 +274,7 @@ def _matches(entry: Entry, profile: DeviceProfile, facts: Iterable[str]) -> bool
 
 
 def _validated(entry: Entry, profile: DeviceProfile) -> StoredPolicy:
-    """The policy of an entry; ValueError where it must not be used."""
+    """Return the policy of an entry; ValueError where it must not be used."""
     kernel = entry["kernel"]
     if entry.get("digest") != _digest(entry):
         raise ValueError("it is damaged")
@@ -294,7 +294,7 @@ def _validated(entry: Entry, profile: DeviceProfile) -> StoredPolicy:
 
 
 def _digest(entry: Entry) -> str:
-    """A digest of an entry: no policy counts that was not verified, so not one that was changed since."""
+    """Return a digest of an entry: no policy counts that was not verified, so not one that was changed since."""
     return digest_of(json.dumps({key: entry[key] for key in entry if key != "digest"}, sort_keys=True))
 
 

@@ -64,7 +64,7 @@ def require(session: Session, key: Key) -> None:
 
 
 def _needed(key: Key) -> set[tuple[Check, np.dtype | None]]:
-    """The trials, with the type of coordinates, for a kernel."""
+    """Return the trials, with the type of coordinates, for a kernel."""
     kernel, params = key[0], dict(key[1])
     trial = params.get("payload") and _trials_of(_family(kernel)).get(f"{kernel} payload") or _trial_of(kernel)
     first = first_trial(), None
@@ -73,18 +73,18 @@ def _needed(key: Key) -> set[tuple[Check, np.dtype | None]]:
 
 @functools.cache
 def first_trial() -> Check:
-    """The trial that comes before all others."""
+    """Return the trial that comes before all others."""
     family, name = FIRST
     return next(one for one in checks_of(family) if one.name == name)
 
 
 def trials() -> list[Check]:
-    """The trials of all families."""
+    """Return the trials of all families."""
     return [one for one in all_checks() if one.before]
 
 
 def passes(session: Session, trial: Check, dtype: np.dtype | None = None) -> bool:
-    """Whether the session's device passes a trial: known in this process, noted in the cache, or tried now."""
+    """Return whether the session's device passes a trial: known in this process, noted in the cache, or tried now."""
     profile = session.own_profile
     right = verdict(session.device, profile, trial, dtype)
     if right is None:
@@ -96,7 +96,7 @@ def passes(session: Session, trial: Check, dtype: np.dtype | None = None) -> boo
 
 
 def verdict(device: cl.Device, profile: DeviceProfile, trial: Check, dtype: np.dtype | None = None) -> bool | None:
-    """Whether a device has passed a trial, in this process or by the cache's note; None where it was not tried."""
+    """Return whether a device has passed a trial, in this process or by the cache's note; None if not tried."""
     known = device, trial, dtype
     if known not in _verdicts:
         noted = _noted(profile).get(_name(trial, dtype))
@@ -107,7 +107,7 @@ def verdict(device: cl.Device, profile: DeviceProfile, trial: Check, dtype: np.d
 
 
 def holds(session: Session, name: str, kernel: str, ask: Callable[[], bool]) -> bool:
-    """Whether ``ask()`` is true for a kernel on this device: as noted in the cache, or asked now.
+    """Return whether ``ask()`` is true for a kernel on this device: as noted in the cache, or asked now.
 
     Only True is noted. Sessions with imposed limits always ask. As in trials, the caller's policies are not in force.
     """
@@ -122,13 +122,13 @@ def holds(session: Session, name: str, kernel: str, ask: Callable[[], bool]) -> 
 
 
 def is_refused(profile: DeviceProfile) -> bool:
-    """Whether a device has failed a trial of the current kernels."""
+    """Return whether a device has failed a trial of the current kernels."""
     failed = {name.split()[0]: digest for name, (digest, right) in _noted(profile).items() if not right}
     return bool(failed) and any(_digest(one, profile) == failed[one.name] for one in trials() if one.name in failed)
 
 
 def noted_verdicts(profile: DeviceProfile) -> dict[str, bool]:
-    """The cache's verdicts on a device by the name of the trial, for the current kernels."""
+    """Return the cache's verdicts on a device by the name of the trial, for the current kernels."""
     digests = {trial.name: _digest(trial, profile) for trial in trials()}
     noted = _noted(profile)
     return {name: right for name, (digest, right) in noted.items() if digests.get(name.split()[0]) == digest}
@@ -155,7 +155,7 @@ def _try(session: Session, trial: Check, dtype: np.dtype | None) -> bool:
 
 
 def _is_ours(error: BaseException) -> bool:
-    """Whether an exception was raised by clgeom or by a package that it calls, not by code that interrupted it."""
+    """Return whether clgeom or a package that it calls raised an exception, and no code that interrupted it."""
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
@@ -174,7 +174,7 @@ def _attempt(session: Session, trial: Check, dtype: np.dtype | None) -> None:
 
 
 def describe_driver(profile: DeviceProfile) -> str:
-    """The device and driver of a verdict, as text. Equal devices have verdicts of their own."""
+    """Return the device and driver of a verdict, as text. Equal devices have verdicts of their own."""
     number = f", number {profile.number}" if profile.number else ""
     return f"{profile.name}, {profile.platform} {profile.version}, driver {profile.driver}{number}"
 
@@ -184,7 +184,7 @@ def _name(trial: Check, dtype: np.dtype | None = None) -> str:
 
 
 def _digest(trial: Check, profile: DeviceProfile) -> str:
-    """A digest of a trial's kernels, their headers and their policies, and of options for all builds."""
+    """Return a digest of a trial's kernels, their headers and their policies, and of options for all builds."""
     return _digest_of(_kernels_of(trial), profile)
 
 
@@ -200,7 +200,7 @@ def _digest_of(kernels: Iterable[str], profile: DeviceProfile) -> str:
 
 
 def _kernels_of(trial: Check) -> list[str]:
-    """The kernels that a device uses only after a trial."""
+    """Return the kernels that a device uses only after a trial."""
     named = {kernel.removesuffix(" payload") for kernel in trial.before}
     of_family = (kernel for kernel in _all_kernels() if _family(kernel) == trial.family)
     return [kernel for kernel in of_family if kernel in named or _trial_of(kernel) is trial]
@@ -208,12 +208,12 @@ def _kernels_of(trial: Check) -> list[str]:
 
 @functools.cache
 def _trials_of(family: str) -> dict[str, Check]:
-    """The trials of a family by what a device uses after them only."""
+    """Return the trials of a family by what a device uses after them only."""
     return {name: one for one in checks_of(family) for name in one.before}
 
 
 def _trial_of(kernel: str) -> Check | None:
-    """The trial of a kernel, or of the innermost of its folders that has one."""
+    """Return the trial of a kernel, or of the innermost of its folders that has one."""
     by_name = _trials_of(_family(kernel))
     while kernel not in by_name and "/" in kernel:
         kernel = kernel.rpartition("/")[0]

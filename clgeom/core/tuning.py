@@ -43,7 +43,7 @@ overrides: contextvars.ContextVar[Overrides] = contextvars.ContextVar(
 
 
 def select(profile: DeviceProfile, kernel: str, dtype: np.dtype | None = None, n: int | None = None) -> Policy:
-    """The policy of a kernel on a device, within the device's limits.
+    """Return the policy of a kernel on a device, within the device's limits.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def select(profile: DeviceProfile, kernel: str, dtype: np.dtype | None = None, n
 
 
 def shipped_policy(profile: DeviceProfile, kernel: str, dtype: np.dtype | None = None, n: int | None = None) -> Policy:
-    """The policy of a kernel by the rows of its family, within the device's limits."""
+    """Return the policy of a kernel by the rows of its family, within the device's limits."""
     rows = rows_of(kernel)
     if not rows:
         raise KeyError(f"the kernel {kernel} has no row in clgeom/{kernel.partition('/')[0]}/policies.py")
@@ -71,7 +71,7 @@ def shipped_policy(profile: DeviceProfile, kernel: str, dtype: np.dtype | None =
 
 
 def find_row(profile: DeviceProfile, rows: Mapping[str, Any]) -> tuple[str, str]:
-    """The step of the look-up, and the key, by which a device finds its row among those of a kernel."""
+    """Return the step of the look-up, and the key, by which a device finds its row among those of a kernel."""
     architecture = profile.architecture
     for key in rows:
         if key not in GENERAL_KEYS and key != architecture and key in profile.name:
@@ -88,7 +88,7 @@ def find_row(profile: DeviceProfile, rows: Mapping[str, Any]) -> tuple[str, str]
 def select_fitting(
     profile: DeviceProfile, kernel: str, dtype: np.dtype | None, local_bytes: Callable[[Any], int]
 ) -> Policy:
-    """The policy of a kernel whose tiles are in local memory, halved until ``local_bytes(policy)`` fit there."""
+    """Return the policy of a kernel whose tiles are in local memory, halved until ``local_bytes(policy)`` fit there."""
     policy = select(profile, kernel, dtype)
     while local_bytes(policy) > profile.local_mem_bytes and policy.tile > 1:
         half = "wg_size" if policy.wg_size > 1 else "items_per_thread"
@@ -97,7 +97,7 @@ def select_fitting(
 
 
 def is_overridden(kernel: str | None = None) -> bool:
-    """Whether this context overrides policies, or that of a kernel."""
+    """Return whether this context overrides policies, or that of a kernel."""
     return bool(overrides.get()) if kernel is None else kernel in overrides.get()
 
 

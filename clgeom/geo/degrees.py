@@ -79,14 +79,14 @@ class InDegrees:
         return int(counts.sum())
 
     def to_shapely(self) -> np.ndarray:
-        """The polygons as an array of Shapely geometries."""
+        """Return the polygons as an array of Shapely geometries."""
         made = self.shapes.to_shapely()
         for number, shape in self.others.items():
             made[number] = shape
         return made
 
     def geojson(self) -> list[str]:
-        """The GeoJSON of each polygon."""
+        """Return the GeoJSON of each polygon."""
         made = self.shapes.geojson("%r" if self.decimals is None else f"%.{self.decimals}f")
         for number, shape in self.others.items():
             made[number] = json.dumps(as_geojson(shape), allow_nan=False)
@@ -140,7 +140,7 @@ def in_degrees(
 
 
 def is_wgs84(crs: Any, caller: str) -> bool:
-    """Whether coordinates are longitude and latitude of WGS 84, as those without a system must be."""
+    """Return whether coordinates are longitude and latitude of WGS 84, as those without a system must be."""
     if crs is None:
         return True
     system = as_crs(crs, caller=caller)
@@ -148,7 +148,7 @@ def is_wgs84(crs: Any, caller: str) -> bool:
 
 
 def _valid(shapes: Ragged, mended: Any) -> dict[int, Any]:
-    """The polygons that are not valid, by their number, as `mended` makes them valid."""
+    """Return the polygons that are not valid, by their number, as `mended` makes them valid."""
     shapely = require_shapely()
     wrong = np.flatnonzero(~shapely.is_valid(shapes.to_shapely()))
     return dict(zip(wrong.tolist(), mended(wrong))) if len(wrong) else {}
@@ -182,14 +182,14 @@ class Curves:
         return 2 * self.farthest + MARGIN
 
     def as_they_are(self, decimals: Any) -> InDegrees:
-        """The polygons, rounded."""
+        """Return the polygons, rounded."""
         places = self.flat.places / self.sides
         return InDegrees(
             replace(self.flat, places=places if decimals is None else np.round(places, decimals)), 0, decimals
         )
 
     def outwards(self, growth: Any = None) -> InDegrees:
-        """The polygons, each moved outwards by more than its pieces are from their curves.
+        """Return the polygons, each moved outwards by more than its pieces are from their curves.
 
         `growth` has for each vertex how many times as far it moves. Where parts of a polygon are closer to each other
         than that, they are joined.
@@ -213,7 +213,8 @@ class Curves:
 def _curves(
     given: Ragged, crs: Any, caller: str, resolution: float, densify: float | None, finer: float = 1.0
 ) -> Curves | None:
-    """The polygons with their edges cut; None where a meridian or a pole is near, or where the system is not smooth.
+    """Return the polygons with their edges cut; None where a meridian or a pole is near, or where the system is not
+    smooth.
 
     An edge and the same edge the other way round are cut at the same places. `finer` is a factor of the tolerance.
     """
@@ -263,7 +264,7 @@ def _offsets(sizes: Any) -> np.ndarray:
 
 
 def _cut(places: np.ndarray, after: Any, edge: Any, place: Any, pieces: Any) -> np.ndarray:
-    """The places where edges are cut, counted from the end that comes first by its coordinates."""
+    """Return the places where edges are cut, counted from the end that comes first by its coordinates."""
     begin, end = places[edge], places[after[edge]]
     turned = (begin[:, 0] > end[:, 0]) | ((begin[:, 0] == end[:, 0]) & (begin[:, 1] > end[:, 1]))
     first, last = np.where(turned[:, None], end, begin), np.where(turned[:, None], begin, end)
@@ -272,7 +273,9 @@ def _cut(places: np.ndarray, after: Any, edge: Any, place: Any, pieces: Any) -> 
 
 
 def _is_plain(given: Ragged, places: np.ndarray) -> bool:
-    """Whether polygons with vertices at these places are far from the poles and from the meridian of 180 degrees."""
+    """Return whether polygons with vertices at these places are far from the poles and from the meridian of 180
+    degrees.
+    """
     if not len(places):
         return True
     if not np.isfinite(places).all():
@@ -283,7 +286,7 @@ def _is_plain(given: Ragged, places: np.ndarray) -> bool:
 
 
 def _is_one_to_one(system: Any, places: np.ndarray, reach: Any) -> bool:
-    """Whether the transformation to the earth and back returns the places: PROJ moves some onto the earth."""
+    """Return whether the transformation to the earth and back returns the places: PROJ moves some onto the earth."""
     import pyproj
 
     there = pyproj.Transformer.from_crs(system, system.geodetic_crs, always_xy=True)
@@ -295,7 +298,9 @@ def _is_one_to_one(system: Any, places: np.ndarray, reach: Any) -> bool:
 
 
 def _miters(given: Ragged) -> tuple[Any, ...]:
-    """How far each vertex moves if all edges move to their right by 1; that direction of the edge after each vertex."""
+    """Return how far each vertex moves if all edges move to their right by 1; that direction of the edge after each
+    vertex.
+    """
     after = given.following
     along = given.places[after] - given.places
     length = np.hypot(*along.T)
@@ -378,7 +383,7 @@ def _nested(made: InDegrees, sheets: Sheets) -> InDegrees:
 
 
 def _stay_apart(shapes: Any, sheets: Sheets) -> bool:
-    """Whether polygons are valid, those of one rank do not overlap, and those of the next rank contain them."""
+    """Return whether polygons are valid, those of one rank do not overlap, and those of the next rank contain them."""
     shapely = require_shapely()
     if not shapely.is_valid(shapes).all():
         return False

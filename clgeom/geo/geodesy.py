@@ -36,7 +36,7 @@ POLAR = math.radians(0.01)
 
 
 def as_crs(crs: Any, *, caller: str) -> Any:
-    """A horizontal ``pyproj.CRS``; `InvalidInput` if `crs` is None or not one, or if pyproj is not installed.
+    """Return a horizontal ``pyproj.CRS``; `InvalidInput` if `crs` is None or not one, or if pyproj is not installed.
 
     `caller` is the function or action that needs it, for messages: "area_km2", "Writing 'a.geojson'".
     """
@@ -58,7 +58,7 @@ def as_crs(crs: Any, *, caller: str) -> Any:
 
 
 def same_crs(one: Any, other: Any) -> bool:
-    """Whether two coordinate reference systems, given as anything that pyproj takes or None, are the same."""
+    """Return whether two coordinate reference systems, given as anything that pyproj takes or None, are the same."""
     if one is None or other is None:
         return one is other
     texts = [f"EPSG:{crs}" if isinstance(crs, int) else str(crs) for crs in (one, other)]
@@ -68,7 +68,8 @@ def same_crs(one: Any, other: Any) -> bool:
 
 
 def scales_at(system: Any, x: Any, y: Any) -> tuple[float, float]:
-    """The least and the greatest scale of a projected ``pyproj.CRS`` at a position: lengths there over true lengths.
+    """Return the least and the greatest scale of a projected ``pyproj.CRS`` at a position: lengths there over true
+    lengths.
 
     (1, 1) for other systems, and where the system is not defined.
     """
@@ -83,7 +84,7 @@ def scales_at(system: Any, x: Any, y: Any) -> tuple[float, float]:
 
 
 def utm_zone(system: Any, x: Any, y: Any) -> str:
-    """The code and the name of the UTM zone (WGS 84) of a position in a projected ``pyproj.CRS``."""
+    """Return the code and the name of the UTM zone (WGS 84) of a position in a projected ``pyproj.CRS``."""
     import pyproj
 
     longitude, latitude = pyproj.Proj(system)(x, y, inverse=True)
@@ -108,25 +109,25 @@ def axes_of_crs(crs: Any) -> tuple[str, str]:
 
 
 def shown(value: Any, most: int = 60) -> str:
-    """The repr of a value in one line of at most `most` characters."""
+    """Return the repr of a value in one line of at most `most` characters."""
     text = " ".join(repr(value).split())
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def is_plain_geographic(system: Any) -> bool:
-    """Whether a system is geographic and not derived from another one, such as a system with a rotated pole."""
+    """Return whether a system is geographic and not derived from another one, such as a system with a rotated pole."""
     return system.is_geographic and not (system.source_crs if system.is_bound else system).is_derived
 
 
 @keeps_subnormals
 def area_km2(region: Any) -> float:
-    """The area of a region's ``__geo_interface__`` on the ellipsoid, in km2; see `earth_areas`."""
+    """Return the area of a region's ``__geo_interface__`` on the ellipsoid, in km2; see `earth_areas`."""
     return float(earth_areas([region.__geo_interface__], region.crs, caller="area_km2")[0]) / 1e6
 
 
 @keeps_subnormals
 def earth_areas(geometries: Any, crs: Any, *, caller: str) -> np.ndarray:
-    """The areas of GeoJSON-like geometries on the ellipsoid of `crs`, in m2, shape (n,).
+    """Return the areas of GeoJSON-like geometries on the ellipsoid of `crs`, in m2, shape (n,).
 
     The area of a geometry is that of its polygons without their holes. Edges are straight in `crs`. The relative error
     is at most 1e-8 for 1 m2 or more. In a geographic system latitudes beyond a pole add no area, and an area that is
@@ -158,7 +159,7 @@ def areas_or_none(geometries: Any, crs: Any) -> list[Any]:
 
 @keeps_subnormals
 def ragged_areas(places: np.ndarray, offsets: Any, crs: Any, *, caller: str) -> np.ndarray:
-    """The area within each ring on the ellipsoid, in m2, whatever its orientation; see `earth_areas`.
+    """Return the area within each ring on the ellipsoid, in m2, whatever its orientation; see `earth_areas`.
 
     Ring r has the vertices ``places[offsets[r] : offsets[r + 1]]``, is not closed, and does not touch itself.
     """
@@ -187,7 +188,7 @@ def _rings(geometry: dict[str, Any]) -> list[Any]:
 
 
 def _areas(rings: Any, system: Any, caller: str) -> Any:
-    """The area within each ring, in m2."""
+    """Return the area within each ring, in m2."""
     if system.is_engineering or system.ellipsoid is None:
         return np.array([plain_area(ring, system) for ring in rings])
     return Earth(system, caller).areas(rings)
@@ -195,7 +196,7 @@ def _areas(rings: Any, system: Any, caller: str) -> Any:
 
 @keeps_subnormals
 def plain_area(ring: Any, system: Any) -> float:
-    """The area within a ring, in m2, in a system without an ellipsoid."""
+    """Return the area within a ring, in m2, in a system without an ellipsoid."""
     x, y = system.axis_info[:2]
     return abs(_twice_area(ring)) / 2 * x.unit_conversion_factor * y.unit_conversion_factor
 
@@ -214,7 +215,7 @@ def _twice_area(ring: Any) -> float:
 
 
 def turn_of(system: Any) -> Any:
-    """The longitude of one turn round the globe in the unit of a geographic system; None for other systems."""
+    """Return the longitude of one turn round the globe in the unit of a geographic system; None for other systems."""
     return 2 * math.pi / system.axis_info[0].unit_conversion_factor if system.is_geographic else None
 
 
@@ -280,18 +281,18 @@ class Mapping:
         return longitude, latitude
 
     def beyond(self) -> InvalidInput:
-        """The error for coordinates that are not on the earth."""
+        """Return the error for coordinates that are not on the earth."""
         return InvalidInput(
             f"{self.caller} is not possible: coordinates reach beyond what {shown(self.system.name)} can express."
         )
 
     def step(self, start: Any, end: Any) -> Any:
-        """The difference of two longitudes, by the shorter way round except in a plain geographic system."""
+        """Return the difference of two longitudes, by the shorter way round except in a plain geographic system."""
         apart = end - start
         return apart if self.plain else apart - self.turn * np.round(apart / self.turn)
 
     def no_curve(self) -> InvalidInput:
-        """The error for a boundary that crosses a discontinuity of the system."""
+        """Return the error for a boundary that crosses a discontinuity of the system."""
         return InvalidInput(
             f"{self.caller} is not possible: the boundary is no curve on the earth, because it crosses a line where "
             f"{shown(self.system.name)} is cut."
@@ -308,7 +309,7 @@ class Mapping:
         return np.moveaxis(np.array(rows), 2, 0) / reach
 
     def keeps_sides(self, x: Any, y: Any) -> bool:
-        """Whether the transformation preserves orientation, from the signs of its Jacobians at some positions."""
+        """Return whether the transformation preserves orientation, by the signs of Jacobians at some positions."""
         pick = slice(None, None, len(x) // 32 + 1)
         found = self.jacobians(x[pick], y[pick], max(np.ptp(x), np.ptp(y)) * 1e-6)
         found = found[np.isfinite(found).all(axis=(1, 2))]
@@ -333,7 +334,7 @@ class Earth:
         return (1 - self.e**2) * (sine / (1 - (self.e * sine) ** 2) + np.arctanh(self.e * sine) / self.e)
 
     def areas(self, rings: Any) -> np.ndarray:
-        """The areas within rings of positions, shape (n,), whatever their orientation."""
+        """Return the areas within rings of positions, shape (n,), whatever their orientation."""
         rings = [_plain_ring(ring) for ring in rings]
         found, some = np.zeros(len(rings)), [i for i, ring in enumerate(rings) if len(ring) > 2]
         if not some:
@@ -343,7 +344,7 @@ class Earth:
         return found
 
     def of_rings(self, places: np.ndarray, sizes: Any) -> Any:
-        """The areas of counter-clockwise rings of 3 or more positions, which `places` has ring after ring."""
+        """Return the areas of counter-clockwise rings of 3 or more positions, which `places` has ring after ring."""
         first = np.cumsum(sizes) - sizes
         longitude, latitude = self.mapping(*places.T)
         most, least = np.maximum.reduceat(latitude, first), np.minimum.reduceat(latitude, first)
@@ -419,20 +420,20 @@ class Earth:
 
 
 def _plain_ring(ring: Any) -> Any:
-    """A ring as an array, counter-clockwise, without positions that repeat the one before."""
+    """Return a ring as an array, counter-clockwise, without positions that repeat the one before."""
     ring = np.asarray(ring, np.float64)[:, :2]
     ring = ring[(ring != np.roll(ring, 1, axis=0)).any(axis=1)]
     return ring[::-1] if len(ring) > 2 and _twice_area(ring) < 0 else ring
 
 
 def interleaved(values: np.ndarray, middles: Any) -> Any:
-    """Rows of values with `middles` between them."""
+    """Return the rows of values with `middles` between them."""
     made = np.empty((len(values), 5, *values.shape[2:]))
     made[:, ::2], made[:, 1::2] = values, middles
     return made
 
 
 def _simpson(x: Any, y: Any) -> Any:
-    """The integrals of y over x along curves, from their values at 0, 1/2 and 1; exact if x and y are parabolas."""
+    """Return the integrals of y over x along curves, by their values at 0, 1/2 and 1; exact for parabolas."""
     (x0, x1, x2), (y0, y1, y2) = x.T, y.T
     return (y0 * (4 * x1 - 3 * x0 - x2) + 4 * y1 * (x2 - x0) + y2 * (x0 - 4 * x1 + 3 * x2)) / 6

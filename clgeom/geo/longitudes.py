@@ -39,7 +39,7 @@ DEGREES = 360.0
 
 
 def turn_of_crs(crs: Any) -> float | None:
-    """The longitude of one turn in the unit of a geographic reference system.
+    """Return the longitude of one turn in the unit of a geographic reference system.
 
     None for other systems, for none, and where pyproj is missing.
     """
@@ -68,11 +68,11 @@ class Across:
     turn: float
 
     def is_east(self, longitudes: NDArray[Any]) -> NDArray[np.bool_]:
-        """Which longitudes are a turn further east than their wrapped value."""
+        """Return which longitudes are a turn further east than their wrapped value."""
         return wrapped(longitudes, self.turn) < self.cut
 
     def continuous(self, points: NDArray[Any]) -> NDArray[np.float64]:
-        """Positions with continuous longitudes, rounded to float64."""
+        """Return the positions with continuous longitudes, rounded to float64."""
         made = np.array(points, np.float64)
         x = wrapped(made[..., 0], self.turn)
         made[..., 0] = np.where(x < self.cut, x + self.turn, x)
@@ -86,7 +86,7 @@ class Across:
         return [a + turn * e for a, e in zip(across, east.tolist())], _integers(y.tolist()), half
 
     def area(self, corners: NDArray[Any]) -> float:
-        """The area of a counter-clockwise polygon, rounded to float64 as `Hull.area` is."""
+        """Return the area of a counter-clockwise polygon, rounded to float64 as `Hull.area` is."""
         x, y = np.asarray(corners, np.float64).T
         moved = [Fraction(a) + Fraction(self.turn) * e for a, e in zip(wrapped(x, self.turn).tolist(), self.is_east(x))]
         up = [Fraction(value) for value in y.tolist()]
@@ -98,7 +98,7 @@ class Across:
             return math.inf
 
     def cut_up(self, corners: NDArray[Any], dimension: int) -> dict[str, Any]:
-        """A hull as a GeoJSON-like geometry that is cut at half a turn (RFC 7946, section 3.1.9).
+        """Return a hull as a GeoJSON-like geometry that is cut at half a turn (RFC 7946, section 3.1.9).
 
         It is a Polygon or a MultiPolygon of two; for dimension 1 lines, for dimension 0 a Point. Vertices keep every
         bit of wrapped longitudes. Where an edge is cut, the latitude is the nearest float64. Rings are
@@ -149,7 +149,8 @@ def _integers(values: Sequence[float]) -> list[int]:
 
 
 def ordered_hull(x: Sequence[Any], y: Sequence[Any], *, keep_collinear: bool) -> tuple[list[int], int]:
-    """The hull of a few points, exactly: the indices of its vertices, and its dimension, as `convex_hull` has them.
+    """Return the hull of a few points, exactly: the indices of its vertices, and its dimension, as `convex_hull` has
+    them.
 
     Parameters
     ----------
@@ -246,7 +247,7 @@ class Sample:
 
     @classmethod
     def of(cls, owners: NDArray[Any], longitudes: NDArray[Any], groups: int, turn: float) -> Sample:
-        """A sample of finite longitudes; `owners` has the group of each."""
+        """Return a sample of finite longitudes; `owners` has the group of each."""
         given = np.asarray(longitudes, np.float64)
         x = wrapped(given, turn)
         part = owners * SAMPLED + np.clip(((x / turn + 0.5) * SAMPLED).astype(np.int64), 0, SAMPLED - 1)
@@ -257,13 +258,13 @@ class Sample:
 
     @classmethod
     def joined(cls, samples: Sequence[Sample], numbers: NDArray[Any], groups: int, turn: float) -> Sample:
-        """A sample of several; `numbers` has the new group of each of their groups, one sample after another."""
+        """Return a sample of several; `numbers` has the new group of each of their groups, one sample after another."""
         owners = np.repeat(numbers, np.concatenate([one.counts for one in samples]))
         return cls.of(owners, np.concatenate([one.longitudes for one in samples]), groups, turn)
 
 
 def latitude_fault(values: Any, turn: float | None) -> str | None:
-    """The fault of points whose finite y are beyond a quarter of a turn; None where all are latitudes.
+    """Return the fault of points whose finite y are beyond a quarter of a turn; None where all are latitudes.
 
     `turn` is None for points that need not be longitudes and latitudes.
     """
@@ -296,7 +297,7 @@ def require_latitudes(values: Any, turn: float | None, path: Any, *, of: str = "
 def antimeridian_warning(
     longitudes: Longitudes, latitudes: Sequence[float], *, wanted: bool, remedy: str
 ) -> str | None:
-    """The warning for points with these longitudes, least and greatest latitude; None if there is none.
+    """Return the warning for points with these longitudes, least and greatest latitude; None if there is none.
 
     `wanted` says whether the caller asks for the hull across the antimeridian, `remedy` how to ask for it.
     """
@@ -329,6 +330,6 @@ def numbered_parts(parts: Any) -> Any:
 
 
 def sides_of(across: Across, rows: NDArray[Any]) -> list[NDArray[np.int64]]:
-    """The indices of rows on either side of the cut, without an empty side."""
+    """Return the indices of rows on either side of the cut, without an empty side."""
     east = across.is_east(rows[:, 0])
     return [side for side in map(np.flatnonzero, (~east, east)) if len(side)]

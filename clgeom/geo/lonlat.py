@@ -47,7 +47,7 @@ DEEPEST, MOST_PIECES = 60, 1 << 22
 
 
 def named_lonlat(x: Any, y: Any) -> bool:
-    """Whether columns of these names hold longitude and latitude."""
+    """Return whether columns of these names hold longitude and latitude."""
     return (str(x).strip().lower(), str(y).strip().lower()) in LONLAT_NAMES
 
 
@@ -177,7 +177,7 @@ class LonLat:
             raise self.mapping.beyond()
 
     def _to_own_degrees(self, **how: Any) -> Any:
-        """The transformer to the geographic system that the projected one is built on: no datum is shifted."""
+        """Return the transformer to the geographic system that the projected one is built on: no datum is shifted."""
         import pyproj
 
         system = self.mapping.system
@@ -207,7 +207,7 @@ class LonLat:
     # Polygons ---------------------------------------------------------------------------------------------------
 
     def _polygons(self, polygons: Any) -> Any:
-        """The images of polygons: polygons that cover the area within the curves of their edges."""
+        """Return the images of polygons: polygons that cover the area within the curves of their edges."""
         shapely = require_shapely()
         if self.mapping is None:
             return placed([[np.array(ring.coords)[:, :2] for ring in rings_of(one)] for one in polygons], 0.0)
@@ -238,7 +238,9 @@ class LonLat:
         return found
 
     def _pieces(self, polygon: Any) -> list[Any]:
-        """A polygon, in parts if its system is geographic: poles may lie elsewhere, and edges may lie along a pole."""
+        """Return a polygon, in parts if its system is geographic: poles may lie elsewhere, and edges may lie along a
+        pole.
+        """
         if self.turn:
             left, low, right, high = polygon.bounds
             if right - left > self.turn / 4 or max(-low, high) > self.turn / 5:
@@ -246,7 +248,7 @@ class LonLat:
         return [polygon]
 
     def _reach(self, shape: Any) -> Any:
-        """The length in the plane below which detail does not matter."""
+        """Return the length in the plane below which detail does not matter."""
         left, low, right, high = shape.bounds
         return self.resolution or max(right - left, high - low) * EXTENT
 
@@ -276,7 +278,9 @@ class LonLat:
         return found
 
     def _with_poles(self, polygon: Any) -> Any:
-        """A polygon, with a small disc round each pole that is in it or next to it, so that no edge meets a pole."""
+        """Return a polygon, with a small disc round each pole that is in it or next to it, so that no edge meets a
+        pole.
+        """
         reach, (left, low, right, high) = 2 * SHARE * self._reach(polygon), polygon.bounds
         for x, y, latitude in self._poles:
             if left - reach <= x <= right + reach and low - reach <= y <= high + reach:
@@ -286,7 +290,9 @@ class LonLat:
         return polygon
 
     def _is_pole(self, disc: Any, latitude: Any) -> bool:
-        """Whether longitudes go once round a disc whose centre has a pole's latitude; if not, the pole is a line."""
+        """Return whether longitudes go once round a disc whose centre has a pole's latitude; if not, the pole is a
+        line.
+        """
         longitude, around = self.mapping.anywhere(*np.array(disc.exterior.coords).T)
         if not np.isfinite(longitude).all() or np.abs(around - latitude).max() > 1:
             return False
@@ -340,7 +346,7 @@ def _missed(transformer: Any, places: np.ndarray) -> np.ndarray:
 
 
 def _off(x: Any, y: Any) -> Any:
-    """The distances of inner positions from the line between the first and the last; shape (n,)."""
+    """Return the distances of inner positions from the line between the first and the last; shape (n,)."""
     dx, dy = x[:, -1] - x[:, 0], y[:, -1] - y[:, 0]
     x, y = x[:, 1:-1] - x[:, :1], y[:, 1:-1] - y[:, :1]
     length = np.hypot(dx, dy)[:, None]

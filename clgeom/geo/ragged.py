@@ -56,7 +56,7 @@ class Ragged:
         return np.diff(self.rings[self.polygons])
 
     def closed(self) -> tuple[np.ndarray, np.ndarray]:
-        """The places and offsets of rings that repeat their first vertex at the end."""
+        """Return the places and offsets of rings that repeat their first vertex at the end."""
         count = len(self.rings) - 1
         offsets = self.rings + np.arange(count + 1)
         pick = np.arange(offsets[-1]) - np.repeat(np.arange(count), np.diff(offsets))
@@ -64,7 +64,7 @@ class Ragged:
         return self.places[pick], offsets
 
     def to_shapely(self) -> np.ndarray:
-        """The polygons as an array of Shapely geometries."""
+        """Return the polygons as an array of Shapely geometries."""
         shapely = require_shapely()
         if not len(self):
             return np.empty(0, object)
@@ -72,7 +72,7 @@ class Ragged:
         return shapely.from_ragged_array(shapely.GeometryType.POLYGON, places, (offsets, self.polygons))
 
     def reversed(self) -> Ragged:
-        """The same polygons with all rings the other way round, each from the same vertex on."""
+        """Return the same polygons with all rings the other way round, each from the same vertex on."""
         sizes = np.diff(self.rings)
         begin = np.repeat(self.rings[:-1], sizes)
         place = np.arange(len(self.places)) - begin
@@ -80,16 +80,16 @@ class Ragged:
         return replace(self, places=self.places[turned])
 
     def geojson(self, number: str = "%r") -> list[str]:
-        """The GeoJSON of each polygon; `number` formats a coordinate."""
+        """Return the GeoJSON of each polygon; `number` formats a coordinate."""
         made = self._texts(f"[{number}, {number}]", ", ", "], [", "]]}}\n")
         return [f'{{"type": "Polygon", "coordinates": [[{text}' for text in made]
 
     def wkt(self) -> list[str]:
-        """The WKT of each polygon, with every bit of its coordinates."""
+        """Return the WKT of each polygon, with every bit of its coordinates."""
         return [f"POLYGON (({text}" for text in self._texts("%r %r", ", ", "), (", "))\n")]
 
     def _texts(self, place: Any, between: Any, rings: Any, end: Any) -> Any:
-        """The text of each polygon: all numbers are formatted at once, with what stands between and after them."""
+        """Return the text of each polygon: all numbers at once, with what stands between and after them."""
         if not len(self):
             return []
         places, offsets = self.closed()
@@ -112,13 +112,15 @@ class Lattice:
     is_vertex: np.ndarray
 
     def keys(self, sheets: float = 0) -> np.ndarray:
-        """A number for each corner of a cell; of sheets (numbers from 0 on for each of `places`) each has its own."""
+        """Return a number for each corner of a cell; of sheets (numbers from 0 on for each of `places`) each has its
+        own.
+        """
         width, height = (int(side) + 1 for side in self.places.max(axis=0, initial=0))
         return (sheets * height + self.places[:, 1]) * width + self.places[:, 0]
 
 
 def lattice_of(given: Ragged) -> Lattice:
-    """The corners of cells on the edges of polygons, whose places are columns and rows."""
+    """Return the corners of cells on the edges of polygons, whose places are columns and rows."""
     corners = given.places.astype(np.int64)
     along = corners[given.following] - corners
     steps = np.maximum(np.gcd(*along.T), 1)
@@ -128,7 +130,8 @@ def lattice_of(given: Ragged) -> Lattice:
 
 
 def noded(given: Ragged) -> Ragged:
-    """The same polygons with those vertices of all of them that lie on an edge: common boundaries have common vertices.
+    """Return the same polygons with those vertices of all of them that lie on an edge: common boundaries have common
+    vertices.
 
     Places are columns and rows, and so are those of the result.
     """

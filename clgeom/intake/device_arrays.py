@@ -74,7 +74,7 @@ def on_host(array: Any) -> np.ndarray:
 
 
 def flattened(array: CLArray, *, caller: str, name: str) -> CLArray:
-    """The items of a device array row by row, in one dimension: the array's own where they lie so, else a copy."""
+    """Return the items of a device array in one dimension, row by row: a view where they lie so, else a copy."""
     array = within_memory(array, caller=caller, name=name)
     if not array.flags.c_contiguous:
         array = native_array(_own_session(array), array, caller=caller, name=name)
@@ -133,7 +133,8 @@ def in_buffer(array: CLArray) -> bool:
 
 
 def is_kept(array: CLArray) -> bool:
-    """Whether the driver keeps an array's memory until the commands that use it have ended, also if the array goes.
+    """Return whether the driver keeps an array's memory until the commands that use it have ended, also if the array
+    goes.
 
     Of shared virtual memory, and of buffers in memory of the host, it does not.
     """

@@ -106,7 +106,9 @@ class Work:
         raise NotImplementedError
 
     def in_pieces(self, session: Session) -> Any:
-        """The result by one device, piece by piece; None where they gain nothing, and all items are tried at once."""
+        """Return the result by one device, piece by piece; None where they gain nothing, and all items are tried at
+        once.
+        """
         return None
 
     def piece(self, session: Session, start: int, stop: int) -> Any:
@@ -118,7 +120,10 @@ class Work:
         raise NotImplementedError
 
     def join(self, session: Session, results: list[Any]) -> Any:
-        """The result of all items, from those of pieces or parts, in their order. A device may be needed for it."""
+        """Return the result of all items, from those of pieces or parts, in their order.
+
+        A device may be needed for it.
+        """
         raise NotImplementedError
 
 
@@ -213,7 +218,8 @@ def choose_faster(
     alone: Callable[[], T],
     together: Callable[[], T],
 ) -> T:
-    """The result of ``alone()``, by one device, or of ``together()``, by all sessions, whichever takes less time.
+    """Return the result of ``alone()``, by one device, or of ``together()``, by all sessions, whichever takes less
+    time.
 
     Both return the same. With one session, or none, it is `alone`. `together` is also called if the one device has too
     little memory. `kind`, `cost` and `least` are those of a `Work`.

@@ -339,7 +339,9 @@ def _is_text(of: ModuleType, kind: pa.DataType) -> bool:
 
 
 def _is_ordered(of: ModuleType, kind: pa.DataType) -> bool:
-    """Whether this is a dictionary that has an order of its own; one of floats may hold NaN, which is in no group."""
+    """Return whether this is a dictionary that has an order of its own; one of floats may hold NaN, which is in no
+    group.
+    """
     return of.is_dictionary(kind) and kind.ordered and not of.is_floating(kind.value_type)
 
 

@@ -168,7 +168,10 @@ def are_batches(a: Any, b: Any) -> bool:
 
 
 def is_batch(value: Any) -> bool:
-    """Whether a value is many sequences for `as_batch`. An array of strings of one letter each is one sequence."""
+    """Return whether a value is many sequences for `as_batch`.
+
+    An array of strings of one letter each is one sequence.
+    """
     if isinstance(value, tuple) and len(value) == 2 and not isinstance(value[1], (str, bytes)):
         return bool(np.iterable(value[1]))
     if isinstance(value, (list, tuple)):
@@ -301,7 +304,9 @@ def offsets_of(offsets: Any, count: int, parameter: str, *, take_floats: bool = 
 
 
 def _column(value: Any) -> Any:
-    """A column of pandas or of any library with Arrow's interface as an array of NumPy or Arrow; others as they are."""
+    """Return a column of pandas or of any library with Arrow's interface as an array of NumPy or Arrow; others as they
+    are.
+    """
     if isinstance(value, (list, tuple, str, bytes, bytearray, memoryview, np.ndarray)) or np.isscalar(value):
         return value
     if frames.is_pandas(value):

@@ -76,7 +76,8 @@ def forget(mapped: np.memmap, first: int, last: int) -> None:
 
 
 def opened(mapped: np.memmap) -> FileIO | None:
-    """The file of a mapped array, opened to be read; None if it is not certain that its bytes are those of the array.
+    """Return the file of a mapped array, opened to be read; None if it is not certain that its bytes are those of the
+    array.
 
     What is read from it needs no pages in the process's memory, so pieces can be larger. The file of that name may be
     another one by now, and a copy-on-write map may have changes of its own.
@@ -124,7 +125,7 @@ class MappedPoints:
         self.file = None if in_place else opened(points)
 
     def reader(self, rows: np.ndarray, first: int) -> Callable[[np.ndarray, int], None] | None:
-        """A function that reads these rows from number `first` on for `copy_in`; None to copy them from the map."""
+        """Return a function that reads these rows from number `first` on, for `copy_in`; None to copy the map."""
         file = self.file
         if file is None:
             return None

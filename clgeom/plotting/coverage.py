@@ -170,7 +170,7 @@ def _draw_raster(ax: Any, values: Any, transform: Sequence[float] | None, unit: 
 
 
 def _quantity(unit: str) -> str:
-    """The name of the values of a raster."""
+    """Return the name of the values of a raster."""
     if not unit:
         return "value"
     return f"received power ({unit})" if unit == "dBm" else f"value ({unit})"

@@ -181,7 +181,7 @@ def _draw_points(ax: Any, points: Points, low: Points, high: Points) -> None:
 
 
 def plain(text: object) -> str:
-    """Text of a file as Matplotlib shows it letter by letter: two "$" would begin and end a formula."""
+    """Return the text of a file as Matplotlib shows it letter by letter: two "$" would begin and end a formula."""
     return str(text).replace("$", r"\$")
 
 

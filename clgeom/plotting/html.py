@@ -34,7 +34,7 @@ class Step:
     table: tuple[Any, ...] = ()
 
     def parts(self) -> dict[str, str]:
-        """The parts of the step by name, for the script; picture, legend and table are HTML."""
+        """Return the parts of the step by name, for the script; picture, legend and table are HTML."""
         legend = "".join(f"<li>{swatch}{escape(label)}</li>" for swatch, label in self.legend)
         return {
             "section": self.section,
@@ -62,18 +62,18 @@ def page_text(steps: Sequence[Step], *, title: str, words: str = "") -> str:
 
 
 def script_data(value: Any) -> str:
-    """A value as JSON within a script of a page."""
+    """Return a value as JSON within a script of a page."""
     # "<" could end the script
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def filled(template: str, values: Mapping[str, str]) -> str:
-    """The text of a template with a value in place of each ``{{ name }}``."""
+    """Return the text of a template with a value in place of each ``{{ name }}``."""
     return re.sub(r"{{ (\w+) }}", lambda name: values[name[1]], template)
 
 
 def template(name: str) -> str:
-    """The text of a template of this package."""
+    """Return the text of a template of this package."""
     return files("clgeom.plotting").joinpath(name).read_text(encoding="utf-8")
 
 

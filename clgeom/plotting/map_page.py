@@ -112,7 +112,7 @@ def save_page(
 
 
 def _part(feature: Any, unit: str) -> MapPart:
-    """A feature as a part of the page, with readable names of its attributes."""
+    """Return a feature as a part of the page, with readable names of its attributes."""
     values, square = (
         feature["properties"],
         "cells" if unit == "cells" else f"{unit}\u00b2" if unit else "map units\u00b2",
@@ -142,7 +142,7 @@ def _part(feature: Any, unit: str) -> MapPart:
 
 
 def _checked_sites(sites: Sequence[Any]) -> list[tuple[float, float]]:
-    """Positions as pairs of finite floats."""
+    """Return the positions as pairs of finite floats."""
     try:
         places = np.asarray(list(sites) or np.empty((0, 2)), np.float64)
     except (TypeError, ValueError):
@@ -155,7 +155,7 @@ def _checked_sites(sites: Sequence[Any]) -> list[tuple[float, float]]:
 def _frame(
     parts: Sequence[MapPart], grid: Any, system: Any, axes: tuple[Axis, ...], sites: list[tuple[float, float]]
 ) -> MapFrame:
-    """The frame of a page that shows all parts, all cells and all transmitters."""
+    """Return the frame of a page that shows all parts, all cells and all transmitters."""
     rows, columns = grid.shape
     corners = [grid.to_map([(0, 0), (0, rows), (columns, 0), (columns, rows)])]
     corners += [np.asarray(ring, np.float64) for part in parts for rings in part.polygons for ring in rings]
@@ -185,7 +185,7 @@ def _axes(system: Any, grid: Any) -> tuple[Axis, ...]:
 
 
 def _system(crs: Any, system: Any) -> str:
-    """A coordinate reference system in words."""
+    """Return a coordinate reference system in words."""
     if crs is None:
         return "no coordinate reference system"
     if system is None:
@@ -218,7 +218,7 @@ def _lonlat(bounds: tuple[float, ...], system: Any) -> tuple[Any, Any, int] | No
 
 
 def _interpolated(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Values at all positions, interpolated between every second row and column."""
+    """Return the values at all positions, interpolated between every second row and column."""
     out = values.copy()
     out[1::2] = (out[:-1:2] + out[2::2]) / 2
     out[:, 1::2] = (out[:, :-1:2] + out[:, 2::2]) / 2
@@ -226,7 +226,7 @@ def _interpolated(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def thinned(shape: tuple[int, int], transform: Sequence[float]) -> tuple[int, tuple[float, ...]]:
-    """A step k so that every k-th row and column are at most `LONGEST`, and the transform of these cells."""
+    """Return a step k so that every k-th row and column are at most `LONGEST`, and the transform of these cells."""
     k = -(-max(shape) // LONGEST)
     a, b, c, d, e, f = transform
     return k, (a * k, b * k, c, d * k, e * k, f)
@@ -284,7 +284,7 @@ def map_text(
 
 
 def _code(ring: Any, origin: NDArray[np.float64], step: float, *, hole: bool) -> Any:
-    """A ring as whole numbers: the first vertex in steps from the origin, then differences; not closed.
+    """Return a ring as whole numbers: the first vertex in steps from the origin, then differences; not closed.
 
     Outer rings are counter-clockwise and holes clockwise, so that polygons that overlap can be filled together.
     """
@@ -299,7 +299,7 @@ def _code(ring: Any, origin: NDArray[np.float64], step: float, *, hole: bool) ->
 
 
 def _image(values: Any, transform: Sequence[float], *, label: str, unit: str) -> dict[str, Any] | None:
-    """A raster of at most `LONGEST` rows and columns as an image for the page; None if no value is finite."""
+    """Return a raster of at most `LONGEST` rows and columns as an image for the page; None if no value is finite."""
     require_matplotlib()
     from matplotlib import colormaps
     from PIL import Image

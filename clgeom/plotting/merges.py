@@ -90,7 +90,7 @@ class _Trace:
         return scene.lines([corners], MERGED).dots(corners, MERGED_CORNER)
 
     def stage(self, number: int, stages: int, merges: Sequence[Any], hoods: int) -> list[Scene]:
-        """The scenes of a stage: its hoods, and the six phases of the merges of two hoods."""
+        """Return the scenes of a stage: its hoods, and the six phases of the merges of two hoods."""
         self.number, self.section, size = number, f"Stage {number + 1} of {stages}", 1 << number
         self.merges, self.alone = [m for m in merges if m.p >= 0], [m for m in merges if m.p < 0]
         blocks = "single points" if number == 0 else f"blocks of {size} points"
@@ -116,7 +116,7 @@ class _Trace:
         return scenes
 
     def _hoods(self, title: str, words: str, phase: int = 0) -> Scene:
-        """The scene of all P and Q, to which the phases add."""
+        """Return the scene of all P and Q, to which the phases add."""
         title = f"Phase {phase}, {title}" if phase else title
         scene = self.scene(self.section, title, words, table=self._table(phase))
         size, (_, _, bottom, top) = 1 << self.number, self.limits
@@ -147,7 +147,7 @@ class _Trace:
         return scene
 
     def _all(self, hood: str, numbers_of: Callable[[Any], NDArray[Any]]) -> Points:
-        """The points of some corners of every P or Q."""
+        """Return the points of some corners of every P or Q."""
         return np.concatenate([self._corners(merge, hood, numbers_of(merge)) for merge in self.merges])
 
     def _fans(self, from_numbers: Callable[[Any], NDArray[Any]], brackets: str, step: str) -> list[Points]:
@@ -239,7 +239,7 @@ class _Trace:
         return scene.dots(self.points[np.concatenate(dropped)], DROPPED)
 
     def _table(self, phase: int) -> tuple[Any, ...]:
-        """A table of the values that the kernels have written up to a phase, if there are few pairs."""
+        """Return a table of the values that the kernels have written up to a phase, if there are few pairs."""
         if not self.merges or len(self.merges) > LISTED:
             return ()
         columns: tuple[tuple[int, str, Callable[[Any], Any]], ...] = (
@@ -271,7 +271,7 @@ def _candidates(merge: Any) -> Any:
 
 
 def _listed(value: Any) -> Any:
-    """A number, or the first of many as text."""
+    """Return a number, or the first of many as text."""
     if not isinstance(value, np.ndarray):
         return value
     return " ".join(map(str, value[:12].tolist())) + (" …" if len(value) > 12 else "")

@@ -65,7 +65,7 @@ class _Sort:
         return Scene(section, title, words, self.limits, ("index in the array", ""), indices=True, **options)
 
     def array(self, section: str, title: str, words: str, keys: NDArray[Any]) -> Scene:
-        """The scene of one array."""
+        """Return the scene of one array."""
         pairs = len(_inversions(self.ranks(keys)))
         words = f"{words}. {count_of(pairs, 'pair is', 'pairs are')} out of order."
         scene = self.scene(section, title, words, still=section == "End")
@@ -74,7 +74,7 @@ class _Sort:
         return self._values(scene, BELOW, keys, np.arange(self.n))
 
     def passed(self, before: NDArray[Any], after: NDArray[Any], gaps: Sequence[int]) -> list[Scene]:
-        """The scenes of a pass: one of all h-subsequences, then scenes of some of them."""
+        """Return the scenes of a pass: one of all h-subsequences, then scenes of some of them."""
         section = f"Gap {gaps[0]}" if len(gaps) == 1 else f"Gaps {', '.join(map(str, gaps))}"
         gap, places = gaps[-1], np.arange(self.n)
         shortest, longest = self.n // gap, -(-self.n // gap)
@@ -116,7 +116,7 @@ class _Sort:
         gap: int,
         **options: Any,
     ) -> Scene:
-        """The scene of the arrays before and after a pass, with a line for the move of each chosen key."""
+        """Return the scene of the arrays before and after a pass, with a line for the move of each chosen key."""
         scene = self.scene(section, title, words, **options)
         others = np.setdiff1d(np.arange(self.n), chosen)
         for level, keys in ((ABOVE, before), (BELOW, after)):
@@ -133,7 +133,7 @@ class _Sort:
         return scene.texts(names, ("before", "after"), NOTE, shift=(-26, 4))
 
     def _tops(self, level: float, keys: NDArray[Any]) -> NDArray[np.float64]:
-        """The upper ends of the bars of all keys."""
+        """Return the upper ends of the bars of all keys."""
         return level + HIGHEST * (self.ranks(keys) + 1) / max(len(self.values), 1)
 
     def _bars(self, scene: Scene, level: float, keys: NDArray[Any], places: NDArray[np.int64], look: Look) -> None:
@@ -149,7 +149,7 @@ class _Sort:
         return scene.texts([(i, tops[i]) for i in places], [f"{keys[i]:.4g}" for i in places], VALUE, shift=(0, -3))
 
     def _targets(self, before: NDArray[Any], after: NDArray[Any], gap: int) -> NDArray[np.int64]:
-        """The index of each key after the pass; equal keys keep their order."""
+        """Return the index of each key after the pass; equal keys keep their order."""
         to = np.empty(self.n, np.int64)
         for start in range(gap):
             places = np.arange(start, self.n, gap)
@@ -159,6 +159,6 @@ class _Sort:
 
 
 def _inversions(ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The distance of each pair of keys that is out of order."""
+    """Return the distance of each pair of keys that is out of order."""
     first, second = np.nonzero(np.triu(ranks[:, None] > ranks[None, :], 1))
     return second - first

@@ -97,7 +97,7 @@ class Scene:
 
 
 def count_of(number: int, one: str, many: str = "") -> str:
-    """A number with its noun, in the singular or the plural."""
+    """Return a number with its noun, in the singular or the plural."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
@@ -113,7 +113,7 @@ def limits_of(points: Points, margin: float = 0.05) -> tuple[float, float, float
 
 
 def svg_of(scene: Scene) -> str:
-    """The picture of a scene as SVG."""
+    """Return the picture of a scene as SVG."""
     left, right, top, bottom = MARGINS
     x0, x1, y0, y1 = scene.limits
     scale = np.array([(WIDTH - left - right) / (x1 - x0), (HEIGHT - top - bottom) / (y1 - y0)])
@@ -154,7 +154,7 @@ def _svg_dots(places: Sequence[Any], look: Look, size: float) -> str:
 
 
 def marker_path(marker: str, size: float, x: float, y: float) -> str:
-    """The outline of a marker at a position of the page."""
+    """Return the outline of a marker at a position of the page."""
     if marker == "cross":
         return f"M{x - size:.1f},{y - size:.1f}l{2 * size:g},{2 * size:g}m0,{-2 * size:g}l{-2 * size:g},{2 * size:g}"
     if marker == "circle":
@@ -175,7 +175,7 @@ def _svg_style(look: Look) -> str:
 
 
 def swatch_of(look: Look) -> str:
-    """A small SVG of a look, for a legend."""
+    """Return a small SVG of a look, for a legend."""
     if look.marker:
         middle = _svg_dots([(18, 9)], look, min(look.size, 6))
     elif look.area:

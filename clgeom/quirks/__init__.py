@@ -54,7 +54,9 @@ BUILD_VARIABLES = ("PYOPENCL_BUILD_OPTIONS", "POCL_EXTRA_BUILD_FLAGS")
 
 
 def defects_of(words: str) -> frozenset[str]:
-    """Names of the ``DEFECTS`` of a device whose platform, driver, vendor and version are these words in lower case."""
+    """Return the names of the ``DEFECTS`` of a device whose platform, driver, vendor and version are these words in
+    lower case.
+    """
     return frozenset(name for word, name, _ in DEFECTS if word in words)
 
 
@@ -81,7 +83,9 @@ def build_options(profile: DeviceProfile) -> list[str]:
 
 
 def short_source(profile: DeviceProfile, source: str) -> tuple[str, list[str]] | None:
-    """A text that compiles faster than a source and means the same, and its build options; None where there is none."""
+    """Return a text that compiles faster than a source and means the same, and its build options; None where there is
+    none.
+    """
     from clgeom.quirks import pocl_headers
 
     text = pocl_headers.shortened(profile, source)

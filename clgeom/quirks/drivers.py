@@ -24,7 +24,7 @@ GPU_WORDS = re.compile(r"gpu|nvidia|cuda|geforce|rtx|amd|radeon|rocm|intel|arc",
 
 
 def no_device_message(platforms: Sequence[str]) -> str:
-    """The message for a machine without a device, whose drivers show these platforms."""
+    """Return the message for a machine without a device, whose drivers show these platforms."""
     if not platforms:
         return f"No OpenCL device was found: no OpenCL driver is installed. {install_hint()}"
     text = f"No OpenCL device was found: the installed drivers show none. They are: {'; '.join(platforms)}. "
@@ -39,7 +39,7 @@ def no_device_message(platforms: Sequence[str]) -> str:
 
 
 def install_hint() -> str:
-    """How to install an OpenCL driver on this operating system and processor."""
+    """Return how to install an OpenCL driver on this operating system and processor."""
     if sys.platform == "win32":
         if intel_runtime():
             return f"{intel_hint()} {gpu_hint()}"
@@ -64,7 +64,7 @@ def intel_hint() -> str:
 
 
 def gpu_hint() -> str:
-    """Which drivers make a GPU an OpenCL device on this operating system, and where the steps are."""
+    """Return which drivers make a GPU an OpenCL device on this operating system, and where the steps are."""
     if sys.platform == "darwin":
         text = "macOS brings the driver of its GPU."
     elif sys.platform == "win32":
@@ -78,7 +78,7 @@ def gpu_hint() -> str:
 
 
 def platforms_page() -> str:
-    """The address of the page about platforms; its path in the repository where no address is known."""
+    """Return the address of the page about platforms; its path in the repository where no address is known."""
     with contextlib.suppress(metadata.PackageNotFoundError):
         for entry in metadata.metadata("clgeom").get_all("Project-URL", ()):
             name, _, address = entry.partition(", ")
@@ -88,7 +88,7 @@ def platforms_page() -> str:
 
 
 def intel_runtime() -> Path | None:
-    """The library of Intel's CPU runtime from PyPI, or None where it is not installed."""
+    """Return the library of Intel's CPU runtime from PyPI, or None where it is not installed."""
     parts = ("Library", "bin", "intelocl64.dll") if sys.platform == "win32" else ("lib", "libintelocl.so")
     homes = (sys.prefix, site.getuserbase())
     return next((path for home in homes if (path := Path(home, *parts)).exists()), None)
@@ -157,7 +157,7 @@ def _tbb_named(folder: Path) -> str:
 
 
 def intel_notes() -> dict[str, str]:
-    """Where Intel's runtime from PyPI is, and on Windows whether it finds TBB: facts for a report, by name."""
+    """Return where Intel's runtime from PyPI is, and on Windows whether it finds TBB: facts for a report, by name."""
     library = intel_runtime()
     if library is None:
         return {}

@@ -118,7 +118,9 @@ def build(make: Callable[[Sequence[str]], cl.Program], *facts: str) -> cl.Progra
 
 
 def folder_of(program: cl.Program) -> str | None:
-    """The folder of a built ``pyopencl.Program`` in the cache, None where PoCL's record of it is not as expected."""
+    """Return the folder of a built ``pyopencl.Program`` in the cache, None where PoCL's record of it is not as
+    expected.
+    """
     for _, text in pointed_at(program.int_ptr, FOLDER_LENGTH + 1):
         name, end = text[:FOLDER_LENGTH], text[FOLDER_LENGTH:]
         if end == b"\0" and name[2:3] == b"/" and LETTERS.issuperset(name[:2] + name[3:]):
@@ -224,7 +226,7 @@ def _verified(folder: Path, in_use: bool, began: int | None = None) -> str:
 
 
 def _read_note(note: Path) -> tuple[str | None, int, bool]:
-    """A program's folder, its attempt, and whether its build has not ended."""
+    """Return a program's folder, its attempt, and whether its build has not ended."""
     try:
         folder, attempt, is_open = json.loads(caches.read_checked(note) or "")
         return str(folder) if folder else None, int(attempt), bool(is_open)
@@ -240,7 +242,7 @@ def _read_sums(folder: Path) -> dict[str, str]:
 
 
 def _files(folder: Path) -> dict[str, Path]:
-    """The files of a program that PoCL loads, by their path in its folder."""
+    """Return the files of a program that PoCL loads, by their path in its folder."""
     found = {name: folder / name for name in _entries(folder) if name.endswith(LOADED)}
     for kernel in _folders(folder):
         for shape in _folders(kernel):
@@ -263,7 +265,7 @@ def _folders(path: Path) -> list[Path]:
 
 
 def _entries(path: Path) -> list[str]:
-    """Names in a folder, in which this process may write from now on; none where there is no folder."""
+    """Return the names in a folder, in which this process may write from now on; none where there is no folder."""
     with contextlib.suppress(OSError):
         if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
             os.chmod(path, 0o700)

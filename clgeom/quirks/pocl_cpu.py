@@ -66,7 +66,7 @@ def best_processor(instructions: Set[str]) -> str:
 
 
 def _instructions() -> set[str]:
-    """Names of this processor's instruction sets, as Linux gives them."""
+    """Return the names of this processor's instruction sets, as Linux gives them."""
     with open("/proc/cpuinfo", encoding="ascii", errors="replace") as lines:
         return next((set(line.split(":", 1)[1].split()) for line in lines if line.startswith("flags")), set())
 

@@ -31,7 +31,8 @@ FORMAT = 1
 
 
 def shortened(profile: DeviceProfile, source: str) -> str | None:
-    """The source after the declarations that it needs, to be built with `GUARD`; None where the header is another.
+    """Return the source after the declarations that it needs, to be built with `GUARD`; None where the header is
+    another.
 
     Compilers count its lines as before.
     """
@@ -42,14 +43,16 @@ def shortened(profile: DeviceProfile, source: str) -> str | None:
 
 
 def needed(known: dict[str, str], source: str) -> str:
-    """The types, and the declarations of all functions whose names are in a source."""
+    """Return the types, and the declarations of all functions whose names are in a source."""
     names = known.keys() & set(re.findall(r"\w+", source))
     return "".join([known[""], *(known[name] for name in sorted(names)), "#pragma OPENCL EXTENSION all : disable\n"])
 
 
 @functools.cache
 def _declarations() -> dict[str, str]:
-    """The declarations of PoCL from PyPI, from the cache if they are there; empty where they are not as expected."""
+    """Return the declarations of PoCL from PyPI, from the cache if they are there; empty where they are not as
+    expected.
+    """
     try:
         found = importlib.util.find_spec(PACKAGE)
         if found is None or not found.submodule_search_locations:
@@ -68,7 +71,7 @@ def _declarations() -> dict[str, str]:
 
 
 def declarations(folder: Path) -> dict[str, str]:
-    """The declarations of each function in a folder with Clang's headers, and under "" what all of them need.
+    """Return the declarations of each function in a folder with Clang's headers, and under "" what all of them need.
 
     ``opencl-c-base.h`` declares types and constants, ``opencl-c.h`` functions.
     """
@@ -99,6 +102,6 @@ def declarations(folder: Path) -> dict[str, str]:
 
 
 def _bare(text: str) -> str:
-    """A text without comments and empty lines, a line for each directive."""
+    """Return a text without comments and empty lines, a line for each directive."""
     text = re.sub(r"/\*.*?\*/|//[^\n]*", "", text.replace("\\\n", " "), flags=re.DOTALL)
     return "\n".join(line for line in map(str.rstrip, text.splitlines()) if line) + "\n"

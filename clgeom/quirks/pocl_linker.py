@@ -76,7 +76,7 @@ def _supply_libraries(profile: DeviceProfile) -> None:
 
 
 def _failure_of(linker: str) -> str:
-    """What a linker says when it cannot make an object of some bytes, and link it; empty where it can.
+    """Return what a linker says when it cannot make an object of some bytes, and link it; empty where it can.
 
     The library must be one for this machine: its header has the class, byte order and machine of Python's own.
     """
@@ -103,7 +103,7 @@ def _failure_of(linker: str) -> str:
 
 
 def _machine(path: str | Path) -> tuple[bytes, bytes]:
-    """The magic number, class and byte order in an ELF header, and the machine."""
+    """Return the magic number, class and byte order in an ELF header, and the machine."""
     with open(path, "rb") as file:
         header = file.read(20)
     return header[:6], header[18:]

@@ -178,7 +178,7 @@ def sector_antenna(
     downtilt_deg: FloatLike = 0.0,
     name: str = "",
 ) -> Antenna:
-    """An antenna of a sector with the parabolic pattern of 3GPP: ``12 (angle / beamwidth)^2`` dB, up to a limit.
+    """Return an antenna of a sector with the parabolic pattern of 3GPP: ``12 (angle / beamwidth)^2`` dB, up to a limit.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ def sector_antenna(
 def _between_cuts(
     horizontal: NDArray[np.float32], vertical: NDArray[np.float32], azimuth: Any, off: Any, down: Any
 ) -> NDArray[np.float64]:
-    """The attenuation between the cuts of a measured pattern, weighted by the azimuth.
+    """Return the attenuation between the cuts of a measured pattern, weighted by the azimuth.
 
     It is that of the vertical cut in its plane, and that of the horizontal cut where both agree on their common axis.
 
@@ -266,7 +266,7 @@ def _cut(values: Any, name: str) -> NDArray[np.float32]:
 
 
 def _changed(values: dict[str, tuple[Any, Any]]) -> list[str]:
-    """The names of the parameters, each with (value, default), whose value is not the default."""
+    """Return the names of the parameters, each with (value, default), whose value is not the default."""
     several = {name for name, (value, _) in values.items() if isinstance(value, (list, tuple)) or np.ndim(value)}
     return [name for name, (value, default) in values.items() if name in several or value != default]
 

@@ -68,7 +68,7 @@ class BeaconFix:
         return np.where(np.isnan(apart), np.inf, apart)
 
     def success_rate(self, accuracy: FloatLike) -> float:
-        """The share of the nodes whose error is at most `accuracy`.
+        """Return the share of the nodes whose error is at most `accuracy`.
 
         Parameters
         ----------
@@ -223,7 +223,7 @@ def locate_by_beacon(
 
 
 def _cells_of(nodes: NDArray[np.float64], grid: Any) -> NDArray[np.int64]:
-    """Columns and rows of the cells of the nodes."""
+    """Return the columns and rows of the cells of the nodes."""
     with np.errstate(invalid="ignore"):
         at = np.floor(grid.to_cells(nodes)) if len(nodes) else np.empty((0, 2))
     inside = ((at >= 0) & (at < grid.shape[::-1])).all(axis=1)
@@ -234,7 +234,7 @@ def _cells_of(nodes: NDArray[np.float64], grid: Any) -> NDArray[np.int64]:
 
 
 def _heard(heard: ArrayLike | None, masks: NDArray[np.bool_], cells: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which places each node hears, shape (n, places)."""
+    """Return which places each node hears, shape (n, places)."""
     column, row = cells
     if heard is None:
         return masks[:, row, column].T
@@ -244,7 +244,7 @@ def _heard(heard: ArrayLike | None, masks: NDArray[np.bool_], cells: NDArray[np.
 
 
 def _strongest(known: NDArray[np.bool_], maps: Any, cells: NDArray[np.int64], most: int) -> NDArray[np.bool_]:
-    """The places that each node hears, without all but the `most` strongest."""
+    """Return the places that each node hears, without all but the `most` strongest."""
     column, row = cells
     power = np.where(known, np.ma.filled(np.ma.asarray(maps)[:, row, column].T.astype(float), -np.inf), -np.inf)
     order = np.argsort(-np.nan_to_num(power, nan=-np.inf), axis=1, kind="stable")[:, :most]

@@ -27,7 +27,7 @@ def beam_pattern(
     front_to_back_db: FloatLike = 30.0,
     gain_dbi: FloatLike = 0.0,
 ) -> Antenna:
-    """The antenna that serves a region from a position with the least power in every direction.
+    """Return the antenna that serves a region from a position with the least power in every direction.
 
     A region of low resolution is enough, and gives a smooth pattern: power that is not sent beyond the region does not
     disturb the neighbours.
@@ -93,7 +93,7 @@ def beam_pattern(
 
 
 def _rings(region: Any) -> list[NDArray[np.float64]]:
-    """The outer rings of a region as arrays."""
+    """Return the outer rings of a region as arrays."""
     shape = getattr(region, "__geo_interface__", None) or {}
     shape = shape.get("geometry") or shape
     if shape.get("type") not in ("Polygon", "MultiPolygon"):
@@ -108,7 +108,7 @@ def _has_area(ring: NDArray[np.float64]) -> bool:
 
 
 def _reaches(rings: Sequence[NDArray[np.float64]], position: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The distance of the farthest point of rings in each degree, 0 where there is none."""
+    """Return the distance of the farthest point of rings in each degree, 0 where there is none."""
     reach = np.zeros(360)
     turns = np.radians(np.arange(0, 360, 0.5))  # whole degrees and the borders between them
     east, north = np.sin(turns), np.cos(turns)

@@ -70,7 +70,7 @@ class LossModel:
         return self.outside == "raise" and self.ranges["distance"][0] > LEAST_KM
 
     def lowest(self, name: str) -> float:
-        """The lowest value of a parameter that is not refused."""
+        """Return the lowest value of a parameter that is not refused."""
         return 0.0 if name == "distance" and self.continues else self.ranges[name][0]
 
     def refuse(self, name: str, got: str) -> None:

@@ -258,7 +258,7 @@ def shadowing(
 
 
 def _fast_length(size: int) -> int:
-    """The next length from `size` on whose only prime factors are 2, 3 and 5."""
+    """Return the next length from `size` on whose only prime factors are 2, 3 and 5."""
     while True:
         rest = size
         for prime in (2, 3, 5):

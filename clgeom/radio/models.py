@@ -71,7 +71,9 @@ ModelName = Literal[
 
 
 def loss_fields(name: str, frequency: float, base: float, mobile: float, around: dict[str, Any]) -> dict[str, float]:
-    """The fields of a model for one transmitter: lines by log2 of the square of the distance in m, the range in m2."""
+    """Return the fields of a model for one transmitter: lines by log2 of the square of the distance in m, the range in
+    m2.
+    """
     model, log_f = MODELS[name], math.log10(frequency)
     fields = {"free": FREE_SPACE + 20 * log_f, "nearest": (model.ranges["distance"][0] * 1000) ** 2}
     fields["rise_counts"] = float(model.in_space)
@@ -118,7 +120,7 @@ def _medium_city(log_f: float, mobile: float) -> float:
 
 
 def _by_km(loss: float, slope: float) -> Lines:
-    """A line whose loss is given at 1 km."""
+    """Return a line whose loss is given at 1 km."""
     return [(loss - 3 * slope, slope)]
 
 

@@ -108,7 +108,7 @@ def _lines(path: Path) -> list[tuple[int, list[str]]]:
 def _cut(
     path: Path, key: str, number: int, words: list[str], lines: list[tuple[int, list[str]]], at: int
 ) -> tuple[NDArray[np.float64], int]:
-    """The attenuations of a cut at whole degrees, and the index of the line behind it."""
+    """Return the attenuations of a cut at whole degrees, and the index of the line behind it."""
     if len(words) < 2 or words[1] != "360":
         raise InvalidInput(
             f"Line {number} of '{path}' must be '{key} 360', the number of angles. Got {' '.join(words)!r} instead."
@@ -142,7 +142,7 @@ def _cut(
 
 
 def _gain(path: Path, text: str) -> float:
-    """The gain in dBi."""
+    """Return the gain in dBi."""
     words = text.replace(",", ".").split()
     unit = "".join(words[1:2]).lower()
     value = words[0] if words else ""

@@ -150,7 +150,7 @@ def best_server(
     device: DeviceLike = None,
     profile: bool = False,
 ) -> ServerMap:
-    """The best server of every cell of a map, its received power, and carrier to interference, in one launch.
+    """Return the best server of every cell of a map, its received power, and carrier to interference, in one launch.
 
     Parameters
     ----------
@@ -339,7 +339,7 @@ def _launch(job: _ServerJob, rows: int, first_row: int, fields: dict[str, Any], 
 
 
 def _on_device(job: _ServerJob, ground: Any, extra: Any) -> list[Any]:
-    """The maps as arrays on the device."""
+    """Return the maps as arrays on the device."""
     shape, session = job.grid.shape, job.session
     maps = [new_array(session, shape, dtype) for dtype in OUTPUTS.values()]
     fields = {"grounds": ground, "extras": extra}
@@ -349,7 +349,7 @@ def _on_device(job: _ServerJob, ground: Any, extra: Any) -> list[Any]:
 
 
 def _on_host(job: _ServerJob, ground: Any, extra: Any) -> list[Any]:
-    """The maps as NumPy arrays, by strips of rows where they are larger than one allocation."""
+    """Return the maps as NumPy arrays, by strips of rows where they are larger than one allocation."""
     (rows, columns), session = job.grid.shape, job.session
     maps = [np.empty((rows, columns), dtype) for dtype in OUTPUTS.values()]
     resident = any(map(is_device_array, (ground, extra)))

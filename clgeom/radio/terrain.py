@@ -194,7 +194,7 @@ def terrain_plan(
 
 
 def _admittance(frequency_ghz: float, polarization: str) -> float:
-    """The admittance of the ground (P.526, 3.1.1.1) times the cube root of the earth's radius in km."""
+    """Return the admittance of the ground (P.526, 3.1.1.1) times the cube root of the earth's radius in km."""
     loss = 18 * CONDUCTIVITY / frequency_ghz
     horizontal: float = 0.036 * frequency_ghz ** (-1 / 3) * ((PERMITTIVITY - 1) ** 2 + loss**2) ** -0.25
     return horizontal * math.sqrt(PERMITTIVITY**2 + loss**2) if polarization == "vertical" else horizontal

@@ -131,7 +131,8 @@ def with_defaults(one: Transmitter, model: str) -> Transmitter:
 def receiver_sensitivity(
     *, bandwidth_mhz: float, noise_figure_db: float = 7.0, snr_db: float = 0.0, temperature_k: float = 290.0
 ) -> float:
-    """The least received power in dBm: thermal noise in the bandwidth, noise figure, and signal-to-noise ratio needed.
+    """Return the least received power in dBm: thermal noise in the bandwidth, noise figure, and signal-to-noise ratio
+    needed.
 
     Parameters
     ----------

@@ -84,7 +84,7 @@ def _rectangle(left: int, low: int, right: int, high: int) -> list[tuple[int, in
 
 
 def _rings(region: Any) -> list[tuple[Any, ...]]:
-    """The corners of all rings of a region, sorted."""
+    """Return the corners of all rings of a region, sorted."""
     rings = [*region.rings, *(ring for hole in region.hole_rings for ring in hole)]
     return sorted(tuple(corner) for ring in rings for corner in ring.tolist())
 

@@ -67,7 +67,7 @@ def covered_area(
     nodata: FloatLike | None = None,
     weights: AnyArray | Mapping[str, Any] | None = None,
 ) -> list[CoveredArea]:
-    """Number and area of the cells of a raster that reach each level, and sums of weights over them.
+    """Return the number and area of the cells of a raster that reach each level, and sums of weights over them.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def covered_area(
 
 
 def _weights(weights: Any, placed: Raster, grid: Grid) -> dict[str, np.ndarray]:
-    """The weights by name as float64, 0 where they are unknown."""
+    """Return the weights by name as float64, 0 where they are unknown."""
     if weights is None:
         return {}
     if not isinstance(weights, Mapping):
@@ -175,7 +175,7 @@ def _warn_negative(values: np.ndarray, name: str) -> None:
 
 
 def _remedy(grid: Grid, system: str = "") -> str:
-    """How GDAL puts weights on the cells of a raster, in words with its figures; nothing for a rotated one."""
+    """Return how GDAL puts weights on the cells of a raster, in words with its figures; nothing for a rotated one."""
     a, b, _, d, e, _ = grid.transform
     if b or d or grid.transform == IDENTITY:
         return ""

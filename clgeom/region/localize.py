@@ -64,7 +64,7 @@ class Location:
         return f"Location(area {self.area:.6g} in {count} part{'s' * (count > 1)}, centroid ({x:.6g}, {y:.6g}))"
 
     def __bool__(self) -> bool:
-        """Whether there is a possible position."""
+        """Return whether there is a possible position."""
         return self.centroid is not None
 
     @property
@@ -78,7 +78,7 @@ class Location:
         return dict(require_shapely().geometry.mapping(self.shape))
 
     def distance(self, position: Sequence[FloatLike]) -> float:
-        """The distance of the centroid from a position.
+        """Return the distance of the centroid from a position.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class Location:
 
 @keeps_subnormals
 def localize(regions: Iterable[Any], *, method: Literal["regions", "hulls"] = "regions") -> Location:
-    """The intersection of two or more regions: the possible positions of a receiver in all of them.
+    """Return the intersection of two or more regions: the possible positions of a receiver in all of them.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def localize(regions: Iterable[Any], *, method: Literal["regions", "hulls"] = "r
 
 @keeps_subnormals
 def localize_masks(masks: Any, *, transform: Any = None) -> Location:
-    """The cells that all masks have in common: the exact result, for comparison with `localize`.
+    """Return the cells that all masks have in common: the exact result, for comparison with `localize`.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def localize_masks(masks: Any, *, transform: Any = None) -> Location:
 
 
 def _systems(region: Any) -> list[Any]:
-    """The systems of what has one, None for regions of a raster without."""
+    """Return the systems of what has one, None for regions of a raster without."""
     if hasattr(region, "grid") and not hasattr(region, "given"):
         return [region.grid.crs]
     if isinstance(region, (list, tuple)) or hasattr(region, "given"):

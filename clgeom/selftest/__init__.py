@@ -35,12 +35,12 @@ Watch = Callable[[Outcome], object]
 
 
 def checks() -> list[Check]:
-    """The checks that name kernels, of all families."""
+    """Return the checks that name kernels, of all families."""
     return [one for one in families.all_checks() if one.kernels]
 
 
 def number_of_checks(profile: DeviceProfile) -> int:
-    """How many outcomes `run` yields on a device."""
+    """Return how many outcomes `run` yields on a device."""
     return sum(len(one.kernels) for one in checks()) + len(_questions(profile))
 
 

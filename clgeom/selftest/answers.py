@@ -48,7 +48,7 @@ class Answer:
     bound: float | None = None
 
     def agrees(self, other: Answer) -> bool:
-        """Whether two devices' answers to one question are the same, or within the bound."""
+        """Return whether two devices' answers to one question are the same, or within the bound."""
         if self.bound is None:
             return self.digest == other.digest
         mine, theirs = np.array(self.numbers), np.array(other.numbers)
@@ -80,7 +80,7 @@ def digest(arrays: Any) -> str:
 
 @functools.cache
 def known() -> dict[str, Answer]:
-    """The right answers by name."""
+    """Return the right answers by name."""
     text = importlib.resources.files("clgeom.selftest").joinpath("answers.json").read_text(encoding="utf-8")
     return {
         name: Answer(name, **{**fields, "numbers": tuple(fields.get("numbers", ()))})
@@ -277,7 +277,7 @@ question("coverage_regions cells", _polygons)
 
 
 def equations() -> tuple[Equation, Equation, Equation]:
-    """A table by tiles (NOSE, parameters a, b), one by rows (RUD, w), one by splits (SONE, p)."""
+    """Return a table by tiles (NOSE, parameters a, b), one by rows (RUD, w), one by splits (SONE, p)."""
 
     @equation(parameters={"a": "uint8[]", "b": "uint8[]"}, pattern="NOSE")
     def common(M: Any, i: Any, j: Any, a: Any, b: Any) -> Any:

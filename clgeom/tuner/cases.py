@@ -50,7 +50,9 @@ class Case:
         return max(min(n, profile.max_alloc_bytes // 64), 1)
 
     def edges(self, policy: Policy) -> list[int]:
-        """Sizes at which a shape may be wrong that is right elsewhere: none, one, and about an edge of its tiles."""
+        """Return the sizes at which a shape may be wrong that is right elsewhere: none, one, and about an edge of its
+        tiles.
+        """
         tile = policy.tile
         lengths = {0, 1, policy.wg_size + 1, tile - 1, tile, tile + 1, 2 * tile + 1}
         return sorted({length**self.sides for length in lengths})
@@ -86,7 +88,7 @@ def case(
 
 
 def all_cases() -> dict[str, Case]:
-    """All cases by name, those of all modules."""
+    """Return all cases by name, those of all modules."""
     importlib.import_module("clgeom.tuner.cases_dp")  # adds to them
     return CASES
 
@@ -96,7 +98,7 @@ def known_case(name: str) -> Case:
 
 
 def families() -> tuple[str, ...]:
-    """The families that have cases, in order."""
+    """Return the families that have cases, in order."""
     return tuple(dict.fromkeys(one.family for one in all_cases().values()))
 
 
@@ -279,7 +281,7 @@ def region(session: Session, n: int, points_a_segment: int) -> Call:
 
 
 def hills(n: int, noise: float = 0.5) -> NDArray[np.float32]:
-    """A square map of about n cells: smooth hills, and noise."""
+    """Return a square map of about n cells: smooth hills, and noise."""
     side = max(math.isqrt(n), 1)
     y, x = np.mgrid[:side, :side].astype(np.float32) * np.float32(2000 / side)
     heights: NDArray[np.float32] = np.float32(-80) + 10 * np.sin(x / 90) * np.cos(y / 70)

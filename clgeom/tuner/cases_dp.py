@@ -23,7 +23,7 @@ from clgeom.tuner.cases import Call, attributes, case, of_keys, on_device, rng
 
 @functools.cache
 def equations() -> dict[str, Equation]:
-    """A table by tiles, one by rows, one by splits, one of wide stages."""
+    """Return a table by tiles, one by rows, one by splits, one of wide stages."""
     common, _, chain = answers.equations()
 
     @equation(parameters={"w": "int32[]", "v": "int32[]"}, pattern="RUD")
@@ -50,7 +50,7 @@ def sequences(session: Session, count: int, length: int, seed: int) -> tuple[CLA
 
 
 def side_of(n: int, per: int = 64) -> int:
-    """The side of a square of n elements; of a large one a multiple of `per`."""
+    """Return the side of a square of n elements; of a large one a multiple of `per`."""
     side = math.isqrt(n)
     return side // per * per if side >= 16 * per else max(side, 1)
 

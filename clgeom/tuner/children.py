@@ -66,7 +66,7 @@ class Child:
             self.connection.send(request)
 
     def look(self) -> Any:
-        """A reply that has come, `Failed` if the process has ended or takes too long, or None."""
+        """Return a reply that has come, `Failed` if the process has ended or takes too long, or None."""
         try:
             if self.connection.poll():
                 reply = self.connection.recv()
@@ -155,7 +155,7 @@ class Crew:
                 wait([child.connection for child in self.children], timeout=LOOK)
 
     def _next_of(self, child: Child, waiting: Sequence[Request]) -> int:
-        """The index of the request that a child takes next: of its kernel, else of one that no other child has.
+        """Return the index of the request that a child takes next: of its kernel, else of one that no other child has.
 
         So a child makes the inputs of few cases, and all cases of a candidate are tried together.
         """
@@ -165,7 +165,7 @@ class Crew:
         return next(itertools.chain(same, free), 0)
 
     def _ended(self, child: Child) -> Iterator[Answer]:
-        """The request that a child has ended, if it has: (request, last reply, samples)."""
+        """Yield the request that a child has ended, if it has: (request, last reply, samples)."""
         while (reply := child.look()) is not None:
             if isinstance(reply, Failed) and reply.has_ended:
                 self._drop([child])

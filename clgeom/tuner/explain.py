@@ -53,17 +53,17 @@ class Choice:
     seconds: float | None = None  #: time of the kernel in the call; None where the call was not profiled
 
     def asdict(self) -> dict[str, Any]:
-        """The choice as plain values, ready for JSON."""
+        """Return the choice as plain values, ready for JSON."""
         return {**vars(self), "policy": plain_policy(self.policy)}
 
 
 def plain_policy(policy: Policy) -> dict[str, Any]:
-    """The fields of a policy and its class, for JSON."""
+    """Return the fields of a policy and its class, for JSON."""
     return {"class": type(policy).__name__, **dataclasses.asdict(policy)}
 
 
 def explain(profile: DeviceProfile, phases: Iterable[Phase | str]) -> list[Choice]:
-    """How each phase of a call came to its policy on a device.
+    """Return how each phase of a call came to its policy on a device.
 
     Parameters
     ----------
@@ -111,12 +111,14 @@ def _choice(profile: DeviceProfile, kernel: str, policy: Policy, itemsize: int |
 
 @functools.cache
 def _kernels() -> dict[str, str]:
-    """The kernels by the last part of their names, of which no two are the same."""
+    """Return the kernels by the last part of their names, of which no two are the same."""
     return {kernel.rpartition("/")[2]: kernel for kernel in sources.kernels()}
 
 
 def is_unmeasured(profile: DeviceProfile) -> bool:
-    """Whether a device is a GPU without any measured shape: no row of its name or architecture, and nothing stored."""
+    """Return whether a device is a GPU without any measured shape: no row of its name or architecture, and nothing
+    stored.
+    """
     if profile.kind != "gpu":
         return False
     steps = {find_row(profile, rows)[0] for rows in all_rows().values()}

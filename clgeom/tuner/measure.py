@@ -147,7 +147,7 @@ class Failed:
 
 
 def digest_of(result: Any) -> str:
-    """The digest of a case's result."""
+    """Return the digest of a case's result."""
     arrays = result if isinstance(result, (list, tuple)) else [result]
     return digest([array.get() if hasattr(array, "queue") else np.asarray(array) for array in arrays])
 
@@ -167,7 +167,7 @@ class Measurer:
         self.digests: dict[tuple[str, int], str] = {}  # of the defaults' results
 
     def replies(self, request: Request) -> Iterator[Any]:
-        """The replies to a request, as they are known."""
+        """Yield the replies to a request, as they are known."""
         if isinstance(request, Trial):
             yield self._tried(request)
             return
@@ -181,14 +181,14 @@ class Measurer:
         return Failed(reason, not self._is_sound(case, n))
 
     def _is_sound(self, case: Case, n: int) -> bool:
-        """Whether the default still gives the result that it gave before."""
+        """Return whether the default still gives the result that it gave before."""
         try:
             return self._default_again(case, n) == self._default(case, n)
         except Exception:
             return False
 
     def _default(self, case: Case, n: int) -> str:
-        """The digest of the default's result, computed once."""
+        """Return the digest of the default's result, computed once."""
         key = case.name, n
         if key not in self.digests:
             self.digests[key] = self._default_again(case, n)
@@ -223,7 +223,7 @@ class Measurer:
         yield Shared(kernels, seconds)
 
     def _tried(self, request: Trial) -> Tried | Failed:
-        """The reply for the first size with a wrong result or an error, else for the last."""
+        """Return the reply for the first size with a wrong result or an error, else for the last."""
         reply: Tried | Failed = Tried(True)
         for n in request.sizes:
             try:

@@ -71,7 +71,7 @@ def ratio(samples: Mapping[int, Sample], present: Mapping[int, Sample]) -> Ratio
 
 
 def _beyond_noise(pairs: Sequence[tuple[float, float]]) -> float:
-    """The median difference of pairs of times, if the rounds agree that there is one; else 0.
+    """Return the median difference of pairs of times, if the rounds agree that there is one; else 0.
 
     Of many rounds almost all must agree; of few all, about a larger difference: where work moves from one kernel to
     another, as with smaller tiles, the first heats must see it.
@@ -83,7 +83,7 @@ def _beyond_noise(pairs: Sequence[tuple[float, float]]) -> float:
 
 
 def score(ratios: Iterable[Ratio]) -> float:
-    """The geometric mean of a shape's ratios of kernels over all cases: below 1 it is faster."""
+    """Return the geometric mean of a shape's ratios of kernels over all cases: below 1 it is faster."""
     return math.exp(statistics.fmean(math.log(one.kernel) for one in ratios))
 
 
@@ -94,19 +94,21 @@ def better_half(scores: dict[int, float]) -> list[int]:
 
 
 def is_faster(ratios: Sequence[Ratio]) -> bool:
-    """Whether a shape beats the present one beyond noise, and makes no case slower."""
+    """Return whether a shape beats the present one beyond noise, and makes no case slower."""
     wins = score(ratios) < 1 - NOISE and all(one.kernel < 1 + NOISE for one in ratios)
     often = any(one.won >= MOST_ROUNDS and one.kernel < 1 - NOISE for one in ratios)
     return wins and often and not any(one.slows_the_call for one in ratios)
 
 
 def holds(one: Ratio) -> bool:
-    """Whether a winner is not slower in another case, such as a smaller one, where times are short and less sure."""
+    """Return whether a winner is not slower in another case, such as a smaller one, where times are short and less
+    sure.
+    """
     return one.kernel < 1 + 2 * NOISE and not one.slows_the_call
 
 
 def winner(by_shape: dict[int, list[Ratio]], candidates: list[Policy], present: Policy) -> int | None:
-    """The index of the best shape that is faster than the present one, None where the present one stays.
+    """Return the index of the best shape that is faster than the present one, None where the present one stays.
 
     Of shapes as fast as the best but for noise, the one with the fewest changes wins.
     """

@@ -324,7 +324,9 @@ class Tuner:
         return [ratio(by_shape[at], by_shape[PRESENT]) for by_shape in times.values()]
 
     def _is_right_at_edges(self, finding: Finding, candidate: Candidate) -> bool:
-        """Whether a winner gives the default's results at edges of its tiles and with fewer elements, in all cases."""
+        """Return whether a winner gives the default's results at edges of its tiles and with fewer elements, in all
+        cases.
+        """
         known = {**all_cases(), **self.cases}
         for case in (known[name] for name in all_spaces()[finding.kernel].cases if name in known):
             if (case.fp64 and not self.profile.fp64) or finding.itemsize not in (None, case.itemsize):
@@ -351,7 +353,7 @@ class Tuner:
             candidate.state, candidate.reason = "crashed" if reply.has_ended else "refused", reply.reason
 
     def _holds(self, finding: Finding, candidate: Candidate) -> bool:
-        """Whether a winner is not slower where there are few elements, nor gives other results anywhere."""
+        """Return whether a winner is not slower where there are few elements, nor gives other results anywhere."""
         if not self._is_right_at_edges(finding, candidate):
             return False
         for case in map(self.cases.__getitem__, finding.shares):
@@ -397,7 +399,9 @@ class Tuner:
             self.unkept = error
 
     def _is_decided(self, kernel: str) -> bool:
-        """Whether a kernel was measured again in all its cases, or cannot be, so that stale entries for it may go."""
+        """Return whether a kernel was measured again in all its cases, or cannot be, so that stale entries for it may
+        go.
+        """
         states = {one.state for one in self.findings if one.kernel == kernel}
         if states or self.most is not None:
             return bool(states) and "not reached" not in states

@@ -159,6 +159,6 @@ def structured_points(array: np.ndarray, parameter: Parameter) -> np.ndarray:
 
 
 def column_of_counts(*numbers: int | None) -> np.ma.MaskedArray:
-    """Counts as a column, masked where a count is None."""
+    """Return the counts as a column, masked where a count is None."""
     missing = [number is None for number in numbers]
     return np.ma.MaskedArray([number or 0 for number in numbers], missing, np.int64)

@@ -30,7 +30,9 @@ def crs_of(points: Any) -> Any:
 
 
 def crs_of_header(header: Any) -> str | None:
-    """The horizontal reference system in the header of a LAS file, None if there is none or pyproj does not know it."""
+    """Return the horizontal reference system in the header of a LAS file, None if there is none or pyproj does not know
+    it.
+    """
     if not is_installed("pyproj"):
         return None
     import pyproj

@@ -149,7 +149,7 @@ def _is_of(package: str, value: object, *names: str) -> bool:
 
 
 def _is_placed(value: object) -> bool:
-    """Whether an object is a raster with a position: not an array, and no table, whose `transform` is a method."""
+    """Return whether an object is a raster with a position: no array, and no table (its `transform` is a method)."""
     if isinstance(value, (np.ndarray, list, tuple)) or not hasattr(value, "values"):
         return False
     transform = getattr(value, "transform", None)
@@ -279,7 +279,9 @@ def own_unit(unit: object) -> str | None:
 
 
 def chosen_unit(unit: str | None, regions: Any, *, caller: str, raster: object = None) -> str:
-    """The `unit` parameter of a method of regions; by default the unit of their raster, or of `raster`. "" for none."""
+    """Return the `unit` parameter of a method of regions; by default the unit of their raster, or of `raster`. "" for
+    none.
+    """
     if unit is None:
         grid = getattr(regions, "grid", None) or next((one.grid for one in regions if hasattr(one, "grid")), None)
         return getattr(grid, "unit", None) or own_unit(getattr(raster, "unit", None)) or ""
@@ -428,7 +430,9 @@ def _transform(
 
 
 def _unit(coordinate: xr.DataArray, what: str, system: str | None) -> float:
-    """The unit of a coordinate in that of the system, or in m without one; 1 where nothing says that they differ."""
+    """Return the unit of a coordinate in that of the system, or in m without one; 1 where nothing says that they
+    differ.
+    """
     named = str(coordinate.attrs.get("units", "")).strip().lower()
     if named in ANGLES:
         raise InvalidInput(f"{what} must have coordinates of length or in degrees. Got {named!r}: warp it first.")
@@ -475,7 +479,9 @@ def _system(array: xr.DataArray, across: Hashable) -> str | None:
 
 
 def _of_parameters(mapping: dict[Any, Any]) -> str | None:
-    """The reference system that a grid mapping of CF describes by its parameters alone; None if pyproj cannot tell."""
+    """Return the reference system that a grid mapping of CF describes by its parameters alone; None if pyproj cannot
+    tell.
+    """
     try:
         from pyproj import CRS
 

@@ -151,7 +151,9 @@ def region_of(
     result: type[Any] = Region,
     bounds: Any = None,
 ) -> Any:
-    """The result of `adaptive_region`, of class `result`, with the options that clgeom.region.arc.study compares."""
+    """Return the result of `adaptive_region`, of class `result`, with the options that clgeom.region.arc.study
+    compares.
+    """
     how = replace(how, segments=integer(how.segments, "segments", caller=CALLER))
     for name, value, choices in (("cuts", how.cuts, CUTS), ("axis", axis, AXES), ("kernel", how.kernel, KERNELS)):
         one_of(value, choices, name, caller=CALLER)
@@ -187,7 +189,7 @@ def region_of(
 
 
 def _chains_along(points: DeviceArray, axis: str, how: Construction) -> Chains:
-    """The chains of points along one axis."""
+    """Return the chains of points along one axis."""
     if len(points.chunks) > 1:
         return _chains_of_pieces(points, axis, how)
     session, segments = points.session, how.segments
@@ -224,7 +226,7 @@ def _chains_along(points: DeviceArray, axis: str, how: Construction) -> Chains:
 def _as_result(
     result: type[Any], chains: Chains | None, dtype: np.dtype[Any], call: Call, facts: dict[str, Any]
 ) -> Any:
-    """A result with the chains of one region; an empty one without chains."""
+    """Return a result with the chains of one region; an empty one without chains."""
     if chains is None:
         empty = np.empty((0, 2), dtype)
         return result(empty, empty, segments=0, **facts)
@@ -248,7 +250,7 @@ def _regions_of_chunks(
     result: type[Any],
     profile: bool,
 ) -> list[Any]:
-    """The regions along the axes of points in chunks."""
+    """Return the regions along the axes of points in chunks."""
     session.pool.free_held()
     call = Call(CALLER, profile=profile)
     with call:
@@ -266,7 +268,7 @@ def _regions_of_chunks(
 
 
 def _chains_of_pieces(points: DeviceArray, axis: str, how: Construction) -> Chains:
-    """The chains of points in several chunks, from the corners of the segments' hulls in each chunk."""
+    """Return the chains of points in several chunks, from the corners of the segments' hulls in each chunk."""
     session, dtype = points.session, points.dtype
     rows = points.to_host()
     if dtype.kind == "f" and not np.isfinite(rows).all():
@@ -295,7 +297,7 @@ def _chains_of_pieces(points: DeviceArray, axis: str, how: Construction) -> Chai
 
 
 def _cuts(x: np.ndarray, how: Construction) -> np.ndarray:
-    """The first point of each segment, as arc_cuts computes it, then the number of points; `x` ascends."""
+    """Return the first point of each segment, as arc_cuts computes it, then the number of points; `x` ascends."""
     n, segments = len(x), how.segments
     if how.cuts == "count":
         firsts = x[[k * n // segments for k in range(segments)]]
@@ -305,7 +307,7 @@ def _cuts(x: np.ndarray, how: Construction) -> np.ndarray:
 
 
 def _swapped(points: DeviceArray) -> DeviceArray:
-    """Points with their coordinates exchanged."""
+    """Return the points with their coordinates exchanged."""
     out = Scratch("swapped", points.dtype, 2 * points.n)
     step = Step.over(
         points.session.profile,

@@ -24,7 +24,7 @@ FEW_TRIPLES = 1024
 
 
 def signs(a: Points, b: Points, c: Points, session: Session | None) -> NDArray[np.int8]:
-    """The exact signs of `orient2d`: of many triples on the device, else on the host."""
+    """Return the exact signs of `orient2d`: of many triples on the device, else on the host."""
     if len(a) > FEW_TRIPLES:
         with contextlib.suppress(DeviceLimit):
             found: NDArray[np.int8] = orient2d(a, b, c, device=session)
@@ -33,7 +33,7 @@ def signs(a: Points, b: Points, c: Points, session: Session | None) -> NDArray[n
 
 
 def above(chain: Points, points: Points, session: Session | None) -> NDArray[np.int8]:
-    """Whether points in a chain's range of x are above it (1), on it (0) or below it (-1)."""
+    """Return whether points in a chain's range of x are above it (1), on it (0) or below it (-1)."""
     if len(chain) == 1:
         return np.asarray(np.sign(points[:, 1].astype(object) - chain[0, 1].item()), np.int8)
     edge = np.clip(np.searchsorted(chain[:, 0], points[:, 0], side="right") - 1, 0, len(chain) - 2)
@@ -41,7 +41,7 @@ def above(chain: Points, points: Points, session: Session | None) -> NDArray[np.
 
 
 def between(points: Points, lower: Points, upper: Points, session: Session | None) -> NDArray[np.bool_]:
-    """Whether points are between two chains, or on them."""
+    """Return whether points are between two chains, or on them."""
     inside = np.zeros(len(points), bool)
     if len(lower):
         at = np.flatnonzero((points[:, 0] >= lower[0, 0]) & (points[:, 0] <= lower[-1, 0]))
@@ -76,7 +76,7 @@ def parts_between(lower: Points, upper: Points, session: Session | None) -> list
 
 
 def simplified(chain: Points, side: int, tolerance: float) -> Points:
-    """A chain without vertices that lie slightly below the line through their neighbours (above it for side -1).
+    """Return a chain without vertices that lie slightly below the line through their neighbours (above it for side -1).
 
     The vertex with the least cost is removed first. Its cost is the largest distance along y between the line and the
     original vertices that it passes.
@@ -120,7 +120,7 @@ def simplified(chain: Points, side: int, tolerance: float) -> Points:
 
 
 def _farthest(points: list[list[Any]]) -> Fraction:
-    """The largest distance along y of points from the line between the first and the last, exactly."""
+    """Return the largest distance along y of points from the line between the first and the last, exactly."""
     (x0, y0), *inner, (x1, y1) = [(Fraction(x), Fraction(y)) for x, y in points]
     slope = (y1 - y0) / (x1 - x0)
     return max(abs(y0 + (x - x0) * slope - y) for x, y in inner)

@@ -84,7 +84,7 @@ class Chains:
         return f"Chains({len(self)} regions: {len(self.lower)} lower and {len(self.upper)} upper vertices)"
 
     def __getitem__(self, region: int) -> tuple[np.ndarray, np.ndarray]:
-        """The lower and the upper chain of one region."""
+        """Return the lower and the upper chain of one region."""
         if not -len(self) <= region < len(self):
             raise IndexError(region)
         region %= len(self)
@@ -130,7 +130,7 @@ class Chains:
             return self._head
 
     def vertices(self) -> np.ndarray:
-        """All lower chains, then all upper chains."""
+        """Return all lower chains, then all upper chains."""
         head = self.read_head()
         with self._lock:
             if self._rows is None:

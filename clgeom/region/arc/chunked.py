@@ -49,7 +49,7 @@ class Construction:
 
 
 def checked_bounds(bounds: Any, cuts: str, *, caller: str) -> tuple[float, ...] | None:
-    """The `bounds` parameter as four floats."""
+    """Return the `bounds` parameter as four floats."""
     if bounds is None:
         return None
     if cuts != "width":
@@ -112,7 +112,7 @@ class Passes:
 def chains_of_chunks(
     passes: Passes, axes: str, bounds: tuple[float, ...] | None, how: Construction, session: Session
 ) -> list[Chains | None]:
-    """The chains along each of the `axes` "x", "y" or "xy"; None if there are no points."""
+    """Return the chains along each of the `axes` "x", "y" or "xy"; None if there are no points."""
     segments, cuts_of = how.segments, {}
     columns: list[int] = ["xy".index(axis) for axis in axes]
     nothing: list[Chains | None] = [None] * len(columns)
@@ -160,7 +160,7 @@ def chains_of_chunks(
 def chains_of_hulls(
     session: Session, corners: np.ndarray, owners: np.ndarray, how: Construction, caller: str
 ) -> Chains:
-    """The chains of the vertices of segments' hulls; `owners` has the segment of each vertex."""
+    """Return the chains of the vertices of segments' hulls; `owners` has the segment of each vertex."""
     order = np.lexsort((corners[:, 1], corners[:, 0]))
     rows = to_device(session, np.ascontiguousarray(corners[order]), caller=caller)
     if len(rows.chunks) > 1:
@@ -188,7 +188,7 @@ def chains_of_hulls(
 
 
 def widths(low: Any, high: Any, segments: int, dtype: Any) -> np.ndarray:
-    """The least coordinate of each segment but the first, as arc_cuts has it for points from `low` to `high`."""
+    """Return the least coordinate of each segment but the first, as arc_cuts has it for points from `low` to `high`."""
     dtype = np.dtype(dtype)
     order = KeyOrder(dtype)
     low, high = dtype.type(low), dtype.type(high)
@@ -233,7 +233,7 @@ def widths(low: Any, high: Any, segments: int, dtype: Any) -> np.ndarray:
 
 
 def _within(bounds: tuple[float, ...], column: int, dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """The bounds along an axis in the type of the points, outward."""
+    """Return the bounds along an axis in the type of the points, outward."""
     low, high = bounds[column], bounds[column + 2]
     if dtype.kind == "i":
         limits = np.iinfo(dtype)
@@ -268,7 +268,7 @@ def _check_bounds(piece: Any, bounds: tuple[float, ...], passes: Passes) -> None
 
 
 def order_statistics(passes: Passes, column: int, low: Any, high: Any, ranks: Any) -> np.ndarray:
-    """The coordinates of these ranks (from 0, ascending) among those of all points along an axis."""
+    """Return the coordinates of these ranks (from 0, ascending) among those of all points along an axis."""
     order = KeyOrder(np.dtype(passes.dtype))
     first, last = (int(order.digits(np.array([x], passes.dtype))[0]) for x in (low, high))
     ranks = np.array(ranks, np.int64)
@@ -305,7 +305,7 @@ def order_statistics(passes: Passes, column: int, low: Any, high: Any, ranks: An
 
 
 def _in_ranges(keys: np.ndarray, begins: np.ndarray, bits: int, *, mask: bool = False) -> Any:
-    """The range of each key that is in one, and its place there; or a mask of these keys."""
+    """Return the range of each key that is in one, and its place there; or a mask of these keys."""
     which = np.searchsorted(begins, keys, side="right") - 1 if len(begins) > 1 else np.zeros(len(keys), np.int64)
     offsets = keys - begins[np.maximum(which, 0)]
     inside = (which >= 0) & (offsets >> np.uint64(min(bits, 63)) == 0) if bits < 64 else np.ones(len(keys), bool)

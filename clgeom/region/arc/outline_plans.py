@@ -53,7 +53,7 @@ class Emission:
     head: int  # points that take as much memory as the summary, which is before the vertices
 
     def into(self, room: int, device: DeviceProfile) -> Output:
-        """The launch with memory for at most `room` vertices."""
+        """Return the launch with memory for at most `room` vertices."""
         memory = Scratch("outline_memory", np.uint8, (self.head + room) * 2 * self.dtype.itemsize)
         args = (*self.args, memory, np.uint32(self.head), np.uint32(room), memory)
         policy, groups = _shape(device, self.kernel, self.dtype, self.items)
@@ -339,7 +339,9 @@ def _blocks_plan(
 
 
 def _blocks_memory(shape: Policy, dtype: np.dtype[Any]) -> int:
-    """Bytes of local memory of arc_hulls_blocks: heights of runs and of work-items, with gaps, and two numbers each."""
+    """Return the bytes of local memory of arc_hulls_blocks: heights of runs and of work-items, with gaps, and two
+    numbers each.
+    """
     if shape.variant == "serial":
         return 0
     runs = shape.wg_size * (shape.items_per_thread // min(shape.items_per_thread, 8))

@@ -148,7 +148,7 @@ class Region(PointRegion):
 
     @classmethod
     def on_device(cls, fetch: Callable[[], Any], sizes: Any, dtype: DTypeLike, **facts: Any) -> Region:
-        """A region whose chains are read from the device at the first access.
+        """Return a region whose chains are read from the device at the first access.
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ class Region(PointRegion):
         return region
 
     def _both(self) -> tuple[Any, Any]:
-        """The chains as they were computed: monotone along their first coordinate."""
+        """Return the chains as they were computed: monotone along their first coordinate."""
         if self._chains[0] is None:
             self._chains = self._fetch()
         return self._chains
@@ -201,7 +201,7 @@ class Region(PointRegion):
         return points if self.axis == "x" else points[..., ::-1]
 
     def __len__(self) -> int:
-        """Number of distinct vertices: one at which the chains meet counts once."""
+        """Return the number of distinct vertices: one at which the chains meet counts once."""
         lower, upper = self._both()
         if not len(lower):
             return 0
@@ -209,7 +209,7 @@ class Region(PointRegion):
         return len(lower) + len(upper) - int(np.count_nonzero((rows_at(lower, at) == upper).all(axis=1)))
 
     def __bool__(self) -> bool:
-        """Whether there is a vertex."""
+        """Return whether there is a vertex."""
         return (self._sizes[0] if self._chains[0] is None else len(self._chains[0])) > 0
 
     def __repr__(self) -> str:
@@ -271,7 +271,7 @@ class Region(PointRegion):
         return (*both.min(axis=0).tolist(), *both.max(axis=0).tolist())
 
     def contains(self, points: ArrayLike) -> Any:
-        """Whether points are in the region or on its boundary, exactly.
+        """Return whether points are in the region or on its boundary, exactly.
 
         Parameters
         ----------
@@ -293,7 +293,7 @@ class Region(PointRegion):
         return bool(inside[0]) if single else inside
 
     def simplify(self, tolerance: float) -> Region:
-        """A region of fewer vertices that covers this one.
+        """Return a region of fewer vertices that covers this one.
 
         Parameters
         ----------
@@ -337,7 +337,7 @@ class Region(PointRegion):
         return {"type": "GeometryCollection", "geometries": shapes}
 
     def to_shapely(self) -> Any:
-        """The region as a valid Shapely geometry.
+        """Return the region as a valid Shapely geometry.
 
         Returns
         -------
@@ -389,11 +389,11 @@ class CrossRegion(PointRegion):
         return self.x.dtype
 
     def __len__(self) -> int:
-        """Number of distinct vertices of its parts."""
+        """Return the number of distinct vertices of its parts."""
         return len(np.unique(np.concatenate([np.empty((0, 2)), *self.parts]), axis=0))
 
     def __bool__(self) -> bool:
-        """Whether there are points."""
+        """Return whether there are points."""
         return bool(self.x)
 
     def __repr__(self) -> str:
@@ -404,7 +404,7 @@ class CrossRegion(PointRegion):
         return self.x.to_shapely().intersection(self.y.to_shapely())
 
     def to_shapely(self) -> Any:
-        """The region as a valid Shapely geometry.
+        """Return the region as a valid Shapely geometry.
 
         Returns
         -------
@@ -435,7 +435,7 @@ class CrossRegion(PointRegion):
         return float(self._shape.area)
 
     def contains(self, points: ArrayLike) -> Any:
-        """Whether points are in both regions, exactly.
+        """Return whether points are in both regions, exactly.
 
         Parameters
         ----------
@@ -453,7 +453,7 @@ class CrossRegion(PointRegion):
         return self.x.contains(points) & self.y.contains(points)
 
     def simplify(self, tolerance: float) -> CrossRegion:
-        """The intersection of both regions, simplified.
+        """Return the intersection of both regions, simplified.
 
         Parameters
         ----------

@@ -37,7 +37,7 @@ def region_by_kernel(
     device: DeviceLike = None,
     profile: bool = False,
 ) -> Region | CrossRegion:
-    """The region of `adaptive_region`, with a choice of the kernel for the hulls of segments.
+    """Return the region of `adaptive_region`, with a choice of the kernel for the hulls of segments.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def published_walk(
     device: DeviceLike = None,
     profile: bool = False,
 ) -> Walk:
-    """The tangent walk around segments as published, which crosses itself at every reflex vertex.
+    """Return the tangent walk around segments as published, which crosses itself at every reflex vertex.
 
     Parameters
     ----------

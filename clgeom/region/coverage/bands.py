@@ -66,7 +66,7 @@ class Nested:
         return self.grid.crs
 
     def to_shapely(self) -> Any:
-        """The shape as a Shapely geometry, as `CoverageRegion.to_shapely` returns it."""
+        """Return the shape as a Shapely geometry, as `CoverageRegion.to_shapely` returns it."""
         return self.shape
 
     @property
@@ -76,7 +76,7 @@ class Nested:
 
 @keeps_subnormals
 def nested(regions: Iterable[Any], *, bands: bool = False) -> list[Nested]:
-    """The shapes of all levels of each map, each inside the one before.
+    """Return the shapes of all levels of each map, each inside the one before.
 
     The cells of a higher level are cells of the lower one, but its regions may reach beyond the lower regions, since
     their segments differ. Here the shape of the outermost level is the union of its regions. The shape of every further

@@ -12,7 +12,7 @@ NODES = 33
 
 
 def cells_area(mask: np.ndarray, grid: Grid, *, caller: str = "cells_area") -> float:
-    """The area of the cells of a mask on the ellipsoid of the grid's reference system, in m2.
+    """Return the area of the cells of a mask on the ellipsoid of the grid's reference system, in m2.
 
     In a geographic system with rows along parallels, all cells of a row have the same area, and the area is computed
     for each row. In other systems it changes slowly from cell to cell: it is computed for 33 by 33 cells, and
@@ -43,7 +43,7 @@ def cells_area(mask: np.ndarray, grid: Grid, *, caller: str = "cells_area") -> f
 
 
 def _cell(grid: Grid, column: float, row: float) -> np.ndarray:
-    """The corners of a cell; column and row may be fractions."""
+    """Return the corners of a cell; column and row may be fractions."""
     return grid.to_map([(column, row), (column + 1, row), (column + 1, row + 1), (column, row + 1)])
 
 

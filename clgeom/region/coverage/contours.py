@@ -58,7 +58,7 @@ def trace(mask: np.ndarray) -> list[np.ndarray]:
 
 
 def _simple(ring: list[int], corners: np.ndarray) -> list[list[int]]:
-    """The simple rings of a ring of corner numbers, which is split where it passes one position twice."""
+    """Return the simple rings of a ring of corner numbers, which is split where it passes one position twice."""
     positions = list(map(tuple, corners[ring].tolist()))
     if len(set(positions)) == len(positions):
         return [ring]

@@ -184,7 +184,7 @@ class MapRegions(OnMap, Sequence[Region]):
         return regions_html(self)
 
     def at_level(self, level: FloatLike) -> list[Region]:
-        """The regions of one level.
+        """Return the regions of one level.
 
         Parameters
         ----------
@@ -282,7 +282,7 @@ def save_html(
 
 
 def _placed(raster: Any, grid: Grid | None) -> Any:
-    """A raster with its values and place; an array has the cells of the regions."""
+    """Return a raster with its values and place; an array has the cells of the regions."""
     if raster is None or (hasattr(raster, "values") and hasattr(raster, "transform")):
         return raster
     try:
@@ -299,7 +299,7 @@ def _placed(raster: Any, grid: Grid | None) -> Any:
 
 
 def outlines(regions: Any, unit: str | None = None) -> dict[str, list[Any]]:
-    """A dictionary from the label of each level to the polygons of its regions, without empty regions.
+    """Return a dictionary from the label of each level to the polygons of its regions, without empty regions.
 
     The levels come from the most demanding one on, so that a level has the same colour in all figures of a map.
     """
@@ -314,14 +314,14 @@ def outlines(regions: Any, unit: str | None = None) -> dict[str, list[Any]]:
 
 
 def axes_of(grid: Grid) -> tuple[str, str]:
-    """The names of the axes of a map, with their unit if its reference system is known."""
+    """Return the names of the axes of a map, with their unit if its reference system is known."""
     if tuple(grid.transform) == IDENTITY:
         return "column", "row"
     return axes_of_crs(grid.crs)
 
 
 def image(raster: Any) -> dict[str, Any]:
-    """The values of a raster (NaN where unknown) and its transform, as keywords; an empty dict for None."""
+    """Return the values of a raster (NaN where unknown) and its transform, as keywords; an empty dict for None."""
     if raster is None:
         return {}
     values, transform = raster.values, raster.transform
@@ -333,7 +333,7 @@ def image(raster: Any) -> dict[str, Any]:
 
 
 def regions_html(regions: Any) -> str:
-    """The ``_repr_html_`` of CoverageRegions or CoveragePolygons: of many regions the first."""
+    """Return the ``_repr_html_`` of CoverageRegions or CoveragePolygons: of many regions the first."""
     grid, few = regions.grid, min(len(regions), MOST_RINGS)
     rows, columns = grid.shape
     upright = (1, -1 if grid.transform[4] > 0 else 1)  # rows of a raster count downwards
@@ -357,7 +357,7 @@ def regions_html(regions: Any) -> str:
 
 
 def _hole_count(region: Any) -> int:
-    """The number of holes; those of a polygon along the cells are among its rings."""
+    """Return the number of holes; those of a polygon along the cells are among its rings."""
     return len(region.holes) if hasattr(region, "holes") else len(region.rings) - 1
 
 

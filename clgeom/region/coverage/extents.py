@@ -52,7 +52,7 @@ def whole_regions(masks: Masks, segmentation: Segmentation) -> list[list[Group]]
 
 
 def _lines(masks: Masks) -> dict[Scratch, cl.Buffer]:
-    """The spans, ranks and starts of the grid lines of all masks, on the device: buffers by Scratch."""
+    """Return the spans, ranks and starts of the grid lines of all masks, on the device: buffers by Scratch."""
     session, stack = masks.session, masks.stack
     pieces, nodata = list(masks.pieces(halo=0)), masks.compared.nodata_or_zero
     levels = list(masks.level_launches())
@@ -72,7 +72,7 @@ def _lines(masks: Masks) -> dict[Scratch, cl.Buffer]:
 def _lines_plan(
     masks: Masks, pieces: list[Piece], levels: list[Any], *, kept: bool
 ) -> tuple[Plan, tuple[Scratch, ...]]:
-    """The plan of `_lines`, and the Scratch memory with its results."""
+    """Return the plan of `_lines`, and the Scratch memory with its results."""
     profile, regions, lines = masks.session.profile, len(masks), masks.stack.columns + 1
     read, extents, bands = _extents_plan(masks, pieces, levels)
     spans = Scratch("coverage_spans", np.int32, 2 * regions * lines)
@@ -91,7 +91,7 @@ def _lines_plan(
 
 
 def _chains(masks: Masks, lines: dict[Scratch, cl.Buffer], segments: int, cuts: str) -> Chains:
-    """The chains of all masks with `segments` segments each."""
+    """Return the chains of all masks with `segments` segments each."""
     session, regions, width = masks.session, len(masks), masks.stack.columns + 1
     lower = Scratch("coverage_lower", REAL, 2 * regions * width)
     upper = Scratch("coverage_upper", REAL, 2 * regions * width)
@@ -121,7 +121,7 @@ def _chains(masks: Masks, lines: dict[Scratch, cl.Buffer], segments: int, cuts: 
 
 
 def _extents_plan(masks: Masks, pieces: list[Piece], launches: list[Any]) -> tuple[Plan, Scratch, int]:
-    """A launch for every piece of the raster and few levels; what they write, and in how many bands of rows."""
+    """Return a launch for every piece of the raster and few levels; what they write, and in how many bands of rows."""
     stack, levels, profile = masks.stack, masks.compared, masks.session.profile
     kernel = "region/coverage/coverage_extents"
     policy = select(profile, kernel, stack.dtype, stack.rows * stack.columns)

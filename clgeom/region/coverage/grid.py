@@ -73,7 +73,7 @@ class Grid:
         return np.stack([a * x + b * y + c, d * x + e * y + f], axis=1)
 
     def to_cells(self, points: ArrayLike) -> NDArray[np.float64]:
-        """Columns and rows of map coordinates, shape (n, 2)."""
+        """Return the columns and rows of map coordinates, shape (n, 2)."""
         if self.transform == IDENTITY:
             return np.asarray(points, np.float64)
         a, b, c, d, e, f = self.transform
@@ -83,7 +83,7 @@ class Grid:
         return np.stack([e * x - b * y, a * y - d * x], axis=1) / self.determinant
 
     def has_place(self, transform: Sequence[float] | None, *, caller: str) -> bool:
-        """Whether a transform puts the raster where it is; None puts it anywhere."""
+        """Return whether a transform puts the raster where it is; None puts it anywhere."""
         if transform is None:
             return True
         there = as_grid(transform, None, self.shape, caller=caller).to_map(self.corners)
@@ -91,7 +91,7 @@ class Grid:
 
 
 def as_grid(transform: Any, crs: Any, shape: tuple[int, int], *, caller: str, unit: str | None = None) -> Grid:
-    """The `transform` and `crs` parameters of a public function, and the unit of the values.
+    """Return the `transform` and `crs` parameters of a public function, and the unit of the values.
 
     A system without a transform is refused: columns and rows are nowhere on the earth.
     """

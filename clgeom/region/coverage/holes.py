@@ -37,7 +37,7 @@ class Hole:
         return int((self.bottom - self.top + 1).sum())
 
     def rings(self) -> tuple[NDArray[Any], ...]:
-        """The boundary in columns and rows: the outer ring, then the rings of islands of the same region."""
+        """Return the boundary in columns and rows: the outer ring, then the rings of islands of the same region."""
         outer, *inner = sorted(trace_runs(self.column, self.top, self.bottom), key=twice_area, reverse=True)
         return outer, *(ring for ring in inner if self._region_of_island(ring) == self.region)
 
@@ -46,7 +46,7 @@ class Hole:
 
 
 def holes_of(masks: Masks, runs: Runs, owner: NDArray[np.int64], least: float) -> dict[int, list[Hole]]:
-    """A dictionary from regions to their holes of at least `least` cells. `owner` has the region of each run."""
+    """Return a dictionary from regions to their holes of at least `least` cells. `owner` has the region of each run."""
     gaps = runs.between()
     roots = connected(masks, gaps, corners=False)
     side = gaps.column % gaps.width
@@ -69,7 +69,7 @@ def holes_of(masks: Masks, runs: Runs, owner: NDArray[np.int64], least: float) -
 
 
 def is_strictly_inside(rings: Sequence[NDArray[Any]], at: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Whether positions are strictly inside a hole: neither in a covered cell nor on its boundary."""
+    """Return whether positions are strictly inside a hole: neither in a covered cell nor on its boundary."""
     column, row = at.T
     inside = np.zeros(len(at), bool)
     near = np.flatnonzero(

@@ -83,7 +83,7 @@ class CoveredCells:
 
 
 def covered_cells(call: Call, raster: Any, levels: Any, direction: Any, device: Any, *, whole: bool) -> CoveredCells:
-    """The `raster`, `levels`, `direction` and `device` parameters of the function that is called.
+    """Return the `raster`, `levels`, `direction` and `device` parameters of the function that is called.
 
     With `whole` a large file is not read by strips, since the function compares all cells on the host.
     """
@@ -110,7 +110,7 @@ def covered_cells(call: Call, raster: Any, levels: Any, direction: Any, device: 
 
 
 def _stacks_of(call: Call, values: Any, device: Any) -> list[Stack]:
-    """The maps as one stack, or as a stack for each of several arrays on devices; sets the sessions of the call."""
+    """Return the maps as one stack, or a stack for each of several device arrays; set the sessions of the call."""
     if type(values) is not np.ndarray and are_parts(values):
         absent(device, "device", "for arrays that are on devices", caller=call.caller)
         stacks = [as_stack(part, session_of(part, None), caller=call.caller) for part in values]
@@ -149,15 +149,15 @@ class Masks:
         return self.levels.on(self.session.profile)
 
     def turned(self) -> Masks:
-        """The masks with rows and columns exchanged."""
+        """Return the masks with rows and columns exchanged."""
         return Masks(self.stack.turned(self.first_map, self.maps), self.levels, 0, self.maps)
 
     def some(self, first: int, maps: int) -> Masks:
-        """The masks of maps from the `first` of these on."""
+        """Return the masks of maps from the `first` of these on."""
         return replace(self, first_map=self.first_map + first, maps=maps)
 
     def map_and_level(self, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The indices of the maps and levels of masks."""
+        """Return the indices of the maps and levels of masks."""
         number, level = np.divmod(mask, len(self.levels.given))
         return self.before + self.first_map + number, level
 
@@ -167,7 +167,7 @@ class Masks:
         return _maps_levels_parts(self.before + self.first_map, self.maps, len(self.levels.given))
 
     def pieces(self, *, halo: int) -> Iterator[Piece]:
-        """The raster of these maps, in pieces that fit in one allocation, each with the rows around it."""
+        """Return the raster of these maps, in pieces that fit in one allocation, each with the rows around it."""
         return self.stack.pieces(self.first_map, self.maps, halo=halo)
 
     def level_launches(self, most: int = LEVELS_AT_ONCE[-1]) -> Iterator[tuple[int, cl.Buffer, dict[str, Any]]]:
@@ -274,7 +274,7 @@ def batches_of(masks: Masks, segments: int = 1, cells: int | None = None) -> Ite
 
 
 def maps_at_once(masks: Masks, segments: int = 1, cells: int | None = None) -> int:
-    """The most maps of a batch, for regions of `segments` segments and at most `cells` cells of masks."""
+    """Return the most maps of a batch, for regions of `segments` segments and at most `cells` cells of masks."""
     stack, levels = masks.stack, len(masks.levels.given)
     lines = levels * (max(stack.columns, stack.rows) + 1)
     room = masks.session.profile.max_alloc_bytes
@@ -285,13 +285,13 @@ def maps_at_once(masks: Masks, segments: int = 1, cells: int | None = None) -> i
 
 
 def regions_at_once(session: Session, segments: int) -> int:
-    """The most regions of `segments` segments in one call of `chains_of`."""
+    """Return the most regions of `segments` segments in one call of `chains_of`."""
     room = session.profile.max_alloc_bytes // SEGMENT_BYTES
     return max(min(SEGMENTS_AT_ONCE, room) // segments, 1)
 
 
 def written(session: Session, values: np.ndarray) -> cl.Buffer:
-    """A buffer with these values, which kernels may write."""
+    """Return a buffer with these values, which kernels may write."""
     buffer = allocate(session, values.nbytes)
     if values.size:
         write(session, buffer, values)

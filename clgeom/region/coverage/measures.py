@@ -64,7 +64,7 @@ class Metrics:
     vertices: int
 
     def asdict(self) -> dict[str, Any]:
-        """The figures as plain values.
+        """Return the figures as plain values.
 
         Returns
         -------
@@ -162,13 +162,13 @@ def _share(part: float, whole: float) -> float:
 
 
 def _rings(shape: Any) -> int:
-    """How many rings a geometry has; each repeats its first vertex."""
+    """Return how many rings a geometry has; each repeats its first vertex."""
     parts = [part for part in getattr(shape, "geoms", [shape]) if part.geom_type == "Polygon"]
     return sum(1 + len(part.interiors) for part in parts if not part.is_empty)
 
 
 def as_cells(region: Any) -> Any:
-    """A region, or several, as one Shapely geometry in columns and rows."""
+    """Return a region, or several, as one Shapely geometry in columns and rows."""
     shapely = require_shapely()
     if isinstance(region, (CoverageRegion, CoveragePolygon)):
         return region.to_shapely(cells=True)
@@ -186,7 +186,9 @@ def as_cells(region: Any) -> Any:
 
 
 def hull_of(mask: Any) -> Any:
-    """The convex hull of a mask's cells as a Shapely geometry in columns and rows: what regions are compared with."""
+    """Return the convex hull of a mask's cells as a Shapely geometry in columns and rows: what regions are compared
+    with.
+    """
     from clgeom.hull.convex import convex_hull
 
     mask = np.asarray(mask, bool)

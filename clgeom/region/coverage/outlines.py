@@ -126,7 +126,7 @@ def raster_outlines(
 def checked_goal(
     vertices: Any, part_vertices: Any, tolerance: Any, iou: Any, apart: bool = False, *, caller: str
 ) -> Goal:
-    """The budgets of a simplification, with the tolerance in the map's unit; see `in_cells`."""
+    """Return the budgets of a simplification, with the tolerance in the map's unit; see `in_cells`."""
     most, part_most = (
         None if count is None else min(integer(count, name, caller=caller), ANY_NUMBER)
         for name, count in (("vertices", vertices), ("part_vertices", part_vertices))
@@ -141,7 +141,7 @@ def checked_goal(
 
 
 def in_cells(goal: Goal, grid: Grid) -> Goal:
-    """The goal with its tolerance in cells, in the direction in which cells are longest."""
+    """Return the goal with its tolerance in cells, in the direction in which cells are longest."""
     if goal.tolerance is None:
         return goal
     a, b, _, d, e, _ = grid.transform
@@ -151,7 +151,7 @@ def in_cells(goal: Goal, grid: Grid) -> Goal:
 def outlined(
     raster: Any, levels: Any, goal: Goal, *, direction: str, device: Any, profile: bool, caller: str
 ) -> CoveragePolygons:
-    """The polygons of `raster_outlines` for a checked goal."""
+    """Return the polygons of `raster_outlines` for a checked goal."""
     call = Call(caller, profile=profile)
     cells = covered_cells(call, raster, levels, direction, device, whole=goal.apart)
     work = OutlineWork(call, cells, in_cells(goal, cells.grid))
@@ -190,13 +190,13 @@ class OutlineWork(MaskWork):
 
 
 def _joined(pieces: list[Any]) -> tuple[dict[str, np.ndarray], int]:
-    """The arrays of several batches on the host, and their number of exact corners."""
+    """Return the arrays of several batches on the host, and their number of exact corners."""
     arrays, exact = zip(*pieces)
     return arrays[0] if len(arrays) == 1 else joined(arrays), sum(exact)
 
 
 def outlines_on_host(masks: Masks, goal: Goal, runs: np.ndarray | None = None) -> tuple[dict[str, np.ndarray], int]:
-    """The arrays of the polygons of some masks, and the number of corners before they were simplified.
+    """Return the arrays of the polygons of some masks, and the number of corners before they were simplified.
 
     `runs` are those in the rows of a raster that is not there itself.
     """
@@ -205,7 +205,7 @@ def outlines_on_host(masks: Masks, goal: Goal, runs: np.ndarray | None = None) -
 
 
 def _emitted(masks: Masks, goal: Goal, before: list[Emitted], runs: np.ndarray | None = None) -> list[Emitted]:
-    """The polygons of some masks, that follow others, in a list; of halves of the maps if memory is short."""
+    """Return the polygons of some masks, that follow others, in a list; of halves of the maps if memory is short."""
     made: list[Emitted] = []
     pending, is_simplified = [masks], goal not in (Goal(), Goal(apart=True))
     while pending:
@@ -243,7 +243,7 @@ def _check_apart(cells: CoveredCells, caller: str) -> None:
 
 
 def mask_polygons(mask: np.ndarray, *, device: Any = None) -> Any:
-    """The cells of a mask that are set as a valid Shapely MultiPolygon, in columns and rows."""
+    """Return the cells of a mask that are set as a valid Shapely MultiPolygon, in columns and rows."""
     shapely = require_shapely()
     if not mask.any():
         return shapely.geometry.MultiPolygon()

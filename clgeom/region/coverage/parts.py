@@ -62,7 +62,10 @@ def regions_of(
 
 
 def _owners(masks: Masks, runs: Runs, parts: bool) -> tuple[np.ndarray, np.ndarray]:
-    """The region of every run, and the mask of every region. The parts of a mask are ordered from left to right."""
+    """Return the region of every run, and the mask of every region.
+
+    The parts of a mask are ordered from left to right.
+    """
     if not parts:
         return runs.mask, np.arange(len(masks))
     first, owner = np.unique(connected(masks, runs, corners=True), return_inverse=True)
@@ -146,7 +149,7 @@ def _shares(session: Session, chosen: np.ndarray, sizes: np.ndarray, segments: i
 
 
 def _chains(session: Session, lines: Lines, regions: np.ndarray, segments: int, cuts: str) -> Chains:
-    """The chains of some regions."""
+    """Return the chains of some regions."""
     sizes = np.diff(lines.starts)[regions]
     starts = np.r_[0, np.cumsum(sizes)]
     pick = np.arange(starts[-1]) + np.repeat(lines.starts[regions] - starts[:-1], sizes)

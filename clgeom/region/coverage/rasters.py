@@ -90,7 +90,7 @@ class Stack:
         return read(self.session, buffer, self.dtype, cells, number * cells).reshape(self.rows, self.columns)
 
     def turned(self, first_map: int, maps: int) -> Stack:
-        """Some of the maps with rows and columns exchanged, on the host."""
+        """Return some of the maps with rows and columns exchanged, on the host."""
         if self.strips is not None:
             return replace(self, rows=self.columns, columns=self.rows, strips=self.strips.turned())
         array = np.stack([self.map(number) for number in range(first_map, first_map + maps)])
@@ -132,7 +132,7 @@ class Stack:
         return int(min(profile.max_alloc_bytes // size, most_of_chunk(profile, size)))
 
     def _fitting_rows(self, halo: int) -> int:
-        """The most rows of a piece beside its halo."""
+        """Return the most rows of a piece beside its halo."""
         rows, profile = self._most_cells // self.columns, self.session.profile
         if rows <= 2 * halo:
             raise DeviceLimit(
@@ -142,7 +142,7 @@ class Stack:
         return rows - 2 * halo
 
     def _read(self, strips: Strips, halo: int) -> Iterator[Piece]:
-        """The strips of a file as pieces."""
+        """Yield the strips of a file as pieces."""
         height = min(strips.height, self._fitting_rows(halo))
         for first in range(0, self.rows, height):
             last = min(first + height, self.rows)
@@ -152,13 +152,13 @@ class Stack:
             yield Piece(self.sent(part), above * self.columns, 0, 1, first, last - first)
 
     def sent(self, values: np.ndarray) -> cl.Buffer:
-        """A buffer with these values, which kernels only read."""
+        """Return a buffer with these values, which kernels only read."""
         flat = np.ascontiguousarray(values).reshape(-1)
         return to_device(self.session, flat, caller=self.caller).one_buffer(f"A strip of a map of {self.caller}")
 
 
 def as_stack(raster: Any, session: Session, *, caller: str) -> Stack:
-    """The `raster` parameter of a public function as a Stack of one or more maps."""
+    """Return the `raster` parameter of a public function as a Stack of one or more maps."""
     if isinstance(raster, Strips):
         return _as_strips(raster, session, caller)
     if type(raster) is not np.ndarray and is_device_array(raster):
@@ -171,7 +171,7 @@ def as_stack(raster: Any, session: Session, *, caller: str) -> Stack:
 
 
 def _as_strips(strips: Strips, session: Session, caller: str) -> Stack:
-    """A stack that is read by strips, of the type that the whole raster would have."""
+    """Return a stack that is read by strips, of the type that the whole raster would have."""
     _check_shape(strips.shape, caller)
     integers = False
     if strips.plain:
@@ -192,7 +192,7 @@ def _as_strips(strips: Strips, session: Session, caller: str) -> Stack:
 
 
 def canonical_raster(raster: Any, *, caller: str, name: str = "raster") -> np.ndarray:
-    """A native contiguous array (maps, rows, columns) of a type that kernels read; masked cells are NaN."""
+    """Return a native contiguous array (maps, rows, columns) of a type that kernels read; masked cells are NaN."""
     return canonical_cells(raster, caller=caller, name=name)[0]
 
 
@@ -227,7 +227,7 @@ def canonical_cells(raster: Any, *, caller: str, name: str = "raster") -> tuple[
 
 
 def _converted(array: np.ndarray, dtype: Any) -> np.ndarray:
-    """An array converted to another type, without a warning for signalling NaNs, which files may hold."""
+    """Return an array converted to another type, without a warning for signalling NaNs, which files may hold."""
     with np.errstate(invalid="ignore"):
         return array.astype(dtype, copy=False)
 
@@ -254,7 +254,7 @@ def _check_shape(shape: tuple[int, ...], caller: str, name: str = "raster") -> N
 def covered_mask(
     raster: Any, level: FloatLike, *, direction: str = ">=", nodata: Any = None, caller: str = "covered_mask"
 ) -> np.ndarray:
-    """A mask of the cells that reach a level, by the same comparison as in the kernels.
+    """Return a mask of the cells that reach a level, by the same comparison as in the kernels.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ def covered_mask(
 
 
 def known_values(raster: Any, nodata: Any = None, *, caller: str = "known_values", name: str = "raster") -> np.ndarray:
-    """The values of a raster as float64, NaN where they are unknown."""
+    """Return the values of a raster as float64, NaN where they are unknown."""
     array, integers = canonical_cells(raster, caller=caller, name=name)
     absent = as_levels(0, ">=", nodata, array.dtype, caller=caller, integers=integers).nodata
     values = _converted(array, np.float64)
@@ -315,7 +315,7 @@ class Levels:
         return "<=" if self.below else ">="
 
     def on(self, profile: DeviceProfile) -> Levels:
-        """The levels for kernels: by bits of floats if the device takes subnormal numbers for 0."""
+        """Return the levels for kernels: by bits of floats if the device takes subnormal numbers for 0."""
         if profile.denormals or self.dtype.kind != "f":
             return self
         absent = None if self.nodata is None else ordered_bits(np.array(self.nodata, self.dtype))[()]
@@ -332,7 +332,7 @@ class Levels:
         }
 
     def mask(self, array: np.ndarray, number: int) -> np.ndarray:
-        """The values of an array that reach a level, by its number."""
+        """Return the values of an array that reach a level, by its number."""
         values, threshold = _converted(array, self.dtype), self.thresholds[number]
         mask: np.ndarray = values <= threshold if self.below else values >= threshold
         if self.nodata is not None:
@@ -340,7 +340,9 @@ class Levels:
         return mask
 
     def classes(self, array: np.ndarray) -> np.ndarray:
-        """The number of levels that each value reaches, or misses if `below`; `of_classes` has the levels for them."""
+        """Return the number of levels that each value reaches, or misses if `below`; `of_classes` has the levels for
+        them.
+        """
         count = len(self.given)
         found = np.zeros(array.shape, np.uint8 if count < 256 else np.uint16)
         for number in range(count):
@@ -348,7 +350,7 @@ class Levels:
         return count - found if self.below else found
 
     def of_classes(self) -> Levels:
-        """The levels by which `classes` are compared."""
+        """Return the levels by which `classes` are compared."""
         ranks = np.empty(len(self.given), np.int32)
         ranks[np.argsort(self.given)] = np.arange(len(self.given))
         return replace(self, thresholds=ranks if self.below else ranks + 1, nodata=None)
@@ -367,7 +369,7 @@ def ordered_bits(values: np.ndarray) -> np.ndarray:
 
 
 def level_index(level: Any, given: tuple[float, ...], *, caller: str) -> int:
-    """The index of a level in `given`."""
+    """Return the index of a level in `given`."""
     number = level[()] if isinstance(level, np.ndarray) and level.ndim == 0 else level
     if not (isinstance(number, numbers.Real) and number in given):
         raise wrong("level", caller, f"one of {given}", short(level))
@@ -377,7 +379,7 @@ def level_index(level: Any, given: tuple[float, ...], *, caller: str) -> int:
 def as_levels(
     levels: Any, direction: str, nodata: Any, raster_type: np.dtype[Any], *, caller: str, integers: bool = False
 ) -> Levels:
-    """The `levels`, `direction` and `nodata` parameters of a public function.
+    """Return the `levels`, `direction` and `nodata` parameters of a public function.
 
     `integers` tells that cells of a type of floats are integers: see `canonical_cells`.
     """

@@ -246,7 +246,7 @@ def coverage_regions(
     device: DevicesLike = None,
     profile: bool = False,
 ) -> CoverageRegions | CoveragePolygons | CoverageResolutions:
-    """The result of `raster_regions`, or of `raster_outlines` with ``outline="cells"``, in one function.
+    """Return the result of `raster_regions`, or of `raster_outlines` with ``outline="cells"``, in one function.
 
     Parameters
     ----------
@@ -335,7 +335,7 @@ def _regions(
     profile: bool,
     caller: str,
 ) -> CoverageRegions | CoverageResolutions:
-    """The result of `raster_regions` for parameters that are not checked."""
+    """Return the result of `raster_regions` for parameters that are not checked."""
     single, resolutions = _resolutions(segments, caller)
     one_of(cuts, CUTS, "cuts", caller=caller)
     one_of(axis, ("x", "both"), "axis", caller=caller)
@@ -367,7 +367,7 @@ def _regions(
 
 
 def _resolutions(segments: Any, caller: str) -> tuple[bool, tuple[int, ...]]:
-    """Whether one number of segments is given, and the numbers."""
+    """Return whether one number of segments is given, and the numbers."""
     if type(segments) is not int and (isinstance(segments, (list, tuple, range)) or np.ndim(segments) == 1):
         numbers = tuple(integer(number, "segments", caller=caller) for number in segments)
         if not numbers or len(set(numbers)) < len(numbers):
@@ -377,7 +377,7 @@ def _resolutions(segments: Any, caller: str) -> tuple[bool, tuple[int, ...]]:
 
 
 def checked_holes(holes: Any, *, caller: str) -> float | None:
-    """The `holes` parameter; None where holes stay covered."""
+    """Return the `holes` parameter; None where holes stay covered."""
     if holes is None or holes is False:
         return None
     if not (is_number(holes) and holes >= 0):

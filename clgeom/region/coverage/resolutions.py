@@ -84,7 +84,7 @@ class CoverageResolutions(Sequence[CoverageRegions]):
         return made
 
     def to_pandas(self) -> Any:
-        """The table as a pandas DataFrame.
+        """Return the table as a pandas DataFrame.
 
         Returns
         -------

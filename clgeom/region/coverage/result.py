@@ -82,11 +82,11 @@ class CoverageRegion(MapRegion):
         )
 
     def __len__(self) -> int:
-        """Number of vertices of the outline: of all `rings`, without holes."""
+        """Return the number of vertices of the outline: of all `rings`, without holes."""
         return sum(map(len, self.rings))
 
     def __bool__(self) -> bool:
-        """Whether anything is covered."""
+        """Return whether anything is covered."""
         return bool(self.outline)
 
     @property
@@ -136,7 +136,7 @@ class CoverageRegion(MapRegion):
         return (*corners.min(axis=0).tolist(), *corners.max(axis=0).tolist())
 
     def contains(self, points: ArrayLike) -> Any:
-        """Whether points, in map coordinates, are in the region or on its boundary.
+        """Return whether points, in map coordinates, are in the region or on its boundary.
 
         Exact without a transform; with one, up to the rounding of the transformed coordinates.
 
@@ -161,7 +161,7 @@ class CoverageRegion(MapRegion):
         return bool(inside[0]) if single else inside
 
     def simplify(self, tolerance: float) -> CoverageRegion:
-        """A region of fewer vertices that covers this one.
+        """Return a region of fewer vertices that covers this one.
 
         Parameters
         ----------
@@ -185,7 +185,7 @@ class CoverageRegion(MapRegion):
         return replace(self, outline=self.outline.simplify(tolerance / longest))
 
     def to_shapely(self, *, cells: bool = False) -> Any:
-        """The region as a valid Shapely geometry: a Polygon, or what remains after its holes are cut out.
+        """Return the region as a valid Shapely geometry: a Polygon, or what remains after its holes are cut out.
 
         Parameters
         ----------
@@ -383,7 +383,7 @@ class CoverageRegions(MapRegions[CoverageRegion]):
         return earth_areas([region.__geo_interface__ for region in self], self.crs, caller="areas_km2") / 1e6
 
     def to_shapely(self) -> NDArray[np.object_]:
-        """All regions as valid Shapely geometries.
+        """Return all regions as valid Shapely geometries.
 
         Returns
         -------
@@ -403,14 +403,14 @@ def _region_of(chains: Chains, number: int, axis: str = "x") -> Region:
 
 
 def _straightened(chain: np.ndarray) -> np.ndarray:
-    """A chain without the vertices on the line between their neighbours; many corners of cells are."""
+    """Return a chain without the vertices on the line between their neighbours; many corners of cells are."""
     if len(chain) < 3:
         return chain
     return chain[np.r_[True, signs(chain[:-2], chain[1:-1], chain[2:], None) != 0, True]]
 
 
 def _areas(chains: Chains) -> np.ndarray:
-    """The area between the chains of each region, as a sum of trapezoids."""
+    """Return the area between the chains of each region, as a sum of trapezoids."""
     under = []
     for points, offsets in ((chains.lower, chains.lower_offsets), (chains.upper, chains.upper_offsets)):
         points = points.astype(np.float64)

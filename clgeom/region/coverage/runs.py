@@ -56,11 +56,11 @@ class Runs:
         return np.asarray(self.column * self.rows + self.top)
 
     def holding(self, mask: Any, column: Any, row: Any) -> Any:
-        """The numbers of the runs that hold these cells, which are in some; columns are those of a mask."""
+        """Return the numbers of the runs that hold these cells, which are in some; columns are those of a mask."""
         return np.asarray(np.searchsorted(self.keys, (mask * self.width + column) * self.rows + row, side="right") - 1)
 
     def between(self) -> Runs:
-        """The runs of uncovered cells between these, up to the edges of the map."""
+        """Return the runs of uncovered cells between these, up to the edges of the map."""
         span = self.rows + 1  # a run may begin after the last row
         edges = np.arange(self.columns) * span
         begin = np.sort(np.concatenate([edges, self.column * span + self.bottom + 1]), kind="stable")
@@ -72,7 +72,7 @@ class Runs:
 
 
 def covered_runs(masks: Masks) -> Runs:
-    """The runs of all masks. Kernels label their first and last cells and compact these."""
+    """Return the runs of all masks. Kernels label their first and last cells and compact these."""
     session, stack = masks.session, masks.stack
     rows, columns, nodata = stack.rows, stack.columns, masks.compared.nodata_or_zero
     begins: list[np.ndarray] = []
@@ -153,7 +153,7 @@ def connection_plan(
     *,
     corners: bool = False,
 ) -> Plan:
-    """The plan that finds the first run of the connected part of each of `n` runs.
+    """Return the plan that finds the first run of the connected part of each of `n` runs.
 
     `runs` are the first arguments of the kernels, `parents` the numbers of the runs.
     """

@@ -40,7 +40,7 @@ class StripClasses:
     meter: Meter
 
     def peak(self, session: Any) -> Peak:
-        """The memory of host and device at the end of a call."""
+        """Return the memory of host and device at the end of a call."""
         self.meter.see(session)
         return self.meter.peak()
 
@@ -75,7 +75,7 @@ def classify_strips(
 
 
 def _rasters(chunks: Chunks[Any], caller: str) -> Iterator[tuple[np.ndarray, bool]]:
-    """The strips that have rows, as canonical rasters, in memory of their own unless the source allows otherwise.
+    """Yield the strips that have rows, as canonical rasters, in memory of their own unless the source allows otherwise.
 
     With each, whether its cells are integers.
     """
@@ -167,7 +167,7 @@ class _Blocks:
         return values.reshape(-1, self.columns)
 
     def window(self, row: int, column: int, rows: int, columns: int) -> np.ndarray:
-        """The classes of a part of the raster."""
+        """Return the classes of a part of the raster."""
         found = []
         for number in range(row // self.height, (row + rows - 1) // self.height + 1):
             begin = number * self.height

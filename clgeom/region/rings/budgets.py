@@ -93,7 +93,7 @@ class Removals:
         return None
 
     def owners(self, by_polygon: bool) -> tuple[int, tuple[Argument, ...]]:
-        """The number of owners, and the arguments by which kernels find them."""
+        """Return the number of owners, and the arguments by which kernels find them."""
         levels = self.args[-2]
         count = self.rings.polygons if by_polygon else self.rings.masks.maps
         return count, ("mask_of", levels, "ring_of", "firsts", np.uint32(self.rings.polygons))

@@ -46,7 +46,7 @@ class Emitted:
 
 
 def emitted(rings: DeviceRings, before: list[Emitted], removed: tuple[cl.Buffer, cl.Buffer] | None = None) -> Emitted:
-    """The polygons of a batch that follows others.
+    """Return the polygons of a batch that follows others.
 
     `removed` names corners that are left out: a buffer of uint8 by corner, and one by ring of those that vanished.
     """
@@ -112,12 +112,12 @@ def _columns(
 def arrays_of(
     session: Session, batches: list[Emitted], queue: cl.CommandQueue | None = None, *, on_device: bool
 ) -> dict[str, Any]:
-    """The arrays of all batches together, as attributes of `CoveragePolygons`: on the device, or on the host."""
+    """Return the arrays of all batches together, as attributes of `CoveragePolygons`: on the device, or on the host."""
     return {name: _array(session, batches, name, queue, on_device) for name in ARRAYS}
 
 
 def joined(pieces: Sequence[dict[str, np.ndarray]]) -> dict[str, Any]:
-    """The arrays on the host of several batches, one after another."""
+    """Return the arrays on the host of several batches, one after another."""
     corners, rings = (
         np.append(0, np.cumsum([len(piece[name]) - again for piece in pieces], dtype=np.int64))
         for name, again in (("corners", 0), ("ring_offsets", 1))

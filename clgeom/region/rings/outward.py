@@ -136,7 +136,7 @@ class _Work:
         self.is_first = True
 
     def states(self) -> np.ndarray:
-        """The words of each level before the first limit, which is 1."""
+        """Return the words of each level before the first limit, which is 1."""
         states = np.zeros((self.levels, MAPS + MAP_WORDS * self.maps), UINT)
         states[:, ACTIVE], states[:, LEVEL] = self.maps, np.arange(self.levels)
         states[:, ALL] = self.goal.part_vertices is not None
@@ -144,7 +144,7 @@ class _Work:
         return states
 
     def removals(self, level: int) -> Removals:
-        """The removals of a level."""
+        """Return the removals of a level."""
         removed, last, rounds, limit = (self.head[word] for word in (REMOVED, CUT, ROUND, MOST))
         count, args = self.counts[level], self.of_level(level)
         return Removals(self.rings, self.goal, count, args, removed, last, rounds, limit, self.bound)
@@ -178,7 +178,7 @@ class _Work:
             self.head = read(session, self.bound["state"], UINT, MAPS).tolist()
 
     def limits(self, count: int, *, nested: bool, measured: bool) -> list[Plan]:
-        """The launches for the first limit, and for all even and all odd ones after it.
+        """Return the launches for the first limit, and for all even and all odd ones after it.
 
         Even limits, and the first one, go from the first list of vertices to the second one, odd ones from that to the
         first; lists have at most `count` vertices. The session keeps the launches, since their host time is most of a
@@ -196,7 +196,7 @@ class _Work:
         return plans
 
     def limit(self, count: int, k: int, nested: bool, measured: bool = False) -> Plan:
-        """The launches for a limit; `measured` if its candidates are listed."""
+        """Return the launches for a limit; `measured` if its candidates are listed."""
         profile, levels = self.session.profile, np.uint32(self.levels)
         measure: tuple[Argument, ...] = ("corners", "saddles", "ring_of", "begins", "mask_of", "facts", levels)
         measure += ("bitmaps", "outer" if nested else "bitmaps", *self.of_bitmaps, self.tolerance)
@@ -219,7 +219,7 @@ class _Work:
         return Plan(*steps)
 
     def of_level(self, level: int) -> tuple[Argument, ...]:
-        """The arguments by which kernels find the corners of a level."""
+        """Return the arguments by which kernels find the corners of a level."""
         return "before", "facts", np.uint32(self.maps), np.uint32(self.levels), np.uint32(level)
 
     @property

@@ -74,7 +74,7 @@ class CoveragePolygon(MapRegion):
         )
 
     def __len__(self) -> int:
-        """Number of vertices of all rings; one at which two rings touch is in both."""
+        """Return the number of vertices of all rings; one at which two rings touch is in both."""
         return sum(map(len, self.rings))
 
     def __bool__(self) -> bool:
@@ -91,7 +91,7 @@ class CoveragePolygon(MapRegion):
         return (*self.rings[0].min(axis=0).tolist(), *self.rings[0].max(axis=0).tolist())
 
     def to_shapely(self, *, cells: bool = False) -> Any:
-        """The polygon as a valid Shapely Polygon.
+        """Return the polygon as a valid Shapely Polygon.
 
         Parameters
         ----------
@@ -277,7 +277,7 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
         return self.in_km2(self.crs)
 
     def in_km2(self, crs: Any) -> NDArray[np.float64]:
-        """The areas on the ellipsoid of a coordinate reference system, in which the vertices are.
+        """Return the areas on the ellipsoid of a coordinate reference system, in which the vertices are.
 
         Parameters
         ----------
@@ -307,7 +307,7 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
         return float(self.on_host.cells.sum() / self._cell_areas.sum()) if len(self) else 1.0
 
     def select(self, chosen: Any) -> CoveragePolygons:
-        """Some of the polygons, by their indices in ascending order, or by a mask of bools.
+        """Return some of the polygons, by their indices in ascending order, or by a mask of bools.
 
         Parameters
         ----------
@@ -339,7 +339,7 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
         return self._with(arrays)
 
     def _chosen(self, chosen: Any) -> np.ndarray:
-        """The indices that the parameter of `select` means."""
+        """Return the indices that the parameter of `select` means."""
         count = len(self)
         try:
             array = np.asarray(on_host(chosen))
@@ -367,7 +367,7 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
         raise wrong("chosen", "select", expected, bad)
 
     def to_shapely(self, *, cells: bool = False) -> NDArray[np.object_]:
-        """All polygons as valid Shapely geometries.
+        """Return all polygons as valid Shapely geometries.
 
         Parameters
         ----------
@@ -390,7 +390,7 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
         return shapes
 
     def ragged_for_files(self) -> Any:
-        """The polygons in map coordinates as files have them.
+        """Return the polygons in map coordinates as files have them.
 
         Those that stay apart have common vertices on common boundaries; so have those of several levels in a turned
         grid, whose coordinates are rounded.
@@ -407,7 +407,7 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
         return len(self.given) > 1 and (b, d) != (0, 0)
 
     def in_degrees(self, crs: Any, *, caller: str, densify: FloatLike | None = None) -> Any:
-        """The polygons in longitude and latitude; see `clgeom.geo.degrees.in_degrees`.
+        """Return the polygons in longitude and latitude; see `clgeom.geo.degrees.in_degrees`.
 
         Parameters
         ----------
@@ -441,7 +441,7 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
         return replace(found, added=found.added + len(corners.places) - len(self.corners))
 
     def _in_cells(self, *, noded: bool = False) -> Any:
-        """The polygons in columns and rows, with the vertices of their neighbours if they are `noded`."""
+        """Return the polygons in columns and rows, with the vertices of their neighbours if they are `noded`."""
         from clgeom.geo import ragged
 
         host = self.on_host
@@ -468,7 +468,7 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
 
 
 def _ranges(offsets: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The members of chosen ranges, one range after the other, and their offsets."""
+    """Return the members of chosen ranges, one range after the other, and their offsets."""
     sizes = np.diff(offsets)[chosen]
     made = np.append(0, np.cumsum(sizes))
     return np.arange(made[-1]) + np.repeat(offsets[:-1][chosen] - made[:-1], sizes), made

@@ -56,7 +56,7 @@ class CountedRuns:
     buffers: dict[str, Any]
 
     def sized(self, n: int) -> int:
-        """A size, which is at most 4 for each run; rounded up where plans are kept."""
+        """Return a size, which is at most 4 for each run; rounded up where plans are kept."""
         return 1 << (n - 1).bit_length() if self.is_kept else n
 
     @property
@@ -65,7 +65,7 @@ class CountedRuns:
         return self.key is not None and self.count <= MOST_KEPT
 
     def planned(self, session: Session, kind: str, key: tuple[Any, ...], make: Callable[[], tuple[Any, ...]]) -> Any:
-        """The plan and its memory that ``make()`` returns, from the session's cache if it has them."""
+        """Return the plan and its memory that ``make()`` returns, from the session's cache if it has them."""
         if not self.is_kept:
             return make()
 
@@ -77,7 +77,7 @@ class CountedRuns:
 
 
 def runs_of(masks: Masks) -> CountedRuns:
-    """The runs in all rows of masks."""
+    """Return the runs in all rows of masks."""
     return _runs_of_strips(masks) if masks.stack.strips is not None else _runs(masks)
 
 
@@ -133,7 +133,9 @@ def _runs_of_strips(masks: Masks) -> CountedRuns:
 
 
 def packed_runs(masks: Masks) -> np.ndarray:
-    """The runs of a map on the host, shape (4, number of runs), int32: level, row, first and last column, in order."""
+    """Return the runs of a map on the host, shape (4, number of runs), int32: level, row, first and last column, in
+    order.
+    """
     runs = _runs(masks)
     if runs.count == 0:
         return np.empty((4, 0), np.int32)
@@ -144,13 +146,13 @@ def packed_runs(masks: Masks) -> np.ndarray:
 
 
 def runs_below(strips: list[np.ndarray]) -> np.ndarray:
-    """The packed runs of strips, whose rows are those of the raster, as those of the raster."""
+    """Return the packed runs of strips, whose rows are those of the raster, as those of the raster."""
     runs = np.concatenate(strips, axis=1)
     return runs[:, np.argsort(runs[0], kind="stable")]  # strips follow each other in every level
 
 
 def given_runs(masks: Masks, runs: np.ndarray) -> CountedRuns:
-    """The packed runs of a raster, which are found already."""
+    """Return the packed runs of a raster, which are found already."""
     session, rows, count = masks.session, masks.stack.rows, _checked(runs.shape[1], masks)
     if count == 0:
         return CountedRuns(0, None, lambda size: (Plan(), _memory(size)), {})
@@ -191,7 +193,7 @@ def _launches(masks: Masks, pieces: list[RasterPiece]) -> list[tuple[tuple[Argum
 def _by_rows(
     masks: Masks, launches: list[tuple[tuple[Argument, ...], int]], params: dict[str, Any]
 ) -> tuple[Plan, dict[str, Scratch], PlanOfRuns]:
-    """The plan that counts runs, its memory with their number at the end, and the `plan` of `CountedRuns`."""
+    """Return the plan that counts runs, its memory with their number at the end, and the `plan` of `CountedRuns`."""
     stack, profile, levels = masks.stack, masks.session.profile, len(masks.levels.given)
     lines = len(masks) * stack.rows
     policy = select(profile, RUNS, stack.dtype, stack.rows * stack.columns)

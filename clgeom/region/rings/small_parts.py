@@ -42,7 +42,7 @@ def without_small_parts(
     joined: Literal["sides", "corners", "levels"] = "sides",
     told: Callable[[dict[float, LeftOut]], None] | None = None,
 ) -> Raster:
-    """A raster whose covered cells are, at each level, those in parts of at least the area `least`.
+    """Return a raster whose covered cells are, at each level, those in parts of at least the area `least`.
 
     The area is in the square of the map's unit. Parts consist of cells that share "sides", or that touch at "corners"
     at least; or of all cells of a map and level. ``told(parts)`` is called with the small parts of each level. The
@@ -98,7 +98,7 @@ def _joined_at_corners(polygons: CoveragePolygons, masks: np.ndarray) -> np.ndar
 
 
 def _cells(polygons: CoveragePolygons) -> tuple[np.ndarray, np.ndarray]:
-    """The cells of exact polygons, by their index in the stack, and the least rank of a level for each.
+    """Return the cells of exact polygons, by their index in the stack, and the least rank of a level for each.
 
     Ranks of levels ascend with what they demand.
     """
@@ -144,7 +144,7 @@ class _Lowered:
     ranks: np.ndarray
 
     def of(self, values: Any) -> Any:
-        """The values of the whole raster."""
+        """Return the values of the whole raster."""
         if not isinstance(values, Strips):
             return self._changed(values, self.cells, self.ranks)
         if not values.plain:
@@ -154,7 +154,7 @@ class _Lowered:
         return replace(values, window=self._window(values), dtype=dtype, plain=plain)
 
     def _window(self, strips: Strips) -> Callable[[int, int, int, int], np.ndarray]:
-        """The function that reads a part of a raster in strips, and changes it."""
+        """Return the function that reads a part of a raster in strips, and changes it."""
 
         def window(row: int, column: int, rows: int, columns: int) -> np.ndarray:
             own = slice(*np.searchsorted(self.cells, [row * self.shape[1], (row + rows) * self.shape[1]]))
@@ -166,12 +166,12 @@ class _Lowered:
         return window
 
     def _levels(self, dtype: np.dtype[Any]) -> tuple[Levels, np.ndarray]:
-        """The levels for values of a type, and their thresholds by rank."""
+        """Return the levels for values of a type, and their thresholds by rank."""
         found = as_levels(self.given, self.direction, self.nodata, dtype, caller=CALLER)
         return found, np.sort(found.thresholds)[:: -1 if found.below else 1]
 
     def _absent(self, dtype: np.dtype[Any]) -> Any:
-        """A value of a type that reaches no level; None if there is none."""
+        """Return a value of a type that reaches no level; None if there is none."""
         if dtype.kind == "f":
             return np.nan
         levels, thresholds = self._levels(dtype)
@@ -179,7 +179,7 @@ class _Lowered:
         return value if (value > thresholds[0] if levels.below else value < thresholds[0]) else None
 
     def _changed(self, values: np.ndarray, cells: np.ndarray, ranks: np.ndarray) -> np.ndarray:
-        """Values where some cells, by their index, have that of the level before their rank, or none."""
+        """Return the values where some cells, by their index, have that of the level before their rank, or none."""
         array = canonical_raster(np.ma.getdata(values), caller=CALLER)
         levels, thresholds = self._levels(array.dtype)
         hidden = np.ma.getmaskarray(values).reshape(array.shape).copy()

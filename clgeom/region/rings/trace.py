@@ -74,7 +74,8 @@ def twice_areas(corners: np.ndarray, rings: np.ndarray) -> np.ndarray:
 
 
 def rings_of(masks: Masks, given: np.ndarray | None = None) -> DeviceRings | None:
-    """The rings around the covered cells of all masks, sorted by mask and by the first row and column of a polygon.
+    """Return the rings around the covered cells of all masks, sorted by mask and by the first row and column of a
+    polygon.
 
     None if there are none. After `DeviceLimit` fewer maps at a time may do. `given` are the packed runs of a raster, of
     which then only the size is used.
