@@ -77,7 +77,7 @@ class Exchange:
         return require_shapely().to_wkb(self.to_shapely())
 
     def to_pandas(self) -> Any:
-        """The values of each row, without geometries, as a pandas DataFrame. Labels become its index.
+        """Return the values of each row, without geometries, as a pandas DataFrame. Labels become its index.
 
         Returns
         -------
@@ -97,7 +97,7 @@ class Exchange:
         return pandas.DataFrame(columns, index=index, copy=False)
 
     def to_geopandas(self, *, crs: Any = None) -> Any:
-        """The values of each row and the geometries, as a GeoDataFrame. Labels become its index.
+        """Return the values of each row and the geometries, as a GeoDataFrame. Labels become its index.
 
         Regions of a map have a column "area_km2": the area on the ellipsoid, missing without a `crs`.
 

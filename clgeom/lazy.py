@@ -23,7 +23,7 @@ def lazy_names(
     *others: str,
     renamed: dict[str, tuple[str, str, str]] | None = None,
 ) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
-    """The ``__all__``, ``__getattr__`` and ``__dir__`` of a package.
+    """Return the ``__all__``, ``__getattr__`` and ``__dir__`` of a package.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ class Geometries:
         antimeridian: bool = False,
         **options: Any,
     ) -> Any:
-        """The convex hull of each group of rows, or of each row without `by` and `level`.
+        """Return the convex hull of each group of rows, or of each row without `by` and `level`.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class Geometries:
         antimeridian: bool = False,
         **options: Any,
     ) -> Hull:
-        """The convex hull of all rows.
+        """Return the convex hull of all rows.
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ class Geometries:
     def adaptive_region(
         self, segments: Any, *, x: str | None = None, y: str | None = None, crs: Any = None, **options: Any
     ) -> Region | CrossRegion:
-        """The adaptive region of all rows: `clgeom.adaptive_region` with its `segments` and options.
+        """Return the adaptive region of all rows: `clgeom.adaptive_region` with its `segments` and options.
 
         Parameters
         ----------
@@ -266,7 +266,7 @@ class SeriesAccessor(Geometries):
     """
 
     def sort(self, *, descending: bool = False, ignore_index: bool = False, device: Any = None) -> Any:
-        """The sorted series, as ``Series.sort_values(kind="stable")`` returns it: missing values last.
+        """Return the sorted series, as ``Series.sort_values(kind="stable")`` returns it: missing values last.
 
         Parameters
         ----------
@@ -291,7 +291,8 @@ class SeriesAccessor(Geometries):
         return found.reset_index(drop=True) if ignore_index else found
 
     def argsort(self, *, descending: bool = False, device: Any = None) -> np.ndarray:
-        """The positions that sort the series: ``series.iloc[series.clgeom.argsort()]`` equals ``series.clgeom.sort()``.
+        """Return the positions that sort the series: ``series.iloc[series.clgeom.argsort()]`` equals
+        ``series.clgeom.sort()``.
 
         Parameters
         ----------

@@ -125,7 +125,7 @@ def version_of(distribution: str) -> str | None:
 
 
 def as_text(sections: dict[str, Any]) -> str:
-    """The report as lines: the name of a section, and below it its facts."""
+    """Return the report as lines: the name of a section, and below it its facts."""
     lines = []
     for name, facts in sections.items():
         lines.append(name)

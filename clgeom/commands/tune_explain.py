@@ -27,7 +27,7 @@ def explained(session: Session, families: Any, as_json: bool) -> None:
     found: dict[str, dict[str, Any]] = {}
     with terminal.progress("Profiling", hidden=as_json) as advance:
         for done, case in enumerate(wanted, 1):
-            add(found.setdefault(case.family, {}), case.name, choices_of(session, case))
+            add_choices(found.setdefault(case.family, {}), case.name, choices_of(session, case))
             if advance:
                 advance(done, len(wanted))
     if as_json:
@@ -53,7 +53,7 @@ def choices_of(session: Session, case: Any) -> list[Any]:
     return explain(session.profile, phases)
 
 
-def add(found: Any, name: Any, choices: Any) -> None:
+def add_choices(found: Any, name: Any, choices: Any) -> None:
     """Add the choices of a call to those of its family: each policy of a kernel once, with its greatest share."""
     in_all = sum(choice.seconds for choice in choices) or 1
     for choice in choices:

@@ -384,7 +384,7 @@ def require_writable() -> None:
 
 
 def _change(change: Callable[[list[Any]], list[Any]] | None) -> None:
-    """Replace the entries of the store by ``change(entries)``, while no other process does; None only tries."""
+    """Replace the entries of the store by ``change(entries)``, while no other process does; None only checks this."""
     path = store_path()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -168,7 +168,7 @@ def coverage_regions(
     split_every: int = SPLIT_EVERY,
     resources: dict[str, float] | None = None,
 ) -> Delayed:
-    """The result of `raster_regions`, or of `raster_outlines` with ``outline="cells"``, in one function; lazily.
+    """Return the result of `raster_regions`, or of `raster_outlines` with ``outline="cells"``, in one function; lazily.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ class _Options:
         return as_levels(self.levels, self.direction, self.nodata, dtype, caller=self.caller, integers=integers)
 
     def checked(self, chunk: Any) -> Any:
-        """The chunk, if it has the type that the collection says."""
+        """Return the chunk, if it has the type that the collection says."""
         if np.dtype(chunk.dtype).newbyteorder("=") != self.dtype:
             expected = f"chunks of one type, {self.dtype} as the collection says"
             raise wrong("raster", self.caller, expected, chunk.dtype, verb="have")
@@ -261,7 +261,7 @@ def _lazy(
     holes: Any = None,
     budgets: dict[str, Any] = BUDGETS,
 ) -> Delayed:
-    """The graph of a public function; `graph` has its device, split_every and resources."""
+    """Return the graph of a public function; `graph` has its device, split_every and resources."""
     device = checked_device(graph.pop("device"), caller=caller)
     placed = raster if isinstance(raster, Raster) else Raster(raster)
     array = placed.values
@@ -343,7 +343,7 @@ def _strip(options: _Options, number: int, chunk: Any) -> Strip:
 
 
 def _joined_strips(options: _Options, strips: list[Strip]) -> Strip:
-    """The runs of strips, one below the other, as those of one strip."""
+    """Return the runs of strips, one below the other, as those of one strip."""
     firsts = np.cumsum([0, *(strip.rows for strip in strips)])
     moves = np.array([[[0], [0], [first], [first]] for first in firsts], np.int32)  # by rows, of cells in columns
     downs = [strip.down + move for strip, move in zip(strips, moves) if strip.down is not None]
@@ -354,7 +354,7 @@ def _joined_strips(options: _Options, strips: list[Strip]) -> Strip:
 
 
 def _continued(strips: list[NDArray[np.int32]]) -> NDArray[np.int32]:
-    """The runs in columns of strips, joined where one begins in the row below another."""
+    """Return the runs in columns of strips, joined where one begins in the row below another."""
     runs = np.concatenate(strips, axis=1)
     level, line, top, bottom = runs = runs[:, np.lexsort(runs[2::-1])]
     goes_on = (level[1:] == level[:-1]) & (line[1:] == line[:-1]) & (top[1:] == bottom[:-1] + 1)
@@ -363,7 +363,7 @@ def _continued(strips: list[NDArray[np.int32]]) -> NDArray[np.int32]:
 
 
 def _regions(options: _Options, strip: Strip) -> CoverageRegions:
-    """The regions of all runs."""
+    """Return the regions of all runs."""
     masks, grid = _whole_raster(options, strip)
     segments, cuts, _, parts = options.segmentation.values()
     holes = checked_holes(options.holes, caller=options.caller)
@@ -386,14 +386,14 @@ def _unpacked(packed: NDArray[np.int32], width: int, height: int, levels: int) -
 
 
 def _polygons(options: _Options, strip: Strip) -> CoveragePolygons:
-    """The polygons of all runs."""
+    """Return the polygons of all runs."""
     masks, grid = _whole_raster(options, strip)
     arrays, exact = outlines_on_host(masks, in_cells(options.goal, grid), strip.across)
     return CoveragePolygons(arrays, exact, grid, masks.levels.given, options.direction, ())
 
 
 def _whole_raster(options: _Options, strip: Strip) -> tuple[Masks, Grid]:
-    """The masks of the raster that all strips are, without its values, and its grid."""
+    """Return the masks of the raster that all strips are, without its values, and its grid."""
     rows, columns = strip.rows, strip.columns
     if rows == 0:
         raise wrong("raster", options.caller, "a row", "chunks with none", verb="have")
@@ -422,7 +422,7 @@ def _maps(options: _Options, number: int, chunk: Any) -> Maps:
 
 
 def _joined_maps(options: _Options, parts: list[Maps]) -> Maps:
-    """The regions of neighbouring chunks as those of one stack."""
+    """Return the regions of neighbouring chunks as those of one stack."""
     firsts = np.cumsum([0, *(maps for maps, _ in parts)]).tolist()
     held = [(first, found) for first, (_, found) in zip(firsts, parts) if found is not None]
     if len(held) < 2:  # chunks without a map have no regions

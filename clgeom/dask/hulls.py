@@ -79,7 +79,7 @@ def convex_hull(
     options = _Options(facts, collinear, nonfinite, filter, device)
     name = name_of("convex-hull", [chosen], options, split_every)
     shape: dict[str, Any] = {"split_every": split_every, "resources": resources, "caller": CALLER}
-    return tree(name, _of_chunk, _join, _finish, options, [blocks_of(chosen)], **shape)
+    return tree(name, _hull_of_chunk, _join, _finish, options, [blocks_of(chosen)], **shape)
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Part:
         return self.hull.points
 
 
-def _of_chunk(options: _Options, number: int, chunk: Any) -> Part:
+def _hull_of_chunk(options: _Options, number: int, chunk: Any) -> Part:
     with in_chunk(number):
         points = options.points.with_sizes(chunk)[0]
         hull = _hull(options, points, nonfinite=options.nonfinite)
@@ -115,7 +115,7 @@ def _of_chunk(options: _Options, number: int, chunk: Any) -> Part:
 
 
 def _join(options: _Options, parts: list[Part]) -> Part:
-    """The hull of the points of neighbours, from the vertices of their hulls."""
+    """Return the hull of the points of neighbours, from the vertices of their hulls."""
     if len(parts) == 1:
         return parts[0]
     firsts = np.cumsum([0, *(part.n for part in parts)])

@@ -93,7 +93,7 @@ def convex_hulls_by_label(
         require_alike(sources[0], other, "labels", caller=CALLER)
     name = name_of("hulls-by-label", [chosen, *apart], options, split_every)
     shape: dict[str, Any] = {"split_every": split_every, "resources": resources, "caller": CALLER}
-    return tree(name, _of_chunk, _join, _finish, options, sources, **shape)
+    return tree(name, _hulls_of_chunk, _join, _finish, options, sources, **shape)
 
 
 def _collections(points: Any, labels: Any) -> tuple[Any, Points, tuple[Any, ...]]:
@@ -142,7 +142,8 @@ class Part:
         return points
 
 
-def _of_chunk(options: _Options, number: int, chunk: Any, labels: Any = None) -> Part:
+def _hulls_of_chunk(options: _Options, number: int, chunk: Any, labels: Any = None) -> Part:
+    """Return the hulls by label of chunk `number`; `labels` is None if a column of the chunk has them."""
     facts = options.points
     with in_chunk(number):
         if facts.label is not None:
@@ -170,7 +171,7 @@ def _of_chunk(options: _Options, number: int, chunk: Any, labels: Any = None) ->
 
 
 def _join(options: _Options, parts: list[Part]) -> Part:
-    """The hulls of neighbours' labels, from the vertices of their hulls."""
+    """Return the hulls of neighbours' labels, from the vertices of their hulls."""
     if len(parts) == 1:
         return parts[0]
     firsts, each = np.cumsum([0, *(part.n for part in parts)]), [part.batch for part in parts]
@@ -215,7 +216,7 @@ def _objects(values: list[Any]) -> np.ndarray:
 
 
 def _one_column(columns: list[Any]) -> Any:
-    """The labels of neighbours, one after another, as Dask would join the columns of their chunks."""
+    """Return the labels of neighbours, one after another, as Dask would join the columns of their chunks."""
     filled = [column for column in columns if len(column)]
     if any(is_instance(column, "pandas", "Index") for column in columns):
         pandas = sys.modules["pandas"]

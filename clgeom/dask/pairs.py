@@ -96,7 +96,7 @@ def lcs(
     device: str | None = None,
     resources: dict[str, float] | None = None,
 ) -> da.Array:
-    """Lengths of the longest common subsequences of pairs of sequences; lazily.
+    """Return the lengths of the longest common subsequences of pairs of sequences; lazily.
 
     Parameters
     ----------
@@ -221,12 +221,12 @@ def _tasks(task: PairsTask, a: Any, b: Any) -> tuple[str, dict[Any, Any], list[B
         require_alike(sources[0], other, "b", caller=task.caller)
     task = PairsTask(task.function, task.options, task.device, constants)
     name = name_of(task.function.replace("_", "-"), chosen, task)
-    tasks = {(name, k): task for k, task in enumerate(leaf_tasks(name, _of_chunk, task, sources).values())}
+    tasks = {(name, k): task for k, task in enumerate(leaf_tasks(name, _results_of_chunk, task, sources).values())}
     return name, tasks, sources, chosen[0]
 
 
 def _whole_rows(collection: Any, name: str, caller: str) -> Any:
-    """The collection of one sequence; sequences in the rows of an array are not cut."""
+    """Return the collection of one sequence; sequences in the rows of an array are not cut."""
     if is_array(collection):
         rows = collection.dtype.kind in "iu"
         if collection.ndim != 1 + rows:
@@ -239,7 +239,7 @@ def _whole_rows(collection: Any, name: str, caller: str) -> Any:
 
 
 def _sequences(task: PairsTask, chunks: Sequence[Any]) -> tuple[Any, Any, int, Any]:
-    """The sequences a and b of a chunk, and its index if it has one."""
+    """Return the sequences a and b of a chunk, and its index if it has one."""
     index = getattr(chunks[0], "index", None) if not isinstance(chunks[0], list) else None
     if len(chunks) == 1 and not task.constants:
         pairs = chunks[0]
@@ -274,8 +274,8 @@ def _listed(chunk: Any, name: str, caller: str) -> Any:
     return values
 
 
-def _of_chunk(task: PairsTask, number: int, *chunks: Any) -> Any:
-    """The values of the pairs of a chunk, or the table of their alignments."""
+def _results_of_chunk(task: PairsTask, number: int, *chunks: Any) -> Any:
+    """Return the values of the pairs of a chunk, or the table of their alignments."""
     with in_chunk(number):
         a, b, n, index = _sequences(task, chunks)
         options: dict[str, Any] = {**task.options, "device": session_of_worker(task.device)} if n else {}

@@ -39,7 +39,7 @@ class Points:
         return canonical_points(np.empty((0, 2), self.dtype or np.float64), caller=self.caller)
 
     def with_sizes(self, chunk: Any) -> tuple[Any, Any]:
-        """The points of a chunk, checked, and how many each of its rows has; None where each has one."""
+        """Return the points of a chunk, checked, and how many each of its rows has; None where each has one."""
         found = crs_of(chunk)
         if is_geopandas(chunk) and found != self.crs:
             raise wrong("points", self.caller, f"one coordinate reference system, {self.crs}", found, verb="have")
@@ -56,7 +56,7 @@ class Points:
         return turn_of_crs(self.crs)
 
     def sampled(self, points: Any, owners: np.ndarray, groups: int) -> Sample | None:
-        """A sample of the longitudes of a chunk's groups; `owners` has the group of each point, -1 for none."""
+        """Return a sample of the longitudes of a chunk's groups; `owners` has the group of each point, -1 for none."""
         turn = self.turn
         if turn is None:
             return None
@@ -66,12 +66,12 @@ class Points:
         return Sample.of(owners[grouped], rows[grouped, 0], groups, turn)
 
     def joined_samples(self, parts: Sequence[Any], numbers: np.ndarray, groups: int) -> Sample | None:
-        """Those of parts; `numbers` has the new group of each of their groups."""
+        """Return those of parts; `numbers` has the new group of each of their groups."""
         turn = self.turn
         return None if turn is None else Sample.joined([part.sample for part in parts], numbers, groups, turn)
 
     def joined(self, parts: Sequence[Any]) -> np.ndarray:
-        """The `points` of parts, one after another, in the type of the `n` points of each."""
+        """Return the `points` of parts, one after another, in the type of the `n` points of each."""
         types = {part.points.dtype for part in parts if part.n} or {self.empty.dtype}
         points = [part.points for part in parts if len(part.points)] or [self.empty]
         return np.concatenate(points).astype(np.result_type(*types), copy=False)
@@ -100,14 +100,14 @@ def point_blocks(points: Any, *, caller: str, label: Any = None) -> tuple[Any, P
 
 
 def _type_of(dtype: Any, caller: str) -> str:
-    """The name of a type that points may have."""
+    """Return the name of a type that points may have."""
     canonical_points(np.empty((0, 2), dtype), caller=caller)
     name: str = np.dtype(dtype).newbyteorder("=").name
     return name
 
 
 def _columns_of(meta: Any, label: Any, caller: str) -> list[Any]:
-    """The columns of the points of a frame, and that of the labels."""
+    """Return the columns of the points of a frame, and that of the labels."""
     if is_geopandas(meta):
         if meta.active_geometry_name is None:
             raise wrong("points", caller, "a GeoDataFrame with an active geometry", "one without")

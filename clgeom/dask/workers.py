@@ -22,14 +22,16 @@ _lock = threading.Lock()
 
 
 def checked_device(device: Any, *, caller: str) -> str | None:
-    """The `device` parameter: a name that each worker looks up for itself."""
+    """Return the `device` parameter: a name that each worker looks up for itself."""
     if device is not None and not isinstance(device, str):
         raise wrong("device", caller, "part of a device's name, since workers have their own sessions", short(device))
     return device
 
 
 def session_of_worker(device: str | None = None) -> Session:
-    """The session of this process: of the device that is named, by CLGEOM_DEVICE too, or of its share of the host's."""
+    """Return the session of this process: of the device that is named, by CLGEOM_DEVICE too, or of its share of the
+    host's.
+    """
     with _lock:
         if device not in _sessions:
             try:
@@ -48,12 +50,16 @@ def _session(device: str | None) -> Session:
 
 
 def devices_alike(first: Any) -> list[Any]:
-    """The devices of this host that have the platform and the kind of the default device: a GPU's, not the CPU's."""
+    """Return the devices of this host that have the platform and the kind of the default device: a GPU's, not the
+    CPU's.
+    """
     return [one for one in all_devices() if one.platform == first.platform and one.type == first.type]
 
 
 def place_on_host() -> int:
-    """The number of this worker among those of its host, in the order of `order_of`; 0 in a process that is none."""
+    """Return the number of this worker among those of its host, in the order of `order_of`; 0 in a process that is
+    none.
+    """
     worker = _worker()
     if worker is None:
         number = re.search(r"-(\d+)$", multiprocessing.current_process().name)  # SpawnProcess-1 ..
@@ -67,13 +73,13 @@ def place_on_host() -> int:
 
 
 def order_of(name: Any) -> tuple[bool, int, str]:
-    """A key that sorts workers: by number those whose names are numbers, then the others by name."""
+    """Return a key that sorts workers: by number those whose names are numbers, then the others by name."""
     text = str(name)
     return (False, int(text), "") if text.isdecimal() else (True, 0, text)
 
 
 def worker_name() -> str:
-    """The worker of this process, for messages."""
+    """Return the worker of this process, for messages."""
     worker = _worker()
     if worker is not None:
         return f"Dask's worker {worker.name!r} at {worker.address}"
@@ -81,7 +87,7 @@ def worker_name() -> str:
 
 
 def _worker() -> Any:
-    """The worker of `distributed` that runs this task; None outside of one."""
+    """Return the worker of `distributed` that runs this task; None outside of one."""
     distributed = sys.modules.get("distributed")
     if distributed is None:
         return None

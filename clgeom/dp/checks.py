@@ -20,7 +20,7 @@ def letters(n: int, step: int) -> NDArray[np.uint8]:
 
 
 def last_rows(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The last rows of the tables of the longest common subsequence and of edit distances, row after row."""
+    """Return the last rows of the tables of the longest common subsequence and of edit distances, row after row."""
     columns = np.arange(len(b) + 1)
     lengths, distances = 0 * columns, columns
     for i, symbol in enumerate(a, 1):
@@ -32,7 +32,7 @@ def last_rows(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[A
 
 
 def lcs_and_edit_distance(a: NDArray[Any], b: NDArray[Any]) -> tuple[int, int]:
-    """The length of the longest common subsequence, and the edit distance."""
+    """Return the length of the longest common subsequence, and the edit distance."""
     lengths, distances = last_rows(a, b)
     return lengths[-1], distances[-1]
 

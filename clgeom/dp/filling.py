@@ -246,8 +246,9 @@ class Choice:
 
 
 def facts_of(values: Any) -> tuple[Any, ...]:
-    """What the checks before a fill, and its launches, may depend on of proven equations: numbers bit by bit; the shape
-    of an array, and the range of integers in it."""
+    """Return what the checks before a fill, and its launches, may depend on of proven equations: numbers bit by bit;
+    the shape of an array, and the range of integers in it.
+    """
     return tuple(
         value.tobytes()
         if not value.ndim
@@ -281,7 +282,7 @@ def _choose(fill: Fill, path: str | None, check: bool | str, basis: str) -> Choi
 
 
 def _stage(value: Any, name: str) -> int:
-    """A stage's number as an integer."""
+    """Return a stage's number as an integer."""
     try:
         index: Any = None if isinstance(value, bool) else value
         return operator.index(index)
@@ -300,7 +301,7 @@ def _stage_range(start: int, stop: int | None, stages_: int) -> tuple[int, int]:
 
 
 def _infer(equation: Equation, shape: tuple[int, int], session: Session, held: Any) -> tuple[str, str]:
-    """The pattern that fits an equation best, and whether that is "proven" or "probed"."""
+    """Return the pattern that fits an equation best, and whether that is "proven" or "probed"."""
     found = infer_pattern(equation, shape, values=held, device=session)
     if found.best is None:
         if equation.reach_proven and (0, 0) in getattr(equation.reach, "offsets", ()):
@@ -312,7 +313,7 @@ def _infer(equation: Equation, shape: tuple[int, int], session: Session, held: A
 
 
 def reads_itself(equation: Equation) -> DependencyError:
-    """The error for an equation whose cells read their own values."""
+    """Return the error for an equation whose cells read their own values."""
     return DependencyError(
         f"{equation.name} reads M(i, j), the cell that it computes. Read cells of earlier stages, such as M(i-1, j)."
     )
@@ -361,7 +362,7 @@ def _check_pattern(fill: Fill, nodes: Equation | None) -> None:
 
 
 def _forbidden_read(equation: Equation, nodes: Equation | None, pattern: Pattern) -> str | None:
-    """A read that is proven to be none of the pattern's for any parameters, as text; None if there is none."""
+    """Return a read that is proven to be none of the pattern's for any parameters, as text; None if there is none."""
     if nodes is not None:
         reads = forbidden_reads(nodes, pattern)
         return text_of_read(reads[0]) if reads else None
@@ -383,7 +384,7 @@ def _step(name: str, by: Any) -> Any:
 
 
 def _path(fill: Fill, forced: str | None) -> ModuleType:
-    """The module of the forced path, or of the first path that applies."""
+    """Return the module of the forced path, or of the first path that applies."""
     fill.wraps = fill.equation.traced and not _indices_fit(fill)
     if forced is None and stages.is_quickest(fill):
         return stages
@@ -408,7 +409,7 @@ def _obstacle(fill: Fill) -> str | None:
 
 @contextlib.contextmanager
 def watching(progress: Any, caller: str) -> Iterator[Any]:
-    """A function that takes the fraction done, from the `progress` parameter."""
+    """Yield a function that takes the fraction done, from the `progress` parameter."""
     if callable(progress):
         yield progress
     elif progress is None or not boolean(progress, "progress", caller=caller):

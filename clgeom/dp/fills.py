@@ -101,7 +101,7 @@ class Fill:
         return self.equation.text(Form(wraps=self.wraps, notes=self.traps, **options))
 
     def planned(self, key: tuple[Any, ...], make: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
-        """The result of `make`, a plan and what belongs to it, made once for all fills with the same `cache`.
+        """Return the result of `make`, a plan and what belongs to it, made once for all fills with the same `cache`.
 
         Threads keep launches of the plan from the second of these fills on: most equations are filled once.
         """
@@ -129,13 +129,18 @@ def whole_table(
     bound: tuple[tuple[Any, ...], dict[str, Any]] = ((), {}),
     **options: Any,
 ) -> Fill:
-    """The fill of all stages of a table; `bound` is the result of `bind`. Without it, and a session, for proofs."""
+    """Return the fill of all stages of a table; `bound` is the result of `bind`.
+
+    Without it, and a session, for proofs.
+    """
     stages = 0, pattern.stages(*shape)
     return Fill(equation, shape, pattern, None, "corner", *stages, False, session, dict(values), *bound, **options)
 
 
 def session_of(given: Mapping[str, Any], equation: EquationBase, device: Any, *, caller: str) -> Session:
-    """The session of an array on a device among the parameters, or else of `device`; it computes the cells' types."""
+    """Return the session of an array on a device among the parameters, or else of `device`; it computes the cells'
+    types.
+    """
     arrays = (session_of_array(value, device) for value in given.values() if is_device_array(value))
     session: Session = next(arrays, None) or as_session(device)
     if any(cell.dtype == np.float64 for cell in equation.cell.scalars):
@@ -158,7 +163,7 @@ def build_options(session: Session) -> tuple[str, ...]:
 
 
 def check_shape(shape: Any, *, caller: str) -> tuple[int, int]:
-    """The `shape` parameter as (rows, columns), at least one of each."""
+    """Return the `shape` parameter as (rows, columns), at least one of each."""
     n, m = rows_and_columns(shape, caller=caller)
     if max(n, m) > LONGEST_SIDE or n + m - 1 > LONGEST_SIDE:
         raise wrong("shape", caller, "below 2**31 rows and columns together", short(shape), verb="have")
@@ -166,7 +171,7 @@ def check_shape(shape: Any, *, caller: str) -> tuple[int, int]:
 
 
 def given_values(values: Any, parameters: dict[str, Any], *, caller: str) -> dict[str, Any]:
-    """The parameters of an equation from the `values` parameter of a function and its keywords."""
+    """Return the parameters of an equation from the `values` parameter of a function and its keywords."""
     if values is not None and not isinstance(values, Mapping):
         raise wrong("values", caller, "a dictionary of parameters by name", type(values).__name__)
     twice = [name for name in values or {} if name in parameters]
@@ -176,13 +181,13 @@ def given_values(values: Any, parameters: dict[str, Any], *, caller: str) -> dic
 
 
 def check_values(equation: EquationBase, given: dict[str, Any], *, caller: str) -> dict[str, Any]:
-    """The parameters as arrays and numbers of the declared types; all must be given."""
+    """Return the parameters as arrays and numbers of the declared types; all must be given."""
     require_given(equation, given, caller=caller)
     return some_values(equation, given, caller=caller)
 
 
 def no_parameter(equation: EquationBase, name: str, value: Any) -> InvalidInput:
-    """The error for a value of a parameter that the equation does not declare."""
+    """Return the error for a value of a parameter that the equation does not declare."""
     known = ", ".join(equation.parameters) or "none"
     return InvalidInput(
         f"{equation.name} has no parameter {name!r}. It has: {known}. An equation declares its parameters, such as "
@@ -201,7 +206,7 @@ def some_values(equation: EquationBase, given: dict[str, Any], *, caller: str) -
 
 
 def checked_value(p: Parameter, value: Any, *, caller: str) -> Any:
-    """The value of one parameter, as an array or number of its type."""
+    """Return the value of one parameter, as an array or number of its type."""
     what = ("a number", "an array of shape (n,)", "a table of shape (rows, columns)")[p.ndim]
 
     def refuse(got: Any) -> InvalidInput:

@@ -58,7 +58,7 @@ class Initial:
         return values, True
 
     def line(self, fill: Fill, stage: int) -> Any:
-        """The cells of a stage that is a row or a column."""
+        """Return the cells of a stage that is a row or a column."""
         number = fill.stages - 1 - stage if fill.pattern.reverse else stage
         if self.is_line:
             return self.cells
@@ -120,13 +120,13 @@ def initial_of(
 
 
 def _numbers(given: Any, dtype: np.dtype[Any]) -> Any:
-    """An array as given, in the type of the cells."""
+    """Return an array as given, in the type of the cells."""
     ndim = np.ndim(given) if not hasattr(given, "ndim") else given.ndim
     return checked_value(Parameter("initial", dtype, 1 if ndim == 1 else 2), given, caller="fill")
 
 
 def _fields(given: Any, equation: Equation) -> Any:
-    """The same of cells with fields: an array of records, or a mapping of arrays by field."""
+    """Return the same of cells with fields: an array of records, or a mapping of arrays by field."""
     names = tuple(equation.cell.fields)
     has = tuple(given) if isinstance(given, Mapping) else getattr(getattr(given, "dtype", None), "names", None) or ()
     parts = [_numbers(given[name], equation.dtype[name]) for name in names] if set(has) == set(names) else []

@@ -51,11 +51,11 @@ class Pattern:
     layout: str
 
     def stages(self, n: int, m: int) -> int:
-        """The number of stages of a table of this shape."""
+        """Return the number of stages of a table of this shape."""
         return {"rows": n, "columns": m}.get(self.kind, n + m - 1)
 
     def line_of(self, i: NDArray[Any] | int, j: NDArray[Any] | int, n: int, m: int) -> NDArray[Any] | int:
-        """The row, column or diagonal of a cell, counted in the layout's order."""
+        """Return the row, column or diagonal of a cell, counted in the layout's order."""
         if self.kind == "rows":
             return i
         if self.kind == "columns":
@@ -63,12 +63,12 @@ class Pattern:
         return i + j if self.kind == "nose" else n - 1 - i + j
 
     def stage_of(self, i: NDArray[Any] | int, j: NDArray[Any] | int, n: int, m: int) -> NDArray[Any] | int:
-        """The stage that fills a cell; works on arrays."""
+        """Return the stage that fills a cell; works on arrays."""
         line = self.line_of(i, j, n, m)
         return self.stages(n, m) - 1 - line if self.reverse else line
 
     def count(self, stage: int, n: int, m: int) -> int:
-        """The number of cells of a stage."""
+        """Return the number of cells of a stage."""
         if self.kind == "rows":
             return m
         if self.kind == "columns":
@@ -76,12 +76,12 @@ class Pattern:
         return min(stage + 1, n, m, n + m - 1 - stage)
 
     def cell(self, stage: int, position: int, n: int, m: int) -> tuple[int, int]:
-        """A cell of a stage, in the layout's order."""
+        """Return a cell of a stage, in the layout's order."""
         i, j = self.cells_at(stage, position, n, m)
         return int(i), int(j)
 
     def cells_at(self, stages: Any, positions: Any, n: int, m: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Rows and columns of cells of stages, as `cell` has them; for arrays."""
+        """Return the rows and columns of cells of stages, as `cell` has them; for arrays."""
         line = self.stages(n, m) - 1 - stages if self.reverse else stages
         if self.kind in ("rows", "columns"):
             line, positions = np.broadcast_arrays(line, positions)
@@ -90,11 +90,11 @@ class Pattern:
         return (down if self.kind == "nose" else n - 1 - down), line - down
 
     def cells(self, stage: int, n: int, m: int) -> list[tuple[int, int]]:
-        """The cells of a stage."""
+        """Return the cells of a stage."""
         return [self.cell(stage, p, n, m) for p in range(self.count(stage, n, m))]
 
     def allows(self, di: int, dj: int) -> bool:
-        """Whether a cell may read the one `di` rows below and `dj` columns to the right of it."""
+        """Return whether a cell may read the one `di` rows below and `dj` columns to the right of it."""
         forward = di > 0 or dj > 0 if self.reverse else di < 0 or dj < 0
         if self.kind == "rows":
             return di > 0 if self.reverse else di < 0
@@ -110,14 +110,14 @@ class Pattern:
         return self.kind == "columns"
 
     def last(self, n: int, m: int) -> int:
-        """The row (or column) that is completed last."""
+        """Return the row (or column) that is completed last."""
         if self.kind == "columns":
             return 0 if self.reverse else m - 1
         upwards = self.reverse if self.kind in ("rows", "nose") else not self.reverse
         return 0 if upwards else n - 1
 
     def corner(self, n: int, m: int) -> tuple[int, int]:
-        """The cell that holds the answer: the last one of the stage filled last."""
+        """Return the cell that holds the answer: the last one of the stage filled last."""
         last = self.last(n, m)
         if self.kind == "columns":
             return n - 1, last
@@ -126,7 +126,7 @@ class Pattern:
         return last, 0 if self.reverse else m - 1
 
     def reads(self) -> str:
-        """The cells that a cell may read, in words."""
+        """Return the cells that a cell may read, in words."""
         return {
             "RUD": "rows above",
             "RDU": "rows below",
@@ -155,7 +155,7 @@ PATTERNS = {
 
 
 def pattern_name(pattern: int | str | None, *, caller: str) -> str | None:
-    """The `pattern` parameter of a public function, in capital letters; None for none."""
+    """Return the `pattern` parameter of a public function, in capital letters; None for none."""
     if pattern is None:
         return None
     name = pattern.upper() if isinstance(pattern, str) else pattern
@@ -163,7 +163,7 @@ def pattern_name(pattern: int | str | None, *, caller: str) -> str | None:
 
 
 def offset(layout: str, i: int, j: int, n: int, m: int) -> int:
-    """The offset of a cell in a table of this layout, in cells, as an integer of any size."""
+    """Return the offset of a cell in a table of this layout, in cells, as an integer of any size."""
     if layout == "ROWS":
         return i * m + j
     if layout == "COLUMNS":
@@ -175,7 +175,7 @@ def offset(layout: str, i: int, j: int, n: int, m: int) -> int:
 
 
 def before(d: int, n: int, m: int) -> int:
-    """The number of cells on the diagonals before diagonal d of a table, counted from a corner."""
+    """Return the number of cells on the diagonals before diagonal d of a table, counted from a corner."""
     p, q = min(n, m), max(n, m)
     if d <= p:
         return d * (d + 1) // 2

@@ -39,7 +39,7 @@ OTHERWISE = "add a turn to the longitudes on one side, or reproject them"
 
 
 def checked_turn(crs: Any, antimeridian: Any, *, caller: str) -> float | None:
-    """The longitude of one turn for points in a reference system; None for points that are not on a circle.
+    """Return the longitude of one turn for points in a reference system; None for points that are not on a circle.
 
     Points without a system are in degrees if `antimeridian` is asked for.
     """
@@ -141,7 +141,10 @@ def _say(longitudes: Longitudes, latitudes: tuple[float, float], *, of: str, **h
 
 
 def _are_no_latitudes(y: np.ndarray, turn: float, wanted: bool, caller: str) -> bool:
-    """Whether some y are no latitudes. Warns of them, or refuses them if the hull across the antimeridian is wanted."""
+    """Return whether some y are no latitudes.
+
+    Warns of them, or refuses them if the hull across the antimeridian is wanted.
+    """
     words = latitude_fault(y, turn)
     if words is not None:
         _complain(f"{f' of {caller}' if caller else ''} {words}", wanted)
@@ -161,7 +164,7 @@ def _hull_across(
     solve: Callable[[Any], Hull],
     keep_collinear: bool,
 ) -> Hull:
-    """The hull of points whose longitudes are continuous across the antimeridian."""
+    """Return the hull of points whose longitudes are continuous across the antimeridian."""
     ids, corners = [np.empty(0, np.int64)], [found.points[:0]]
     for rows, numbers in parts:
         x = wrapped(rows[:, 0], across.turn)
@@ -226,7 +229,7 @@ def batch_over_antimeridian(
 
 
 def _group_words(number: int, names: Any, count: int, caller: str) -> str:
-    """A group by its name, and how many others there are."""
+    """Return a group by its name, and how many others there are."""
     name = number if names is None else names[number]
     name = short(name.item() if isinstance(name, np.generic) else name)
     more = f" (and of {counted(count - 1, 'group', 'groups')} more)" if count > 1 else ""
@@ -234,7 +237,7 @@ def _group_words(number: int, names: Any, count: int, caller: str) -> str:
 
 
 def members_of(numbers: Any, labels: Any) -> Callable[[int], Any]:
-    """The indices of the points of each of several groups: where `numbers` has the group's label."""
+    """Return the indices of the points of each of several groups: where `numbers` has the group's label."""
     order = None
 
     def members(number: int) -> np.ndarray:
@@ -248,7 +251,7 @@ def members_of(numbers: Any, labels: Any) -> Callable[[int], Any]:
 
 
 def _with_hulls(batch: HullBatch[Any], across: dict[int, Hull]) -> HullBatch[Any]:
-    """A batch with other hulls for some numbers."""
+    """Return a batch with other hulls for some numbers."""
     vertices, points, last = [], [], 0
     counts, areas, perimeters = np.diff(batch.offsets), batch.areas.copy(), batch.perimeters.copy()
     for number, hull in across.items():

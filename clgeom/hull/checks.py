@@ -99,7 +99,7 @@ def _cloud(n: int, dtype: np.dtype) -> np.ndarray:
 
 
 def _corners(points: np.ndarray) -> np.ndarray:
-    """The corners of the convex hull of some points, by exact arithmetic on the host."""
+    """Return the corners of the convex hull of some points, by exact arithmetic on the host."""
     from clgeom.hull.heaphull import hull_of_few
 
     return np.array(hull_of_few(sorted(set(map(tuple, points.tolist())))), points.dtype).reshape(-1, 2)

@@ -228,7 +228,7 @@ class HullWork(Work):
         return hull_of(self.cloud.on(session), self.options)
 
     def in_pieces(self, session: Session) -> Solution | None:
-        """The hull of the hulls of pieces; None when these are not smaller than the pieces."""
+        """Return the hull of the hulls of pieces; None when these are not smaller than the pieces."""
         stream, count = pieces_of(session, self.rows), 0
         with contextlib.closing(_hulls_of_pieces(stream, self.options)) as parts:
             union = Union(session, self.options, stream.most)
@@ -293,7 +293,7 @@ class Solution:
         return isinstance(self.vertices, VerticesOnDevice) and self.vertices.points.host is None
 
     def read(self) -> tuple[np.ndarray, np.ndarray]:
-        """Indices and coordinates of the vertices."""
+        """Return the indices and coordinates of the vertices."""
         if not isinstance(self.vertices, VerticesOnDevice):
             corners: Any = self.corners  # known where vertices are on the host
             return self.vertices, corners
@@ -339,7 +339,7 @@ def _finish_hull(points: DeviceArray, finish_sieve: Callable[[], SieveResult] | 
 
 
 def _merged_hull(points: DeviceArray, ids: cl.Buffer | None, n: int, *, keep_collinear: bool) -> Solution:
-    """The hull of `n` points of a DeviceArray (those of `ids`, or all), by sorting and merging hoods of blocks."""
+    """Return the hull of `n` points of a DeviceArray (those of `ids`, or all): sort, and merge hoods of blocks."""
     session, picked, bound = points.session, None, {}
     if ids is not None:
         picked = Scratch("survivors", np.uint32, n)
@@ -360,7 +360,7 @@ def _merged_hull(points: DeviceArray, ids: cl.Buffer | None, n: int, *, keep_col
 
 
 def _hull_of_buffers(points: DeviceArray, options: HullOptions) -> Solution:
-    """The hull of points in several buffers: that of the hulls in each."""
+    """Return the hull of points in several buffers: that of the hulls in each."""
     hulls = [hull_of(part, options).read() for part in points.split()]
     ids = [chunk.start + vertices for chunk, (vertices, _) in zip(points.chunks, hulls)]
     count = sum(map(len, ids))
@@ -375,7 +375,7 @@ def _hull_of_buffers(points: DeviceArray, options: HullOptions) -> Solution:
 def _hull_of_hulls(
     session: Session, ids: Sequence[np.ndarray], corners: Sequence[np.ndarray], options: HullOptions
 ) -> Solution:
-    """The hull of all points from the vertices of their parts' hulls: indices and coordinates, part by part."""
+    """Return the hull of all points from the vertices of their parts' hulls: indices and coordinates, part by part."""
     union = to_device(session, np.concatenate(corners), caller="convex_hull")
     refuse_flushed(union, caller="convex_hull", name="points")
     whole = hull_of(union, options)
@@ -444,7 +444,7 @@ class Union:
 
 
 def _hull_of_chunks(call: Call, chunks: Chunks[Any], nonfinite: str, antimeridian: bool) -> Hull:
-    """The result of `convex_hull` for points in chunks."""
+    """Return the result of `convex_hull` for points in chunks."""
     if antimeridian:
         chunks.require_reiterable("with antimeridian=True", caller=call.caller)
     session, stream = call.session, PointStream(chunks, call.caller, nonfinite)

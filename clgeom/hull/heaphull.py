@@ -188,7 +188,7 @@ def filter_points(points: DeviceArray, *, caller: str) -> Survivors:
 
 
 def label_plan(session: Session, points: DeviceArray) -> tuple[Scratch, Plan]:
-    """A launch per chunk: labels as Scratch "labels[0]" ..., counts per class and tile."""
+    """Return a launch per chunk: labels as Scratch "labels[0]" ..., counts per class and tile."""
     tiles = compact.tiles_of(points)
     counts = Scratch("counts", np.uint32, QUEUES * tiles)
     params = {**predicate_parameters(session, points.dtype), "tile": compact.TILE}
@@ -212,7 +212,7 @@ def _labels(i: int, chunk: Chunk) -> Scratch:
 
 
 def octagon_of(extreme: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The exact convex hull of the extreme points, and its edges as records for the kernel.
+    """Return the exact convex hull of the extreme points, and its edges as records for the kernel.
 
     `extreme` are the records of `extremes` for the octagon's axes, shape (8,). Returned are int64 indices, and 9
     records: the edges by quadrant, the last one again where there are fewer than 8, then the box between the diagonal
@@ -245,7 +245,7 @@ def hull_of_few(ordered: list[tuple[float, float]]) -> list[tuple[float, float]]
 
 
 def edge_type(dtype: np.dtype) -> np.dtype:
-    """The kernel's edge_t."""
+    """Return the kernel's edge_t."""
     approx = np.float64 if dtype == np.float64 else np.float32
     names = [(name, dtype) for name in ("ax", "ay", "bx", "by")] + [
         (name, approx) for name in ("nx", "ny", "offset", "slack")
@@ -254,7 +254,8 @@ def edge_type(dtype: np.dtype) -> np.dtype:
 
 
 def edge_record(a: tuple[float, float], b: tuple[float, float], reach: float, dtype: np.dtype) -> tuple[Any, ...]:
-    """An edge with a line `nx * x + ny * y + offset` that is positive, as computed, only strictly left of the edge.
+    """Return an edge with a line `nx * x + ny * y + offset` that is positive, as computed, only strictly left of the
+    edge.
 
     The normal is scaled by a power of two below 1/8, so that nothing overflows. With coordinates of at most `reach`
     and u the unit roundoff of the kernel's arithmetic, rounding the coefficients here and the line there loses less
@@ -274,7 +275,7 @@ def edge_record(a: tuple[float, float], b: tuple[float, float], reach: float, dt
 
 
 def box_record(found: np.ndarray) -> tuple[Any, ...]:
-    """The box between the diagonal extreme points, as an edge from its lower to its upper corner.
+    """Return the box between the diagonal extreme points, as an edge from its lower to its upper corner.
 
     Each of its corners is dominated by the extreme point of its diagonal, so no direction separates it from the four:
     it lies in their hull, and what is strictly inside the box is strictly inside the octagon.

@@ -134,7 +134,7 @@ def _unpack_plan(device: DeviceProfile, dtype: np.dtype, sorted_keys: Scratch, n
 
 
 def _windows(points: DeviceArray, ids: Scratch | None, n: int, bits: int, buffers: dict[str, Any]) -> Windows:
-    """The digits to sort by among these bits of the keys.
+    """Return the digits to sort by among these bits of the keys.
 
     For many keys they are found by a survey, which makes the keys and adds what it writes to `buffers`.
     """

@@ -65,7 +65,7 @@ def polygon_perimeter(corners: np.ndarray) -> float:
 
 
 def _length(x: np.ndarray, y: np.ndarray, ex: np.ndarray, ey: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The length of the vector (x + ex, y + ey) as a sum of two floats."""
+    """Return the length of the vector (x + ex, y + ey) as a sum of two floats."""
     (xx, xx_error), (yy, yy_error) = _two_product(x, x), _two_product(y, y)
     square, square_error = _two_difference(xx, -yy)
     root = np.sqrt(square)
@@ -126,12 +126,12 @@ def _rounded(number: int, exponent: int) -> float:
 
 
 def _is_nonzero(values: np.ndarray) -> np.ndarray:
-    """Which floats are not zero, by their bits: a processor may flush subnormal numbers."""
+    """Return which floats are not zero, by their bits: a processor may flush subnormal numbers."""
     return np.asarray((values.view(np.int64) << 1) != 0)
 
 
 def _exponents(values: np.ndarray) -> np.ndarray:
-    """The exponents of ``numpy.frexp``, at most -1022 of subnormal numbers."""
+    """Return the exponents of ``numpy.frexp``, at most -1022 of subnormal numbers."""
     return (values.view(np.int64) >> 52 & 0x7FF) - 1022
 
 
@@ -236,14 +236,14 @@ class _Total:
         self.low[some] += rest
 
     def rounded(self, margin: np.ndarray, least: float, most: float) -> np.ndarray:
-        """The sums rounded; -1.0 where a number within the margin is rounded to another one."""
+        """Return the sums rounded; -1.0 where a number within the margin is rounded to another one."""
         margin = np.where(self.exact, 0, margin)
         low, high = self.high + (self.low - margin), self.high + (self.low + margin)
         return np.where((low == high) & (low >= least) & (low <= most), low, -1.0)
 
 
 def _edge(side: np.ndarray, error: np.ndarray, tested: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """The length of an edge as a pair, and whether it is exact."""
+    """Return the length of an edge as a pair, and whether it is exact."""
     (x, y), (ex, ey) = side, error
     root, rest = _length(x, y, ex, ey)
     if not tested:

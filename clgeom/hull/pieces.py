@@ -58,11 +58,11 @@ class Piece:
         return self.labels is None or len(self.labels) == self.n
 
     def numbers(self, rows: np.ndarray) -> np.ndarray:
-        """The numbers among all points of rows of this piece."""
+        """Return the numbers among all points of rows of this piece."""
         return self.first + rows if self.kept is None else self.kept[rows]
 
     def halves(self) -> list[Piece]:
-        """The piece in two parts."""
+        """Return the piece in two parts."""
         at = self.n // 2
         return [self._part(slice(0, at)), self._part(slice(at, self.n))]
 
@@ -72,7 +72,7 @@ class Piece:
         return Piece(self.rows[part], self.first + part.start, part.stop - part.start, kept, labels)
 
     def continues(self, other: Piece) -> bool:
-        """Whether it can be joined with the piece before: both have arrays of the same types."""
+        """Return whether it can be joined with the piece before: both have arrays of the same types."""
         if not (self.is_divisible and other.is_divisible):
             return False
         pairs = [(self.rows, other.rows)] + [(self.labels, other.labels)] * (self.labels is not None)
@@ -146,7 +146,7 @@ class PointStream:
             yield _joined(waiting)
 
     def _cut(self, most: int) -> Iterator[Piece]:
-        """Each chunk in parts of at most so many bytes."""
+        """Yield each chunk in parts of at most so many bytes."""
         for number, chunk in enumerate(self.chunks):
             require_whole(chunk)
             points = self._points_of(chunk, number)[0]
@@ -171,7 +171,7 @@ class PointStream:
                 self.n += len(part)
 
     def _points_of(self, chunk: Any, number: int) -> tuple[Any, Any]:
-        """The points of a chunk as an array of shape (n, 2), and the numbers of points of geometries.
+        """Return the points of a chunk as an array of shape (n, 2), and the numbers of points of geometries.
 
         Their reference system must be that of the chunks before.
         """
@@ -236,7 +236,7 @@ class LabelledStream(PointStream):
             self.n += len(points)
 
     def _own(self, points: np.ndarray, labels: Any, first: int) -> Piece:
-        """A piece in memory that the source does not use again."""
+        """Return a piece in memory that the source does not use again."""
         if self.chunks.copy:
             points = points.copy()
             labels = labels.copy() if isinstance(labels, np.ndarray) else labels

@@ -135,7 +135,7 @@ def _alike_on_device(points: dict[str, Any]) -> dict[str, Any]:
 
 
 def orient2d_plan(session: Session, like: DeviceArray) -> Plan:
-    """A launch per chunk; each writes its own Scratch "signs0", "signs1" ..."""
+    """Return a launch per chunk; each writes its own Scratch "signs0", "signs1" ..."""
     return Plan(
         *(
             Step.over(
@@ -218,7 +218,7 @@ def witnesses(dtype: np.dtype) -> tuple[np.ndarray, ...]:
 
 
 def host_signs(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """The exact signs of `orient2d` for float64 points of shape (n, 2), computed on the host."""
+    """Return the exact signs of `orient2d` for float64 points of shape (n, 2), computed on the host."""
     with np.errstate(all="ignore"):
         (ax, ay), (bx, by), (cx, cy) = a.T, b.T, c.T
         left, right = (ax - cx) * (by - cy), (ay - cy) * (bx - cx)
@@ -230,7 +230,7 @@ def host_signs(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
 
 
 def orientation(a: Sequence[Any], b: Sequence[Any], c: Sequence[Any]) -> int:
-    """The exact sign of `orient2d` for one triple of pairs of Python numbers."""
+    """Return the exact sign of `orient2d` for one triple of pairs of Python numbers."""
     (ax, ay), (bx, by), (cx, cy) = a, b, c
     left, right = (ax - cx) * (by - cy), (ay - cy) * (bx - cx)
     # the comparison is false, too, where something overflowed

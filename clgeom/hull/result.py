@@ -127,7 +127,7 @@ class Hull(Exchange):
         return polygon_perimeter(self.corners[[0, -1]] if self.dimension == 1 else self.corners)
 
     def contains(self, points: ArrayLike) -> Any:
-        """Whether points are inside the hull or on its boundary, exactly.
+        """Return whether points are inside the hull or on its boundary, exactly.
 
         Parameters
         ----------
@@ -169,7 +169,7 @@ class Hull(Exchange):
         return inside
 
     def _sides_of(self, chain: np.ndarray, queries: np.ndarray, side: Literal["left", "right"]) -> np.ndarray:
-        """The sides of a chain that queries are on; `side` says which edge decides at the x of a vertex."""
+        """Return the sides of a chain that queries are on; `side` says which edge decides at the x of a vertex."""
         edge = np.clip(np.searchsorted(chain[:, 0], queries[:, 0], side=side) - 1, 0, len(chain) - 2)
         return self._signs(rows_at(chain, edge), rows_at(chain, edge + 1), queries)
 
@@ -181,7 +181,7 @@ class Hull(Exchange):
         return np.asarray(orient2d(*triples, device=session))
 
     def on_device(self) -> tuple[CLArray, CLArray]:
-        """The vertices on the hull's device.
+        """Return the vertices on the hull's device.
 
         Returns
         -------
@@ -239,7 +239,7 @@ class Hull(Exchange):
         return {"type": "GeometryCollection", "geometries": []}
 
     def to_shapely(self) -> Any:
-        """The hull as a Shapely geometry, of the types of ``__geo_interface__``.
+        """Return the hull as a Shapely geometry, of the types of ``__geo_interface__``.
 
         Returns
         -------
@@ -301,7 +301,7 @@ class VerticesOnDevice:
         return read(self.points.session, buffer, self.points.dtype, 2 * self.count).reshape(-1, 2)
 
     def gather(self) -> cl.Buffer:
-        """A buffer with the coordinates of the vertices."""
+        """Return a buffer with the coordinates of the vertices."""
         ids, corners = (
             Scratch("ids", np.uint32, self.count),
             Scratch("corners", self.points.dtype, 2 * self.count),

@@ -53,7 +53,7 @@ else:
 
 @functools.cache
 def qhull_error() -> type[Exception]:
-    """The class QhullError: an InvalidInput that is SciPy's QhullError, too, or a RuntimeError without SciPy."""
+    """Return the class QhullError: an InvalidInput that is SciPy's QhullError, too, or a RuntimeError without SciPy."""
     try:
         from scipy.spatial import QhullError as base
     except ImportError:
@@ -231,7 +231,7 @@ class ConvexHull:
         return self._collected().astype(np.float64, copy=False)
 
     def _collected(self) -> np.ndarray:
-        """All points on the host, in their original type, in which the device computes."""
+        """Return all points on the host, in their original type, in which the device computes."""
         if len(self._parts) > 1:
             self._parts = [np.concatenate([on_host(part) for part in self._parts])]
         return on_host(self._parts[0])
@@ -265,7 +265,7 @@ class ConvexHull:
         return np.asarray(np.stack([np.roll(simplex, -1), np.roll(simplex, 1)], axis=1)[self._edges])
 
     def _simplex_of_edges(self) -> np.ndarray:
-        """The simplex that each edge of the boundary is, the inverse of `_edges`."""
+        """Return the simplex that each edge of the boundary is, the inverse of `_edges`."""
         return np.argsort(self._edges)
 
     @functools.cached_property
@@ -305,7 +305,7 @@ class ConvexHull:
         return np.asarray(self._bounds().max(axis=0), np.float64)
 
     def _bounds(self) -> np.ndarray:
-        """The vertices, and the point that was left out."""
+        """Return the vertices, and the point that was left out."""
         out = self._options.seen_from
         return self._corners if out is None else np.concatenate([self._corners, self._collected()[[out]]])
 
@@ -343,7 +343,7 @@ class Options(NamedTuple):
 
 
 def _options(text: object) -> Options:
-    """The options of SciPy's `qhull_options`; `InvalidInput` for one that would change the result."""
+    """Return the options of SciPy's `qhull_options`; `InvalidInput` for one that would change the result."""
     if isinstance(text, bytes):
         text = text.decode("latin1")
     words = [short(text)] if text is not None and not isinstance(text, str) else (text or "").split()
@@ -363,7 +363,7 @@ def _options(text: object) -> Options:
 
 
 def _checked(points: Any, *, caller: str) -> HostOrDevice:
-    """Points of the right shape and type; a device array as it is."""
+    """Return the points of the right shape and type; a device array as it is."""
     if np.ma.isMaskedArray(points):  # as SciPy has it: indices would not be those of the points
         raise InvalidInput(
             f"The 'points' parameter of {caller} must not be a masked array. Take masked points out first."
@@ -384,7 +384,9 @@ def _checked(points: Any, *, caller: str) -> HostOrDevice:
 
 
 def _column_names(points: Any) -> Sequence[str]:
-    """Names of the columns of a table or of the fields of a structured array; none for geometries and other inputs."""
+    """Return the names of the columns of a table or of the fields of a structured array; none for geometries and other
+    inputs.
+    """
     if isinstance(points, np.ndarray):
         return points.dtype.names or ()
     if getattr(points, "active_geometry_name", None) is not None:  # a GeoDataFrame: its geometries are the points
@@ -394,12 +396,12 @@ def _column_names(points: Any) -> Sequence[str]:
 
 
 def _copied(points: HostOrDevice) -> np.ndarray:
-    """Points copied to the host, so that the caller may change the original before the next `add_points`."""
+    """Return the points copied to the host, so that the caller may change the original before the next `add_points`."""
     return np.array(on_host(points))
 
 
 def _hull(points: HostOrDevice, device: DeviceLike, *, caller: str, given: HostOrDevice) -> Hull:
-    """The hull of the points, of which the caller gave the last ones: errors speak of these."""
+    """Return the hull of the points, of which the caller gave the last ones: errors speak of these."""
     try:
         return convex_hull(points, device=device)
     except InvalidInput:

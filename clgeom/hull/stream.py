@@ -46,7 +46,7 @@ LEAST_POINTS = 1 << 12
 
 
 def streams(session: Session, points: Any) -> bool:
-    """Whether to copy points of the host to the device in pieces."""
+    """Return whether to copy points of the host to the device in pieces."""
     if is_mapped(points) and not session.profile.is_cpu and points.nbytes >= LEAST_BYTES:
         return True  # threads read the file
     if points.nbytes < 2 * chunk_bytes(session.profile, points):
@@ -64,7 +64,7 @@ def chunk_bytes(profile: DeviceProfile, points: np.ndarray, *, on_map: bool | No
 
 
 def pieces_of(session: Session, points: np.ndarray, start: int = 0, stop: int | None = None) -> DevicePieces:
-    """The points of an array or a mapped file on the device, or those from `start` to `stop`, piece after piece."""
+    """Yield points of an array or a mapped file on the device, from `start` to `stop` or all, piece after piece."""
     source = MappedPoints(points, session.profile.is_cpu) if is_mapped(points) else None
     most = chunk_bytes(session.profile, points, on_map=source is not None and source.file is None)
     rows = max(most // (2 * points.itemsize), 1)
@@ -129,7 +129,7 @@ class DevicePieces:
         return True
 
     def _next(self) -> Piece | None:
-        """The next piece, at most as large as the device takes."""
+        """Return the next piece, at most as large as the device takes."""
         piece = self.again.popleft() if self.again else next(self.pieces, None)
         while piece is not None and piece.rows.nbytes > self.most and len(piece.rows) > 1:
             piece, rest = piece.halves()
@@ -162,7 +162,7 @@ class DevicePieces:
         self.buffers = []
 
     def _bring(self, piece: Piece) -> tuple[DeviceArray, Transfer | cl.Event | None]:
-        """A piece as a DeviceArray, and the event of its copy, which is enqueued; None where it is in place."""
+        """Return a piece as a DeviceArray, and the event of its copy, which is enqueued; None where it is in place."""
         session, rows = self.session, piece.rows
         if session.profile.is_cpu:
             return to_device(session, rows, caller="convex_hull", first=piece.first), None

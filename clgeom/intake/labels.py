@@ -227,7 +227,7 @@ def _of_objects(values: list[Any], dtype: np.dtype, noise: Any) -> Labels:
     numbers = dict.fromkeys(numbers, -1) | {value: number for number, value in enumerate(distinct)}
     keys = np.fromiter(map(numbers.__getitem__, values), np.int32 if len(distinct) < 2**31 else np.int64, len(values))
     column = _column(distinct, dtype)
-    return Labels(keys, lambda found: column[found], (-1, *_absent_value(noise, distinct)))
+    return Labels(keys, lambda found: column[found], (-1, *_index_of_noise(noise, distinct)))
 
 
 def _is_null(value: Any) -> bool:
@@ -254,8 +254,8 @@ def _column(distinct: list[Any], dtype: np.dtype) -> np.ndarray:
     return np.array(distinct, dtype)
 
 
-def _absent_value(noise: Any, distinct: list[Any]) -> tuple[int, ...]:
-    """Return a tuple with the number of `noise` among distinct labels; empty if it is none of them."""
+def _index_of_noise(noise: Any, distinct: list[Any]) -> tuple[int, ...]:
+    """Return the index of `noise` among the distinct labels as a tuple of one; empty if it is none of them."""
     if noise is None:
         return ()
     for number, value in enumerate(distinct):
@@ -298,7 +298,7 @@ def _of_pandas(pandas: ModuleType, labels: Any, noise: Any) -> Labels:
     except (TypeError, NotImplementedError) as error:
         raise _BadLabels(f"{dtype} ({error})") from error
     uniques = pandas.Index(uniques)
-    absent = _absent_value(noise, list(uniques)) if noise is not None else ()
+    absent = _index_of_noise(noise, list(uniques)) if noise is not None else ()
     return Labels(codes, lambda found: uniques.take(found), (-1, *absent))
 
 
@@ -330,7 +330,7 @@ def _of_arrow(array: pa.Array | pa.ChunkedArray, noise: Any) -> Labels:
         keys, values = _encoded(pyarrow, array)
     except pyarrow.ArrowException as error:
         raise _BadLabels(f"{kind} ({str(error).splitlines()[0]})") from error
-    absent = _absent_value(noise, values.to_pylist()) if noise is not None else ()
+    absent = _index_of_noise(noise, values.to_pylist()) if noise is not None else ()
     return Labels(keys, lambda found: values.take(pyarrow.array(found)), (-1, *absent))
 
 

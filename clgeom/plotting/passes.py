@@ -159,6 +159,6 @@ class _Sort:
 
 
 def _inversions(ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the distance of each pair of keys that is out of order."""
+    """Return the distance, in positions, of each pair of keys that are out of order."""
     first, second = np.nonzero(np.triu(ranks[:, None] > ranks[None, :], 1))
     return second - first

@@ -28,7 +28,7 @@ TILE = 4096
 
 @keeps_subnormals
 def compact(flags: Any, *, device: DeviceLike = None) -> np.ndarray:
-    """Indices of the flags that are not zero, ascending: ``numpy.flatnonzero`` on the device.
+    """Return the indices of the flags that are not zero, ascending: ``numpy.flatnonzero`` on the device.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def compact(flags: Any, *, device: DeviceLike = None) -> np.ndarray:
 
 @keeps_subnormals
 def partition(labels: Any, classes: int, *, device: DeviceLike = None) -> tuple[np.ndarray, ...]:
-    """Indices of each class of labels 1 .. `classes`, ascending; other labels are left out.
+    """Return the indices of each class of labels 1 .. `classes`, ascending; other labels are left out.
 
     Parameters
     ----------
@@ -89,12 +89,12 @@ def tiles_of(array: DeviceArray) -> int:
 
 
 def index_type(n: int) -> np.dtype:
-    """The type of indices of n elements: uint32 below 2**32, else uint64."""
+    """Return the type of indices of n elements: uint32 below 2**32, else uint64."""
     return np.dtype(np.uint32 if n < 1 << 32 else np.uint64)
 
 
 def count_plan(profile: DeviceProfile, array: DeviceArray, classes: int, *, any_nonzero: bool) -> tuple[Scratch, Plan]:
-    """Launches that count the labels of each class in each tile; the labels are bound as "labels"."""
+    """Return the launches that count the labels of each class in each tile; the labels are bound as "labels"."""
     tiles = tiles_of(array)
     counts = Scratch("counts", np.uint32, classes * tiles)
     steps = (
@@ -115,13 +115,13 @@ def count_plan(profile: DeviceProfile, array: DeviceArray, classes: int, *, any_
 
 
 def offsets_plan(profile: DeviceProfile, counts: Scratch, n: int) -> tuple[Scratch, Plan]:
-    """Launches for the start of each class and tile in the output: the exclusive scan of the counts."""
+    """Return the launches for the start of each class and tile in the output: the exclusive scan of the counts."""
     offsets = Scratch("offsets", index_type(n), counts.count)
     return offsets, sums_plan(profile, counts, offsets)
 
 
 def class_totals(counted: Result, counts: Scratch, offsets: Scratch, classes: int) -> np.ndarray:
-    """Number of labels of each class, read from the counts and their scan."""
+    """Return the number of labels of each class, read from the counts and their scan."""
     tiles = counts.count // classes
     if classes == 1 or tiles > 1024:  # a few small reads take less time than one large one
         starts = [
@@ -134,7 +134,7 @@ def class_totals(counted: Result, counts: Scratch, offsets: Scratch, classes: in
 
 
 def grand_total(counted: Result, counts: Scratch, offsets: Scratch) -> int:
-    """Number of labels of all classes, read from the counts and their scan."""
+    """Return the number of labels of all classes, read from the counts and their scan."""
     last = counts.count - 1
     return int(counted.read(offsets, 1, last)[0]) + int(counted.read(counts, 1, last)[0])
 
@@ -149,7 +149,7 @@ def scatter_plan(
     *,
     any_nonzero: bool = False,
 ) -> Plan:
-    """Launches that write the indices to the Scratch memory "indices" of `total` entries."""
+    """Return the launches that write the indices to the Scratch memory "indices" of `total` entries."""
     dtype = index_type(array.n)
     out = Scratch("indices", dtype, total)
     steps = (

@@ -28,17 +28,17 @@ FEW = 1 << 15
 
 
 def extreme_type(dtype: DType) -> np.dtype:
-    """The record that kernels write for an extreme point: its index and coordinates."""
+    """Return the record that kernels write for an extreme point: its index and coordinates."""
     return np.dtype([("index", np.uint64), ("x", dtype), ("y", dtype)], align=True)
 
 
 def key_type(dtype: DType) -> np.dtype:
-    """The type of projections: that of floats, which are rounded to it; int64 for int32, which is exact."""
+    """Return the type of projections: that of floats, which are rounded to it; int64 for int32, which is exact."""
     return np.dtype(np.int64) if np.dtype(dtype) == np.int32 else np.dtype(dtype)
 
 
 def extremes(points: DeviceArray, axes: tuple[tuple[int, int], ...] = OCTAGON_AXES) -> tuple[np.ndarray, bool]:
-    """The points of a DeviceArray, one or more, with the largest and smallest projection on each axis.
+    """Return the points of a DeviceArray, one or more, with the largest and smallest projection on each axis.
 
     An axis has weights of x and y, each -1, 0 or 1. Projections are sums rounded once in the points' type (int32:
     exact). Returns (found, finite). Entry 2k of the records `index`, `x`, `y` has the largest, 2k + 1 the smallest
@@ -58,7 +58,7 @@ def extremes(points: DeviceArray, axes: tuple[tuple[int, int], ...] = OCTAGON_AX
 
 
 def _better(axes: tuple[tuple[int, int], ...], first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """The extremes of two chunks in each direction; of equal ones that of the first chunk, whose index is lower."""
+    """Return the extremes of two chunks in each direction; of equal ones that of the first chunk."""
     merged = first.copy()
     for d in range(2 * len(axes)):
         a, b = axes[d // 2]
@@ -73,7 +73,7 @@ def _better(axes: tuple[tuple[int, int], ...], first: np.ndarray, second: np.nda
 
 
 def is_finite(points: DeviceArray) -> bool:
-    """Whether all coordinates of a DeviceArray are finite."""
+    """Return whether all coordinates of a DeviceArray are finite."""
     if points.dtype.kind != "f" or points.n == 0:
         return True
     if points.host is not None and points.n < FEW:
@@ -93,7 +93,7 @@ def require_finite(points: DeviceArray, *, caller: str, name: str = "points", dr
 def extremes_plan(
     profile: DeviceProfile, points: DeviceArray, axes: tuple[tuple[int, int], ...]
 ) -> tuple[Plan, Scratch]:
-    """Two launches for a DeviceArray of one chunk: the extreme keys of each work-group, then the extreme points.
+    """Return two launches for a DeviceArray of one chunk: the extreme keys of each work-group, then the extreme points.
 
     Pure: needs no device.
     """

@@ -18,7 +18,7 @@ KERNEL = "primitives/gather_rows"
 
 
 def gather_plan(profile: DeviceProfile, table: DeviceArray, name: str, indices: Scratch, n: int, out: Scratch) -> Plan:
-    """A launch for each chunk of a DeviceArray bound to `name`: ``out[i] = table[indices[i]]`` for i < n."""
+    """Return a launch for each chunk of a DeviceArray bound to `name`: ``out[i] = table[indices[i]]`` for i < n."""
     parts = [(f"{name}[{i}]", chunk.start, chunk.count) for i, chunk in enumerate(table.chunks)]
     return Plan(*(_step(profile, *part, table.dtype, table.width, indices, n, out) for part in parts))
 
@@ -39,7 +39,7 @@ def _step(
     n: int,
     out: Scratch,
 ) -> Step:
-    """The launch for `count` rows of a table from row `start`."""
+    """Return the launch for `count` rows of a table from row `start`."""
     return Step.over(
         profile,
         KERNEL,

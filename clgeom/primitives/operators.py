@@ -37,11 +37,11 @@ class Operator:
     neutral: str = "0"
 
     def combine_of(self, dtype: DType) -> str:
-        """The OpenCL C expression for values of a type."""
+        """Return the OpenCL C expression for values of a type."""
         return self.float_combine if self.float_combine and np.dtype(dtype).kind == "f" else self.combine
 
     def neutral_of(self, dtype: DType) -> str:
-        """The OpenCL C expression of the neutral element of a type."""
+        """Return the OpenCL C expression of the neutral element of a type."""
         dtype = np.dtype(dtype)
         if self.neutral not in ("LOWEST", "HIGHEST"):
             return self.neutral
@@ -66,7 +66,7 @@ OPERATORS = {
 
 
 def as_operator(op: object, *, caller: str) -> Operator:
-    """An Operator, or the one of this name."""
+    """Return an Operator, or the one of this name."""
     if isinstance(op, Operator):
         return op
     if op in OPERATORS:

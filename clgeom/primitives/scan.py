@@ -89,7 +89,7 @@ def _scan(
 
 
 def _wide(dtype: np.dtype, op: Operator) -> np.dtype:
-    """The type of the steps of an operator that leaves the type of narrow values soon."""
+    """Return the type of the steps of an operator that leaves the type of narrow values soon."""
     grows = op in (OPERATORS["sum"], OPERATORS["prod"]) and dtype.kind in "iu"
     return np.dtype(f"{'u' * (dtype.kind == 'u')}int64") if grows else dtype
 
@@ -113,7 +113,7 @@ def sums_plan(
     exclusive: bool = True,
     prefix: str = "scan",
 ) -> Plan:
-    """Launches of the sums of `count` values from value `start` on, by default as many as `out` has."""
+    """Return the launches of the sums of `count` values from value `start` on, by default as many as `out` has."""
     piece = Piece(values, start, out.count if count is None else count)
     source_type = values.dtype if isinstance(values, Scratch) else out.dtype
     return scan_plan(profile, [piece], source_type, [out], OPERATORS["sum"], exclusive=exclusive, prefix=prefix)
@@ -129,7 +129,8 @@ def scan_plan(
     exclusive: bool,
     prefix: str = "scan",
 ) -> Plan:
-    """Launches of a reduce-then-scan: totals of all tiles, their exclusive scan (recursively), the scans of the tiles.
+    """Return the launches of a reduce-then-scan: totals of all tiles, their exclusive scan (recursively), the scans of
+    the tiles.
 
     Pure: needs no device. `pieces` are scanned as one array; `out` is Scratch memory for the result of each. All pieces
     but the last hold whole tiles.

@@ -35,7 +35,7 @@ def read_chunks(
     crs: Any = None,
     max_bytes: int | None = None,
 ) -> Chunks[Any]:
-    """Points of files as chunks, which need not fit in memory together.
+    """Return the points of files as chunks, which need not fit in memory together.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def read_chunks(
 
 
 def rows_of(max_bytes: int | None) -> int:
-    """Points of a part of a file."""
+    """Return the points of a part of a file."""
     return max((max_bytes or MAX_BYTES) // BYTES_PER_POINT, LEAST_POINTS)
 
 

@@ -93,8 +93,8 @@ def question(name: str, ask: Callable[[Session], Any], *, fp64: bool = False, bo
     QUESTIONS.append(Question(name, ask, fp64, bound))
 
 
-def question_by_type(name: str, ask: Callable[[str, Session], Any], dtypes: Iterable[str]) -> None:
-    """Enter a question for each type."""
+def add_questions(name: str, ask: Callable[[str, Session], Any], dtypes: Iterable[str]) -> None:
+    """Add a question of the self-test for each type; ``ask(dtype, session)`` computes its answer."""
     for dtype in dtypes:
         question(f"{name} {dtype}", functools.partial(ask, dtype), fp64=dtype == "float64")
 
@@ -197,11 +197,11 @@ def _signs(dtype: str, session: Session) -> Any:
 
 for _kind in KINDS:
     for _filter in ("auto", "octagon", "none"):
-        question_by_type(f"convex_hull {_filter} of {_kind}", functools.partial(_hulls, _kind, _filter), POINT_TYPES)
-question_by_type("convex_hulls", _batches, POINT_TYPES)
-question_by_type("heaphull_filter", _labels, POINT_TYPES)
-question_by_type("upper_hood, lower_hood", _hoods, POINT_TYPES)
-question_by_type("orient2d", _signs, POINT_TYPES)
+        add_questions(f"convex_hull {_filter} of {_kind}", functools.partial(_hulls, _kind, _filter), POINT_TYPES)
+add_questions("convex_hulls", _batches, POINT_TYPES)
+add_questions("heaphull_filter", _labels, POINT_TYPES)
+add_questions("upper_hood, lower_hood", _hoods, POINT_TYPES)
+add_questions("orient2d", _signs, POINT_TYPES)
 
 
 # Sorting --------------------------------------------------------------------------------------------------------
@@ -227,7 +227,7 @@ def _shellsort(variant: Any, session: Session) -> Any:
 
 
 KEY_TYPES = ("uint8", "int16", "uint32", "int64", "uint64", "float16", "float32", "float64")
-question_by_type("sort, argsort, sort_by_key", _sorts, KEY_TYPES)
+add_questions("sort, argsort, sort_by_key", _sorts, KEY_TYPES)
 for _variant in ("0", "A", "D", "E", "F", "auto"):
     question(f"shellsort {_variant}", functools.partial(_shellsort, _variant))
 
@@ -268,7 +268,7 @@ def _polygons(session: Session) -> Any:
     return arrays
 
 
-question_by_type("adaptive_region", _regions, POINT_TYPES)
+add_questions("adaptive_region", _regions, POINT_TYPES)
 question("coverage_regions", _coverage)
 question("coverage_regions cells", _polygons)
 

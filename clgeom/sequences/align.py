@@ -188,7 +188,7 @@ def align(
 def _aligned(
     a: Any, b: Any, a_offsets: Any, b_offsets: Any, rules: Rules, is_adaptive: bool, device: DevicesLike, profile: bool
 ) -> Alignment | AlignmentBatch:
-    """The alignments of one batch, or of two single sequences."""
+    """Return the alignments of one batch, or of two single sequences."""
     call = Call(caller="align", profile=profile, options=rules)
     pairs = SequencePairs(as_sequences(a, a_offsets, "a"), as_sequences(b, b_offsets, "b"))
     _check_sizes(rules, pairs)
@@ -240,7 +240,7 @@ def _aligned_chunks(
 
 
 def _checked(scoring: Scoring, mode: Any, free_ends: Any, strand: Any, band: Any, path: Any, ends: Any) -> Rules:
-    """The rules, or the error that names a wrong option."""
+    """Return the rules, or the error that names a wrong option."""
     one_of(mode, MODES, "mode", caller="align")
     one_of(strand, tuple(STEPS), "strand", caller="align")
     path, ends = boolean(path, "path", caller="align"), boolean(ends, "ends", caller="align")
@@ -281,7 +281,7 @@ def _check_sizes(rules: Rules, pairs: SequencePairs) -> None:
 
 
 def _free(free_ends: Any, mode: Any) -> int:
-    """The bits of ends that are free."""
+    """Return the bits of ends that are free."""
     if mode != "semiglobal":
         absent(free_ends, "free_ends", "unless mode is 'semiglobal'", caller="align")
         return 0
@@ -329,7 +329,7 @@ class SequencePairs:
         return self.a.single and self.b.single
 
     def subset(self, indices: np.ndarray) -> SequencePairs:
-        """The pairs at these ascending indices."""
+        """Return the pairs at these ascending indices."""
         return SequencePairs(self.a.subset(indices), self.b.subset(indices))
 
 
@@ -390,7 +390,7 @@ class AlignWork(Work):
         return parts
 
     def part(self, session: Session, part: slice) -> Fields:
-        """The results of a range of pairs, by the names of the fields of `AlignmentBatch`."""
+        """Return the results of a range of pairs, by the names of the fields of `AlignmentBatch`."""
         rules, n, m = self.rules, self.pairs.n[part], self.pairs.m[part]
         (a_letters, a_offsets), (b_letters, b_offsets) = (
             _slice_letters(one, part) for one in (self.pairs.a, self.pairs.b)
@@ -427,7 +427,7 @@ class AlignWork(Work):
         return self._fields(ends.T, walks, pairs.b_step.astype(np.int8), m) | {"operations": operations}
 
     def _short(self, tiles: PairTiles, n: np.ndarray, m: np.ndarray, offsets: tuple[np.ndarray, np.ndarray]) -> Fields:
-        """The results of a range of short pairs, of which nothing but scores and ends is asked."""
+        """Return the results of a range of short pairs, of which nothing but scores and ends is asked."""
         strand, ends_known = self.rules.strand, self.rules.ends
         pairs = ShortPairs(tiles, offsets, len(n))
         unknown, found = np.full(len(n), -1), list[Any]()
@@ -446,7 +446,7 @@ class AlignWork(Work):
         return self._fields(ends, None, strands, m)
 
     def _fields(self, ends: Any, walks: np.ndarray | None, strands: np.ndarray, m: np.ndarray) -> Fields:
-        """Results as arrays; starts and ends that are not known are -1."""
+        """Return the results as arrays; starts and ends that are not known are -1."""
         scores, a_ends, columns = ends if self.rules.ends else (ends[0], *np.full((2, len(m)), -1))
         unknown = np.full(len(m), 0 if self.rules.mode == "global" else -1)
         a_starts, begins = (unknown, unknown) if walks is None else (walks[:, 0], walks[:, 1])
@@ -496,6 +496,6 @@ def _better(strands: Sequence[PairSpans], found: Sequence[np.ndarray]) -> tuple[
 
 
 def _compacted(operations: np.ndarray, room: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """The operations of all pairs, which are at the end of each pair's room."""
+    """Return the operations of all pairs, which are at the end of each pair's room."""
     is_operation = np.repeat(np.tile([False, True], len(room)), np.stack([room - counts, counts], axis=1).ravel())
     return np.asarray(operations[is_operation])

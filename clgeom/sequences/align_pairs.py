@@ -48,7 +48,7 @@ kernel void probe(global uint *word)
 
 
 def policy_of(session: Session) -> PairsPolicy:
-    """The policy of the kernel, with cells that the device's compiler knows."""
+    """Return the policy of the kernel, with cells that the device's compiler knows."""
     policy: Any = select(session.profile, KERNEL)
     if policy.cells == "ptx" and not session.cached(("align_pairs", "ptx"), lambda: compiles(session, PTX_PROBE)):
         policy = replace(policy, cells="int")
@@ -56,7 +56,7 @@ def policy_of(session: Session) -> PairsPolicy:
 
 
 def are_short(session: Session, rules: Rules, longest: int) -> bool:
-    """Whether the kernel is the one for such pairs: on CPUs the vectors of align_tiles are quicker."""
+    """Return whether the kernel is the one for such pairs: on CPUs the vectors of align_tiles are quicker."""
     scoring = rules.scoring
     return (
         select(session.profile, KERNEL).variant == "group"
@@ -129,7 +129,7 @@ class ShortPairs:
         return found
 
     def _shape(self, cells: str) -> tuple[PairsPolicy, int]:
-        """The policy, smaller where the device has less local memory."""
+        """Return the policy, smaller where the device has less local memory."""
         policy = replace(self.policy, cells=cells)
         lanes = 1 if cells == "int" else 2
         limit = self.session.profile.local_mem_bytes
@@ -173,7 +173,9 @@ class ShortPairs:
 
 
 def packed_table(scoring: Scoring) -> tuple[int, np.ndarray]:
-    """Number of codes, the last one for what is beyond a pair, and their scores: rows of an odd number of words."""
+    """Return the number of codes, the last one for what is beyond a pair, and their scores: rows of an odd number of
+    words.
+    """
     k = len(scoring.alphabet)
     stride = ceil_div(k + 1, 4) | 1
     table = np.full((k + 1, 4 * stride), -1, np.int8)

@@ -106,14 +106,14 @@ class PairTiles:
         return {"a": a, "b": b, **tables, "status": status}
 
     def on_device(self, values: Any, what: str) -> cl.Buffer:
-        """A buffer with an array's elements; the array is held until the launches have ended."""
+        """Return a buffer with an array's elements; the array is held until the launches have ended."""
         on_host = type(values) is np.ndarray
         array = (to_device if on_host else as_device_values)(self.session, values, caller="align")
         self.held.append(array)
         return array.one_buffer(what)
 
     def met_unknown_letters(self) -> bool:
-        """Whether a letter was outside the alphabet, so that all results are void."""
+        """Return whether a letter was outside the alphabet, so that all results are void."""
         return bool(read(self.session, self.buffers["status"], np.uint32, 1)[0])
 
     # Choices
@@ -123,7 +123,7 @@ class PairTiles:
         return min(self.profile.max_alloc_bytes, max(BUDGET, self.profile.global_mem_bytes // 8))
 
     def tile_side(self, n: np.ndarray, m: np.ndarray, path: bool) -> int:
-        """Rows and columns of tiles for pairs of these sizes, 0 where each pair is one tile."""
+        """Return the rows and columns of tiles for pairs of these sizes, 0 where each pair is one tile."""
         if not len(n):
             return 0
         band, longest = self.rules.band, int(np.maximum(n, m).max())
@@ -148,11 +148,11 @@ class PairTiles:
         return side
 
     def fits_short(self, n: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Whether tables of these sizes are filled in 16 bits."""
+        """Return whether tables of these sizes are filled in 16 bits."""
         return self.rules.fits_short(n, m) if self.serial else np.zeros(len(n), bool)
 
     def _shape(self, value: str, jobs: int, width: int, fours: int = 0, choice_width: int = 0) -> Shape:
-        """The shape of a launch of at most so many jobs, whose scratch memory fits."""
+        """Return the shape of a launch of at most so many jobs, whose scratch memory fits."""
         sizes = jobs, width, fours, choice_width
         shape: Shape = self.session.cached(
             ("shapes of tiles", value, *sizes), lambda: self._new_shape(value, *sizes), policies=True
@@ -276,7 +276,7 @@ class PairTiles:
         return self.with_borders(pairs, found)
 
     def _whole(self, pairs: PairSpans, value: str, path: Path | None = None, free: int | None = None) -> np.ndarray:
-        """Results of pairs that are a tile each."""
+        """Return the results of pairs that are a tile each."""
         count = len(pairs)
         width = int(pairs.m.max()) + 1
         side = self._rounded(max(pairs.n.max(), pairs.m.max(), 1))
@@ -288,7 +288,7 @@ class PairTiles:
         return self._launch(shape, jobs, [(0, count)], side, width, count, best=best, path=launched, free=free)
 
     def with_borders(self, pairs: PairSpans, found: np.ndarray) -> np.ndarray:
-        """The ends in the first row and column as well, and the empty local alignment."""
+        """Return the ends in the first row and column as well, and the empty local alignment."""
         scores, rows, columns = found.T
         if self.rules.local:
             none = rows <= 0
@@ -409,7 +409,7 @@ class PairTiles:
         regions: np.ndarray,
         operations: Any,
     ) -> np.ndarray:
-        """The walks of all pairs, from tile to tile."""
+        """Return the walks of all pairs, from tile to tile."""
         walks = np.zeros((len(pairs), 4), np.int32)
         walks[:, :2] = ends[:, 1:]
         at = np.cumsum(sizes) - sizes
@@ -439,7 +439,7 @@ def tiles_plan(
     moved: int,
     launches: np.ndarray,
 ) -> tuple[Plan, Scratch]:
-    """The launches of tiles, and the memory of their results. Pure: needs no device.
+    """Return the launches of tiles, and the memory of their results. Pure: needs no device.
 
     `numbers` are match, mismatch, gap_open, gap_extend, free ends, band, side, width and slots of results; `tiled` the
     slots of rows and of columns; `path` the fours of rows and the columns of choices. A launch is its first job, and
@@ -468,7 +468,9 @@ def tiles_plan(
 
 
 def _bytes_of_tiles(jobs: np.ndarray, side: int, itemsize: int, tiled: bool, path: bool) -> int:
-    """Bytes that tiles read and write besides their jobs: letters, edges between tiles, and choices of 4 bits."""
+    """Return the bytes that tiles read and write besides their jobs: letters, edges between tiles, and choices of 4
+    bits.
+    """
     rows, columns = (np.minimum(jobs[:, k], side).astype(np.int64) for k in (3, 4))
     letters = int(rows.sum() + columns.sum())
     edges = 2 * letters * itemsize * (1 if path else 2) if tiled else 0  # H and a gap's, read, and written for others

@@ -28,7 +28,7 @@ PART = 2
 
 
 def bound_outside(rules: Rules, n: np.ndarray, m: np.ndarray, band: Any) -> np.ndarray:
-    """A bound of the scores of all alignments that leave the band, for arrays of lengths and bands."""
+    """Return a bound of the scores of all alignments that leave the band, for arrays of lengths and bands."""
     most = np.full(len(n), np.iinfo(np.int64).min)
     # diagonals on the side of b, then, with both sequences exchanged, on that of a
     for rows, columns, begin_free, own_end_free, other_end_free in (
@@ -52,7 +52,7 @@ def bound_outside(rules: Rules, n: np.ndarray, m: np.ndarray, band: Any) -> np.n
 
 
 def align_in_growing_bands(solve: Callable[..., dict[str, Any]], rules: Rules, pairs: SequencePairs) -> dict[str, Any]:
-    """The fields of alignments without a band, computed within bands that grow until the scores prove them.
+    """Return the fields of alignments without a band, computed within bands that grow until the scores prove them.
 
     `solve` is a function of (pairs, band or None, path) that returns the fields of the results.
     """
@@ -95,7 +95,7 @@ def align_in_growing_bands(solve: Callable[..., dict[str, Any]], rules: Rules, p
 
 
 def _wider(rules: Rules, n: np.ndarray, m: np.ndarray, band: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """The next bands: four times as wide, or as wide as the scores so far need to prove themselves."""
+    """Return the next bands: four times as wide, or as wide as the scores so far need to prove themselves."""
     wider = 4 * band
     for step in (2 * band, band, band // 2):
         wider = np.where(scores > bound_outside(rules, n, m, wider - step), wider - step, wider)

@@ -46,7 +46,7 @@ MOST_KEPT = 1 << 26
 
 
 def as_codes(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    """Two sequences as numbers 0, 1 .. of the narrowest type, and how many there are.
+    """Return two sequences as numbers 0, 1 .. of the narrowest type, and how many there are.
 
     Symbols that only one sequence has need no number of their own: they match nothing.
     """
@@ -189,11 +189,11 @@ class BitTable:
         return Columns(buffers["state"], buffers["columns"], buffers["kept"], starts)
 
     def kept_bytes(self, m: int) -> int:
-        """Bytes of memory for keeping so many columns."""
+        """Return the bytes of memory for keeping so many columns."""
         return len(PROBLEMS[self.problem][0]) * self.words * int(pitch_of(m)) * self.word.itemsize
 
     def read_state(self, buffer: cl.Buffer) -> np.ndarray:
-        """The words of a column."""
+        """Return the words of a column."""
         return read(self.session, buffer, self.word, len(PROBLEMS[self.problem][0]) * self.words)
 
     def bits(self, words: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -202,18 +202,18 @@ class BitTable:
         return tuple(part[: self.n].astype(bool) for part in np.split(bits, len(PROBLEMS[self.problem][0])))
 
     def value(self, words: np.ndarray) -> int:
-        """The length, or the distance, from the words of the last column."""
+        """Return the length, or the distance, from the words of the last column."""
         if self.problem == "lcs":
             return self.n - int(self.bits(words)[0].sum())
         grows, falls = self.bits(words)
         return self.m + int(grows.sum()) - int(falls.sum())
 
     def solve(self) -> int:
-        """The length, or the distance."""
+        """Return the length, or the distance."""
         return self.value(self.read_state(self.columns(0, self.m, self.start).state))
 
     def steps(self, most_bytes: int | None = None) -> tuple[int, np.ndarray]:
-        """The value, and the path through the table from its first cell to its last.
+        """Return the value, and the path through the table from its first cell to its last.
 
         A step is 0 for a match, 1 for a change, 2 for down (delete), 3 for right (insert). Ties go to the first of
         these. The table is kept in pieces of `most_bytes` at most: the first pass leaves the column before each piece,
@@ -264,7 +264,7 @@ class BitTable:
         return params, ("masks", *sizes, "columns", np.uint32(m), pitch_of(m), "carries", "state", "kept")
 
     def _tiles_plan(self, m: int, rows: int, keep: bool) -> Plan:
-        """The diagonals of tiles."""
+        """Return the diagonals of tiles."""
         policy, blocks = self.policy, BLOCKS[self.policy.variant]
         strips, tiles = ceil_div(rows, self.word_bits * policy.tile), ceil_div(m, 32 * blocks)
         params, inputs = self._shared(policy, m, keep)
@@ -276,14 +276,14 @@ class BitTable:
         return Plan(Series(step, (len(args) - 2, len(args) - 1), np.stack([diagonals, first], axis=1), groups))
 
     def _sweep_plan(self, m: int, strips: int, keep: bool, every: int) -> Plan:
-        """All strips in one launch."""
+        """Return all strips in one launch."""
         params, inputs = self._shared(self.sweep, m, keep)
         patience = np.int32(int(PATIENCE * tickets.patience(self.session)))
         args = (*inputs, "starts", np.uint32(every // 32), "progress", patience)
         return Plan(Step("sequences/bits_sweep", self.sweep, args, strips, {**params, "chunk": CHUNK}))
 
     def _traceback_plan(self, m: int, row: int) -> Plan:
-        """The traceback through `m` kept columns from a row, in as many launches as it can take."""
+        """Return the traceback through `m` kept columns from a row, in as many launches as it can take."""
         policy = select(self.session.profile, "sequences/bits_traceback")
         args = ("masks", np.uint32(self.words), "columns", pitch_of(m), "kept", "cursor", "steps", np.uint32(STEPS))
         params = {"problem": self.problem, "symbol": c_name(self.a.dtype), "word": c_name(self.word)}

@@ -286,12 +286,12 @@ def _blocks(
 
 
 def _long(lengths: np.ndarray) -> tuple[int]:
-    """Where sequences too long for a work-item begin, of ascending lengths."""
+    """Return where sequences too long for a work-item begin, of ascending lengths."""
     return (int(np.searchsorted(lengths, pairs_bits.MOST_LETTERS, side="right")),)
 
 
 def _is_beyond(n: np.ndarray, m: np.ndarray, problem: str, cutoff: int | None) -> bool:
-    """Whether the lengths alone show that no pair of a block is within the cutoff."""
+    """Return whether the lengths alone show that no pair of a block is within the cutoff."""
     if cutoff is None:
         return False
     if problem == "lcs":

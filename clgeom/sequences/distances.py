@@ -259,7 +259,7 @@ class Comparison:
         return "lcs" if self.caller == "lcs" else "edit"
 
     def of_many(self, a: Any, b: Any) -> NDArray[np.int32] | None:
-        """The values of many pairs, or of chunks of them one after another; None for two sequences."""
+        """Return the values of many pairs, or of chunks of them one after another; None for two sequences."""
         chunks = as_chunks(a)
         if chunks is None:
             return self._of_pairs(a, b) if are_batches(a, b) else None
@@ -296,7 +296,7 @@ class Comparison:
         return found
 
     def of_two(self, a: Any, b: Any) -> tuple[int, np.ndarray | None]:
-        """The value of two sequences, and the operations of the path through their table; None if not asked for."""
+        """Return the value of two sequences, and the operations of the path through their table, or None."""
         caller = self.caller
         one_of(self.method, METHODS, "method", caller=caller)
         if self.score_cutoff is not None:
@@ -357,7 +357,7 @@ def _advise_cdist(a: Any, b: Any, caller: str, error: InvalidInput) -> None:
 def _solve_two(
     session: Session, problem: str, a: np.ndarray, b: np.ndarray, *, with_path: bool, method: str
 ) -> tuple[int, np.ndarray | None]:
-    """The value of the last cell, and the operations that lead to it."""
+    """Return the value of the last cell, and the operations that lead to it."""
     if not len(a) or not len(b):
         value = 0 if problem == "lcs" else len(a) + len(b)
         return value, np.repeat(np.array([DELETE, INSERT], np.uint8), [len(a), len(b)])

@@ -17,7 +17,7 @@ FORMS = "str, bytes, an array of bytes or letters, or a list or an array of str 
 
 
 def as_sequences(value: Any, offsets: Any, name: str) -> Sequences:
-    """The sequences of an argument, each of one letter at least."""
+    """Return the sequences of an argument, each of one letter at least."""
     if type(value) is not list and is_device_array(value):
         value = within_memory(value, caller=CALLER, name=name)
     if offsets is not None:
@@ -38,7 +38,7 @@ def as_sequences(value: Any, offsets: Any, name: str) -> Sequences:
 
 
 def _is_one(value: Any, name: str) -> bool:
-    """Whether a value is one sequence and no collection."""
+    """Return whether a value is one sequence and no collection."""
     if type(value) in (str, bytes, list):
         return type(value) is not list
     if isinstance(value, memoryview) and (value.ndim != 1 or value.format not in ("B", "b", "c")):
@@ -54,7 +54,7 @@ def _is_one(value: Any, name: str) -> bool:
 
 
 def _letters_of(value: Any, name: str) -> Any:
-    """The letters of one sequence."""
+    """Return the letters of one sequence."""
     if is_device_array(value):
         return value
     codes = codes_of(value, name, caller=CALLER)
@@ -62,7 +62,7 @@ def _letters_of(value: Any, name: str) -> Any:
 
 
 def _many(value: Any, name: str) -> Sequences:
-    """The sequences of a collection."""
+    """Return the sequences of a collection."""
     if isinstance(value, np.ndarray) and value.ndim == 2 and value.dtype != np.uint8:
         raise wrong(name, CALLER, FORMS, f"an array of {value.dtype}, shape {value.shape}")
     found = many_sequences(value, name, caller=CALLER, expected=FORMS)

@@ -55,7 +55,7 @@ JOB_BYTES = 24
 
 
 def values(session: Session, problem: str, a: Sequences, b: Sequences, cutoff: int | None = None) -> np.ndarray:
-    """The edit distance, or the length of the longest common subsequence, of each pair, as int32.
+    """Return the edit distance, or the length of the longest common subsequence, of each pair, as int32.
 
     `problem` is "lcs" or "edit"; `a` and `b` have letters of one type (`letters.with_common_codes`). As rapidfuzz has
     it, distances beyond the cutoff are cutoff + 1, and lengths below it 0.
@@ -78,12 +78,12 @@ def values(session: Session, problem: str, a: Sequences, b: Sequences, cutoff: i
 
 
 def cutoff_of(score_cutoff: Any, *, caller: str) -> int | None:
-    """The `score_cutoff` parameter."""
+    """Return the `score_cutoff` parameter."""
     return None if score_cutoff is None else whole_number(score_cutoff, "score_cutoff", caller=caller)
 
 
 def apply_cutoff(values: np.ndarray, problem: str, cutoff: int | None) -> np.ndarray:
-    """Values as they are with a cutoff."""
+    """Return the values as they are with a cutoff."""
     if cutoff is None:
         return values
     if problem == "lcs":
@@ -92,7 +92,7 @@ def apply_cutoff(values: np.ndarray, problem: str, cutoff: int | None) -> np.nda
 
 
 def _in_parts(session: Session, problem: str, a: Sequences, b: Sequences) -> np.ndarray:
-    """The values of all pairs, as many at once as the device has memory for in one buffer."""
+    """Return the values of all pairs, as many at once as the device has memory for in one buffer."""
     size = a.letters.dtype.itemsize
     limit = min(session.profile.max_alloc_bytes, 1 << 32) - 16
     if (len(a.letters) + len(b.letters)) * size + len(a) * JOB_BYTES <= limit:
@@ -171,7 +171,7 @@ class PairLetters:
     def plan(
         self, words: int, strips: bool, *, bounds: list[int], longest: int, out: Scratch, where: tuple[Any, ...]
     ) -> Plan:
-        """Launches for pairs of one number of words: for each two bounds one.
+        """Return the launches for pairs of one number of words: for each two bounds one.
 
         `where` the pairs are: the names ("jobs", "order"); or ("rows", "columns", width), of which pair p is that of
         row p / width and column p % width; or ("row_bounds", "column_bounds", first letter of columns); or first
@@ -211,7 +211,7 @@ def _alike(policy: Policy, planes: int, n: Any, m: Any, word_bits: int) -> tuple
 
 
 def flat(session: Session, values: np.ndarray) -> cl.Buffer:
-    """A buffer with the elements of an array."""
+    """Return a buffer with the elements of an array."""
     array = to_device(session, np.ascontiguousarray(values).ravel(), caller=CALLER)
     return array.one_buffer("A list of pairs")
 
@@ -238,7 +238,7 @@ def upload(session: Session, policy: Policy, *parts: Any) -> tuple[cl.Buffer, np
 
 
 def _is_one(values: np.ndarray) -> bool:
-    """Whether all values are the same."""
+    """Return whether all values are the same."""
     return bool((values == values[0]).all())
 
 
@@ -257,7 +257,7 @@ def planes_in(session: Session, buffer: cl.Buffer, *parts: Any) -> tuple[int, np
 
 
 def planes_of(*parts: np.ndarray) -> tuple[int, np.ndarray]:
-    """The number of bits that distinguish the letters, as kernels have it, and which bits these are."""
+    """Return the number of bits that distinguish the letters, as kernels have it, and which bits these are."""
     ones, zeros = 0, -1
     for part in parts:
         if part.dtype == np.uint8 and len(part) >= 16:  # eight at once
@@ -274,7 +274,7 @@ def planes_of(*parts: np.ndarray) -> tuple[int, np.ndarray]:
 
 
 def ladder(policy: Policy, planes: int) -> tuple[int, ...]:
-    """The numbers of words for which there are kernels."""
+    """Return the numbers of words for which there are kernels."""
     return tuple(w for w in WORDS[policy.variant] if w * planes <= MOST_REGISTERS)
 
 
@@ -321,5 +321,5 @@ def launch_bounds(work: np.ndarray) -> list[int]:
 
 
 def even_launch_bounds(work: float, count: int) -> list[int]:
-    """The same for so many elements of the same work."""
+    """Return the same for so many elements of the same work."""
     return [*range(0, count, max(int(MOST_WORK // max(work, 1)), 1)), count]

@@ -277,13 +277,13 @@ class AlignmentBatch:
         return (self[i] for i in range(len(self)))
 
     def _path(self, name: str) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """The operations and the offsets."""
+        """Return the operations and the offsets."""
         if self.operations is None or self.offsets is None:
             raise InvalidInput(f"The property '{name}' of AlignmentBatch needs path=True of align.")
         return self.operations, self.offsets
 
     def _counts(self, name: str, is_counted: Callable[[NDArray[np.uint8]], NDArray[np.bool_]]) -> NDArray[np.int64]:
-        """The number of columns of each alignment, among those that a function tells by their operations."""
+        """Return the number of columns of each alignment, among those that a function tells by their operations."""
         operations, offsets = self._path(name)
         return np.diff(np.append(0, np.cumsum(is_counted(operations)))[offsets])
 
@@ -311,7 +311,7 @@ class AlignmentBatch:
 
 
 def reverse_complement(text: str) -> str:
-    """The letters of the other strand, with IUPAC's codes of nucleotides."""
+    """Return the letters of the other strand, with IUPAC's codes of nucleotides."""
     return text[::-1].translate(_COMPLEMENT)
 
 

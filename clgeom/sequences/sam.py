@@ -53,7 +53,7 @@ def sam_header(references: Sequence[Record], path: Any, version: str) -> Iterato
 
 
 def sam_line(found: Alignment, reference: str, read: str, qualities: bytes | None = None) -> str:
-    """The line of an alignment with its path.
+    """Return the line of an alignment with its path.
 
     Letters of the read beyond the aligned part are clipped (S). Gaps of the reference at both ends are left out, as the
     position tells where the read lies. AS is the score, NM the number of letters that differ, are inserted or deleted.

@@ -211,7 +211,7 @@ USUAL = Scoring(LETTERS.replace("U", ""), None, *DEFAULTS)
 
 
 def as_scoring(match: Any, mismatch: Any, matrix: Any, gap_open: Any, gap_extend: Any) -> Scoring:
-    """The checked scoring of a call of `align`; None stands for defaults."""
+    """Return the checked scoring of a call of `align`; None stands for defaults."""
     given = (match, mismatch, gap_open, gap_extend)
     if matrix is None and all(value is None for value in given):
         return USUAL
@@ -243,7 +243,9 @@ def as_scoring(match: Any, mismatch: Any, matrix: Any, gap_open: Any, gap_extend
 
 
 def _as_matrix(matrix: Any) -> SubstitutionMatrix:
-    """A matrix from its name, from a pair of alphabet and values, or from an array with an alphabet, as Biopython's."""
+    """Return a matrix from its name, from a pair of alphabet and values, or from an array with an alphabet, as
+    Biopython's.
+    """
     if isinstance(matrix, SubstitutionMatrix):
         return matrix
     if isinstance(matrix, str):
@@ -274,7 +276,7 @@ class Rules:
         return np.where(length == 0, 0, self.scoring.gap_open + length * self.scoring.gap_extend)
 
     def reaches(self, n: np.ndarray, m: np.ndarray, band: Any) -> np.ndarray:
-        """Whether the band has a cell in which an alignment may end, for arrays of lengths."""
+        """Return whether the band has a cell in which an alignment may end, for arrays of lengths."""
         reached: np.ndarray = np.abs(n - m) <= band
         if self.free & A_END:
             reached |= m - n <= band
@@ -283,7 +285,9 @@ class Rules:
         return reached
 
     def fits_short(self, n: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Whether 16 bits are enough for tables of these sizes, or a local score that they cannot hold is noticed."""
+        """Return whether 16 bits are enough for tables of these sizes, or a local score that they cannot hold is
+        noticed.
+        """
         scoring = self.scoring
         opened, greatest = scoring.gap_open + scoring.gap_extend, max(scoring.greatest, 0)
         largest = max(scoring.greatest, -scoring.least)

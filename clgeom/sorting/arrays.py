@@ -59,7 +59,7 @@ def as_key_array(keys: Any, *, caller: str, name: str = "keys") -> Any:
 
 
 def is_plain(keys: Any) -> bool:
-    """Whether these are keys on the host that kernels read as they are."""
+    """Return whether these are keys on the host that kernels read as they are."""
     if type(keys) is not np.ndarray or keys.ndim != 1 or keys.dtype not in NATIVE:
         return False
     flags = keys.flags
@@ -143,7 +143,7 @@ class SortInput:
         return self.payload_type is None and self.values is None
 
     def of_session(self, session: Session) -> SortInput:
-        """The same input, to be sorted by another session."""
+        """Return the same input, to be sorted by another session."""
         if session is self.session:
             return self
         other = copy.copy(self)
@@ -153,18 +153,20 @@ class SortInput:
     def part(
         self, caller: str, session: Session, start: int, stop: int, offsets: np.ndarray | None = None
     ) -> SortInput:
-        """Some of the keys on the host, to be sorted by a session."""
+        """Return some of the keys on the host, to be sorted by a session."""
         call = Call(caller=caller, sessions=(session,))
         options = {"descending": self.order.descending, "offsets": offsets, "key_bits": self.key_bits}
         return SortInput(call, self.keys[start:stop], **options)
 
     def digits(self, keys: np.ndarray) -> np.ndarray:
-        """The bits to sort by, as unsigned integers in the order of the call."""
+        """Return the bits to sort by, as unsigned integers in the order of the call."""
         digits: np.ndarray = self.order.digits(keys) & self.significant
         return digits
 
     def picked(self, indices: np.ndarray) -> tuple[Any, Any]:
-        """The sorted keys (None for argsort) and the payload (None for keys alone), on the host, from their order."""
+        """Return the sorted keys (None for argsort) and the payload (None for keys alone), on the host, from their
+        order.
+        """
         keys = None if self.caller == "argsort" else self.keys[indices]
         if self.alone:
             return self.delivered(keys, None)
@@ -172,7 +174,7 @@ class SortInput:
         return self.delivered(keys, values)
 
     def delivered(self, keys: np.ndarray | None, payload: np.ndarray | None) -> tuple[Any, Any]:
-        """Results on the host, in the caller's arrays if there are such.
+        """Return the results on the host, in the caller's arrays if there are such.
 
         Both must be copies: these arrays may be the keys or the values, also exchanged.
         """
@@ -194,7 +196,7 @@ class SortInput:
             raise InvalidInput(f"The '{name}' parameter of {self.caller} must {must}. {error}") from error
 
     def _significant(self, key_bits: Any) -> Bits:
-        """The mask of the bits to sort by."""
+        """Return the mask of the bits to sort by."""
         bits = self.order.bits
         several = isinstance(key_bits, (tuple, list)) or getattr(key_bits, "ndim", 0) > 0
         pair = tuple(key_bits) if several else (0, key_bits)
@@ -238,7 +240,7 @@ class SortInput:
         return values
 
     def _movable(self, values: Any) -> Any:
-        """The values if kernels can move them, else None."""
+        """Return the values if kernels can move them, else None."""
         if values.ndim != 1 or values.dtype.itemsize not in MOVABLE or values.dtype.hasobject:
             return None
         return values if self.on_device else np.require(values, requirements=["C", "A"])
@@ -317,14 +319,14 @@ class Output:
             self.buffer = allocate(session, n * self.dtype.itemsize)
 
     def _usable(self, sources: Sequence[Any]) -> bool:
-        """Whether kernels can write directly to the caller's host memory."""
+        """Return whether kernels can write directly to the caller's host memory."""
         out = self.out
         if out is None or out.dtype != self.dtype or not out.flags.c_contiguous or not out.flags.aligned:
             return False
         return not any(np.may_share_memory(out, source) for source in sources)
 
     def finished(self) -> Any:
-        """The results, after waiting for the queue: in `out` if it was given."""
+        """Return the results, after waiting for the queue: in `out` if it was given."""
         if self.on_device:
             return self._on_device()
         if self.host is not None:
@@ -346,7 +348,7 @@ class Output:
 
 
 def into(out: Any, values: Any) -> Any:
-    """The values, in the caller's array if it was given."""
+    """Return the values, in the caller's array if it was given."""
     if out is None:
         return values
     out[...] = values
@@ -354,7 +356,7 @@ def into(out: Any, values: Any) -> Any:
 
 
 def into_any(session: Session, out: Any, result: Any) -> Any:
-    """A contiguous result on the host or the device, in the caller's array of that place if it was given."""
+    """Return a contiguous result on the host or the device, in the caller's array of that place if it was given."""
     if out is None or not is_device_array(out):
         return into(out, result)
     if out.size:
@@ -366,7 +368,7 @@ def into_any(session: Session, out: Any, result: Any) -> Any:
 
 
 def entries_overlap(array: Any) -> bool:
-    """Whether entries of a host array share memory with each other, as in a broadcast array.
+    """Return whether entries of a host array share memory with each other, as in a broadcast array.
 
     Exact for two dimensions and for strides that nest. Other arrays count as overlapping if the test takes too long.
     """
@@ -385,7 +387,7 @@ def entries_overlap(array: Any) -> bool:
 
 
 def _strides_nest(array: Any) -> bool:
-    """Whether each stride is at least as long as the memory that the smaller strides cover."""
+    """Return whether each stride is at least as long as the memory that the smaller strides cover."""
     apart = array.itemsize
     for stride, n in sorted((abs(stride), n) for stride, n in zip(array.strides, array.shape) if n > 1):
         if stride < apart:

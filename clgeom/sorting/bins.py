@@ -51,7 +51,8 @@ def bincount(
     index_type: DTypeLike | None = None,
     device: DeviceLike = None,
 ) -> Any:
-    """Number of times that each integer from 0 on occurs, as ``numpy.bincount(numbers, weights, minlength)`` has it.
+    """Return the number of times that each integer from 0 on occurs, as ``numpy.bincount(numbers, weights, minlength)``
+    has it.
 
     Parameters
     ----------
@@ -129,7 +130,7 @@ def _checked_weights(weights: Any, keys: Any, *, caller: str) -> np.ndarray:
 
 
 def _type_of_counts(index_type: Any, keys: Any, *, caller: str, weights: Any, density: bool = False) -> np.dtype:
-    """The type of the counts. It cannot be chosen for results that are float64."""
+    """Return the type of the counts. It cannot be chosen for results that are float64."""
     number = index_dtype(index_type, is_device_array(keys), caller=caller)
     if index_type is not None and (density or weights is not None):
         option = "density" if weights is None else "weights"
@@ -138,7 +139,7 @@ def _type_of_counts(index_type: Any, keys: Any, *, caller: str, weights: Any, de
 
 
 def _sums(places: np.ndarray, weights: np.ndarray, bins: int) -> np.ndarray:
-    """The sum of the weights in each bin. Where float64 may round on the way, integers are added as Python's."""
+    """Return the sum of the weights in each bin. Where float64 may round on the way, integers are added as Python's."""
     if weights.dtype.kind in "iu" and weights.size:
         if max(-int(weights.min()), int(weights.max())) * weights.size > EXACT:
             sums = np.zeros(bins, object)
@@ -164,7 +165,7 @@ def histogram(
     index_type: DTypeLike | None = None,
     device: DeviceLike = None,
 ) -> Any:
-    """Number of values in each bin, and the bins' edges, as ``numpy.histogram`` has them.
+    """Return the number of values in each bin, and the bins' edges, as ``numpy.histogram`` has them.
 
     Parameters
     ----------
@@ -247,7 +248,9 @@ def histogram(
 
 
 def _widths(edges: np.ndarray) -> np.ndarray:
-    """The widths of bins in float64, also where the type of the edges does not hold them, as int8 does not hold 255."""
+    """Return the widths of bins in float64, also where the type of the edges does not hold them, as int8 does not hold
+    255.
+    """
     if edges.dtype.kind == "i":
         edges = edges.astype(np.int64).view(np.uint64)  # differences modulo 2**64 are those of the numbers
     elif edges.dtype == np.float16 or edges.dtype == np.float32:
@@ -259,7 +262,7 @@ def _widths(edges: np.ndarray) -> np.ndarray:
 def _weighted(
     keys: np.ndarray, weights: np.ndarray, order: KeyOrder, first: np.ndarray, last: Any, bins: int
 ) -> np.ndarray:
-    """Sums of the weights in the bins that begin at these ordered keys."""
+    """Return the sums of the weights in the bins that begin at these ordered keys."""
     if last is None:
         return np.zeros(bins)
     digits = order.digits(keys)
@@ -269,7 +272,7 @@ def _weighted(
 
 
 def _edges(session: Session, keys: Any, bins: Any, range: Any) -> np.ndarray:
-    """The edges, as NumPy has them for these values."""
+    """Return the edges, as NumPy has them for these values."""
     caller = "histogram"
     if is_device_array(bins):
         bins = fetched(bins)
@@ -301,7 +304,7 @@ def _edges(session: Session, keys: Any, bins: Any, range: Any) -> np.ndarray:
 
 
 def _range(session: Session, keys: Any, *, caller: str, name: str) -> tuple[Any, Any]:
-    """The least and the greatest of some keys."""
+    """Return the least and the greatest of some keys."""
     if not is_device_array(keys):
         return keys.min(), keys.max()
     order, n = KeyOrder(keys.dtype.newbyteorder("=")), len(keys)
@@ -316,7 +319,7 @@ def _range(session: Session, keys: Any, *, caller: str, name: str) -> tuple[Any,
 
 
 def _thresholds(order: KeyOrder, edges: np.ndarray) -> tuple[np.ndarray, Any]:
-    """The least ordered key from each edge on but the last, and the greatest one up to the last edge.
+    """Return the least ordered key from each edge on but the last, and the greatest one up to the last edge.
 
     By bisection of the ordered keys, for all edges at once. An edge above all keys has none: such edges, which are the
     last ones, are left out. The greatest one is None if all keys are above the last edge.
@@ -328,7 +331,7 @@ def _thresholds(order: KeyOrder, edges: np.ndarray) -> tuple[np.ndarray, Any]:
     least, most = (int(digit) for digit in order.digits(np.array(ends, order.dtype)))
 
     def first_keys(bounds: np.ndarray, holds: Callable[[Any, Any], Any]) -> np.ndarray:
-        """The least ordered key for which `holds`, for each bound that has such a key."""
+        """Return the least ordered key for which `holds`, for each bound that has such a key."""
 
         def hold(digits: np.ndarray) -> Any:
             return holds(order.keys_of_digits(digits.astype(order.storage)).astype(common), bounds)
@@ -344,7 +347,7 @@ def _thresholds(order: KeyOrder, edges: np.ndarray) -> tuple[np.ndarray, Any]:
 
 
 def most_counts(profile: DeviceProfile) -> int:
-    """The most bins that kernels count: their counts fit in one allocation."""
+    """Return the most bins that kernels count: their counts fit in one allocation."""
     return profile.max_alloc_bytes // COUNT.itemsize
 
 
@@ -359,7 +362,9 @@ def counts_of(
     *,
     edges: bool,
 ) -> Any:
-    """Counts of the bins that begin at these ordered keys, or with `edges` False of single ones from the first on."""
+    """Return the counts of the bins that begin at these ordered keys, or with `edges` False of single ones from the
+    first on.
+    """
     n, profile = len(keys), session.profile
     most = profile.max_alloc_bytes
     used = len(first) if edges else bins

@@ -53,7 +53,7 @@ class Returned:
 
 
 def distinct_on_host(session: Session, keys: np.ndarray, returned: Returned) -> list[np.ndarray] | None:
-    """The results of `unique` for host keys; None where the device computes them."""
+    """Return the results of `unique` for host keys; None where the device computes them."""
     if not host_may_sort() or not len(keys):
         return None
     native = keys.dtype.newbyteorder("=")
@@ -78,7 +78,7 @@ def distinct_on_host(session: Session, keys: np.ndarray, returned: Returned) -> 
 def run_results(
     values: np.ndarray, begins: np.ndarray, order: np.ndarray | None, returned: Returned
 ) -> list[np.ndarray]:
-    """The values of the runs of equal keys, and the first indices, inverse and counts that `unique` returns.
+    """Return the values of the runs of equal keys, and the first indices, inverse and counts that `unique` returns.
 
     `begins` marks the sorted keys that begin a run, and `order` has their indices in the input (None: not needed).
     """
@@ -117,19 +117,19 @@ def first_on_host(session: Session, keys: np.ndarray, k: int, descending: bool) 
 
 
 def _kind(dtype: np.dtype) -> Literal["stable"] | None:
-    """The quickest sort of NumPy; that of float16 by vectors was seen to be wrong for many equal keys (2.4)."""
+    """Return the quickest sort of NumPy; that of float16 by vectors was seen to be wrong for many equal keys (2.4)."""
     return "stable" if dtype.itemsize <= 2 else None
 
 
 def _count_nan(ordered: np.ndarray) -> int:
-    """How many of the last keys are NaN or NaT."""
+    """Return how many of the last keys are NaN or NaT."""
     if ordered.dtype.kind not in "fMm" or ordered[-1] == ordered[-1]:
         return 0
     return len(ordered) - int(np.searchsorted(ordered, ordered[-1]))
 
 
 def _count_zeros(ordered: np.ndarray) -> int:
-    """How many floats are zeros of either sign."""
+    """Return how many floats are zeros of either sign."""
     if ordered.dtype.kind != "f":
         return 0
     zero = ordered.dtype.type(0)  # of another type NumPy would convert all keys
@@ -137,7 +137,7 @@ def _count_zeros(ordered: np.ndarray) -> int:
 
 
 def _first_keys(ordered: np.ndarray, begins: np.ndarray) -> np.ndarray:
-    """The first key of each run, perhaps in the memory of all: few others are closed up, in half the time."""
+    """Return the first key of each run, perhaps in the memory of all: few others are closed up, in half the time."""
     n = len(ordered)
     if n - np.count_nonzero(begins) > CLOSED_UP:
         firsts: np.ndarray = ordered[begins]
@@ -162,7 +162,7 @@ def _restore_first_bits(
 
 
 def _numpy_is_faster(profile: DeviceProfile, dtype: np.dtype, n: int) -> bool:
-    """Whether NumPy is expected to sort so many keys in less time than a CPU device takes."""
+    """Return whether NumPy is expected to sort so many keys in less time than a CPU device takes."""
     units = max(profile.compute_units, 1)
     return profile.is_cpu and numpy_ns(dtype) * math.log2(n) < DEVICE_NS[dtype.itemsize] / units
 

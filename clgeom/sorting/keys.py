@@ -39,7 +39,7 @@ MOST_KEYS = (1 << 32) - (1 << 20)
 
 @functools.lru_cache(maxsize=64)
 def unsigned(dtype: DTypeLike) -> np.dtype[Bits]:
-    """The unsigned integer type of the same width."""
+    """Return the unsigned integer type of the same width."""
     return np.dtype(f"uint{8 * np.dtype(dtype).itemsize}")
 
 
@@ -99,7 +99,7 @@ class KeyOrder:
         return int(np.array(np.inf, self.dtype).view(self.storage))
 
     def digits(self, keys: Any) -> np.ndarray:
-        """The ordered keys of an array (key_digits), equal for equal keys."""
+        """Return the ordered keys of an array (key_digits), equal for equal keys."""
         bits = np.asarray(keys, self.dtype).view(self.storage)
         if self.floating == 2:
             return (bits ^ self.flip) - (self.flip >> np.uint64(63))
@@ -111,7 +111,7 @@ class KeyOrder:
         return np.where((bits & ~sign) > self.infinity, ~self.storage.type(0), digits)
 
     def keys_of_digits(self, digits: Any) -> np.ndarray:
-        """A key for each of these ordered keys (key_of_digits)."""
+        """Return a key for each of these ordered keys (key_of_digits)."""
         unfolded = np.asarray(digits, self.storage)
         if self.floating == 2:
             unfolded = unfolded + (self.flip >> np.uint64(63))
@@ -123,7 +123,7 @@ class KeyOrder:
 
 
 def key_dtype(keys: Any, *, caller: str, name: str = "keys") -> np.dtype:
-    """The native type of an array of keys; `InvalidInput` when it is no key type."""
+    """Return the native type of an array of keys; `InvalidInput` when it is no key type."""
     dtype: np.dtype = np.dtype(keys.dtype).newbyteorder("=")
     if dtype not in KEY_TYPES and dtype.kind not in OTHER_KINDS:
         allowed = ", ".join([*(t.name for t in KEY_TYPES), "bool", "datetime64", "timedelta64"])
@@ -157,7 +157,7 @@ def flat_keys(
 
 
 def flat(session: Session, array: Any, *, caller: str, name: str = "keys") -> Any:
-    """An array in one dimension, in C order."""
+    """Return an array in one dimension, in C order."""
     if array.ndim == 1:
         return array
     if not is_device_array(array):
@@ -168,7 +168,7 @@ def flat(session: Session, array: Any, *, caller: str, name: str = "keys") -> An
 
 
 def checked_axis(axis: Any, keys: Any, *, caller: str) -> int | None:
-    """The axis counted from 0, or None for the flat array."""
+    """Return the axis counted from 0, or None for the flat array."""
     if axis is None:
         return None
     if keys.ndim == 0:
@@ -199,7 +199,7 @@ def require_same_place(array: Any, name: str, other: Any, others: str, *, caller
 
 
 def index_dtype(index_type: Any, on_device: bool, *, caller: str) -> np.dtype:
-    """The type of the indices of a result: `index_type`, else int64 on the host, uint32 on the device."""
+    """Return the type of the indices of a result: `index_type`, else int64 on the host, uint32 on the device."""
     if index_type is None:
         return INDEX_TYPES[on_device]
     return number_type(index_type, INDEX_TYPES, "index_type", caller=caller)

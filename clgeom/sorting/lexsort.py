@@ -26,7 +26,7 @@ BYTES_A_KEY = 64
 def lexsort(
     keys: Sequence[AnyArray] | AnyArray, *, index_type: DTypeLike | None = None, device: DeviceLike = None
 ) -> Any:
-    """Indices that sort by several keys, the last one first, as ``numpy.lexsort(keys)`` has them.
+    """Return the indices that sort by several keys, the last one first, as ``numpy.lexsort(keys)`` has them.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def lexsort(
 
 
 def _checked_keys(keys: Any) -> list[Any]:
-    """The keys as arrays in one dimension and of one length."""
+    """Return the keys as arrays in one dimension and of one length."""
     caller = "lexsort"
     if not isinstance(keys, (tuple, list)):
         there = is_device_array(keys)

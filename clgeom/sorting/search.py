@@ -37,7 +37,7 @@ def searchsorted(
     index_type: DTypeLike | None = None,
     device: DeviceLike = None,
 ) -> Any:
-    """Indices at which keys would be inserted into sorted keys, as ``numpy.searchsorted`` has them.
+    """Return the indices at which keys would be inserted into sorted keys, as ``numpy.searchsorted`` has them.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def searchsorted(
 
 
 def _checked_sorter(sorter: Any, n: int) -> Any:
-    """A sorter of the right shape and type; on the host also with indices in range."""
+    """Return a sorter of the right shape and type; on the host also with indices in range."""
     caller = "searchsorted"
     there = is_device_array(sorter)
     if not there:
@@ -128,7 +128,7 @@ def _of_one_type(haystack: Any, needles: Any) -> tuple[Any, Any]:
 
 
 def _places(session: Session, haystack: Any, needles: Any, side: str, sorter: Any, number: np.dtype) -> Any:
-    """Indices of flat needles."""
+    """Return the indices of flat needles."""
     caller, n, m = "searchsorted", len(haystack), len(needles)
     order = KeyOrder(haystack.dtype.newbyteorder("="))
     places = Output(session, number, m, [needles])

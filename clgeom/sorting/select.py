@@ -78,7 +78,7 @@ class TopK(NamedTuple):
 def topk(
     keys: AnyArray, k: IntLike, *, largest: bool = True, index_type: DTypeLike | None = None, device: DeviceLike = None
 ) -> TopK:
-    """The k largest, or smallest, keys in order, with their indices: the first k of a stable sort.
+    """Return the k largest, or smallest, keys in order, with their indices: the first k of a stable sort.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def topk(
 
 
 def _first(session: Session, array: Any, k: int) -> Any:
-    """A copy of the first k entries."""
+    """Return a copy of the first k entries."""
     if not is_device_array(array):
         return array[:k].copy()
     nbytes = k * array.dtype.itemsize
@@ -187,7 +187,7 @@ def _range_of(session: Session, buffer: cl.Buffer, n: int, order: KeyOrder, k: i
 
 
 def _digits(session: Session, buffer: cl.Buffer, n: int, order: KeyOrder, low: int, shift: int) -> np.ndarray:
-    """How often each digit occurs."""
+    """Return how often each digit occurs."""
     profile, kernel = session.profile, "sorting/select_digits"
     policy = select(profile, kernel, order.dtype, n)
     groups = policy.groups(ceil_div(n, policy.tile), profile.compute_units)
@@ -278,7 +278,7 @@ def argpartition(
     index_type: DTypeLike | None = None,
     device: DeviceLike = None,
 ) -> Any:
-    """Indices that order keys as `partition` does; the parts are in the order of `argsort`.
+    """Return the indices that order keys as `partition` does; the parts are in the order of `argsort`.
 
     Parameters
     ----------
@@ -313,7 +313,7 @@ def argpartition(
 
 
 def _checked(keys: Any, kth: Any, axis: Any, *, caller: str) -> Any:
-    """The keys, if `kth` is in range along the axis."""
+    """Return the keys, if `kth` is in range along the axis."""
     keys = as_keys(keys, caller=caller)
     axis = checked_axis(axis, keys, caller=caller)
     n = keys.size if axis is None else keys.shape[axis]

@@ -24,7 +24,7 @@ def splitters(samples: np.ndarray, most: int) -> np.ndarray:
 
 
 def first_not_before(prefix_of: Callable[[np.ndarray], np.ndarray], keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """The index of the first of the sorted keys whose prefix is not less, for each of these prefixes.
+    """Return the index of the first of the sorted keys whose prefix is not less, for each of these prefixes.
 
     Only the keys that bisections look at get a prefix.
     """

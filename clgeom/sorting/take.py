@@ -28,7 +28,7 @@ NONE_WRONG = np.uint32(0xFFFFFFFF)
 def take(
     values: AnyArray, indices: AnyArray, axis: IntLike | None = None, *, mode: str = "raise", device: DeviceLike = None
 ) -> Any:
-    """Values at these indices, as ``numpy.take(values, indices, axis, mode=mode)`` has them.
+    """Return the values at these indices, as ``numpy.take(values, indices, axis, mode=mode)`` has them.
 
     Parameters
     ----------
@@ -122,7 +122,10 @@ def _out_of_range(index: Any, at: str, rows: int) -> InvalidInput:
 def taken(
     session: Session, values: Any, indices: Any, rows: int, row_shape: tuple[int, ...], mode: str = "clip"
 ) -> Any:
-    """Rows of an array on the device, of any width, as a new array there. `indices` are on the device, too."""
+    """Return the rows of an array on the device, of any width, as a new array there.
+
+    `indices` are on the device, too.
+    """
     sources, queue = (values, indices), values.queue or session.queue
     table = native_array(session, values, caller="take", name="values")
     indices = native_array(session, indices, caller="take", name="indices")

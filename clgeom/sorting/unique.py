@@ -151,7 +151,7 @@ def unique(
 
 
 def _unique(session: Session, keys: Any, returned: Returned) -> list[Any]:
-    """The results of `unique`, where the keys are."""
+    """Return the results of `unique`, where the keys are."""
     there = is_device_array(keys)
     results = None
     if not returned.order and (there or len(keys) > FEW or not host_may_sort()):
@@ -192,7 +192,7 @@ def _sorted_for_kernels(session: Session, keys: Any, *, with_order: bool) -> tup
 
 
 def _by_kernels(session: Session, keys: Any, ordered: Any, order: Any, returned: Returned) -> list[Any]:
-    """The same from sorted keys where kernels read them."""
+    """Return the same from sorted keys where kernels read them."""
     profile, n, kind, number = session.profile, len(keys), KeyOrder(ordered.dtype), returned.index_type
     held = as_device_bits(session, ordered, caller="unique")
     buffers: dict[str, Any] = {"keys": held.one_buffer("The sorted array of unique")}
@@ -238,7 +238,7 @@ def _tiles_plan(
 
 
 def _counted(session: Session, keys: Any, returned: Returned) -> list[Any] | None:
-    """The values and their counts by a count of every key that there may be; None where that does not pay."""
+    """Return the values and their counts by a count of every key that there may be; None where that does not pay."""
     n, there, kind = len(keys), is_device_array(keys), KeyOrder(keys.dtype.newbyteorder("="))
     if kind.dtype.kind not in "iubf" or (kind.floating and (there or kind.bits > 16)) or n < LEAST_COUNTED:
         return None
@@ -272,7 +272,7 @@ def _counted(session: Session, keys: Any, returned: Returned) -> list[Any] | Non
 
 
 def _unique_rows(session: Session, keys: np.ndarray, axis: int, returned: Returned) -> list[Any]:
-    """The results of `unique` for slices along the axis; of equal slices the first is the value.
+    """Return the results of `unique` for slices along the axis; of equal slices the first is the value.
 
     Slices are compared as rows: by their first entries, then by their second ones and so on.
     """

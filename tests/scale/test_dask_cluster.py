@@ -102,7 +102,7 @@ def test_resources_choose_the_worker(client, monkeypatch):
     array = da.from_array(POINTS, chunks=(500, 2)).persist(workers=[addresses(client)[0]])
     from clgeom.dask import hulls
 
-    monkeypatch.setattr(hulls, "_of_chunk", seen)
+    monkeypatch.setattr(hulls, "_hull_of_chunk", seen)
     monkeypatch.setattr(hulls, "_join", collected)
     monkeypatch.setattr(hulls, "_finish", kept)
     assert lazily.convex_hull(array, resources={"GPU": 1}).compute() == {1}

@@ -32,7 +32,7 @@ LOW, HIGH, OUTSIDE = "band_low", "band_high", "band_outside"
 
 
 def checked_band(band: Any, shape: tuple[int, int], outside: Any, *, caller: str) -> tuple[int, int] | None:
-    """The `band` parameter of a function; None for one that holds the whole table.
+    """Return the `band` parameter of a function; None for one that holds the whole table.
 
     `outside` is for cells outside of a band: another value than 0 is refused without one.
     """
@@ -62,7 +62,7 @@ def check_reachable(band: tuple[int, int], pattern: Pattern, shape: tuple[int, i
 def with_band(
     equation: Equation, band: tuple[int, int], outside: Any, *, caller: str
 ) -> tuple[Equation, dict[str, Any]]:
-    """The equation in a band, and the values of its additional parameters."""
+    """Return the equation in a band, and the values of its additional parameters."""
     cells = dict(zip(equation.cell.fields or ("",), equation.cell.scalars))
     by_field = outside if isinstance(outside, Mapping) else dict.fromkeys(cells, outside)
     if set(by_field) != set(cells):
@@ -81,7 +81,7 @@ def with_band(
 
 
 def _outside(field: str) -> str:
-    """The parameter for cells outside the band, or for a field of them."""
+    """Return the parameter for cells outside the band, or for a field of them."""
     return f"{OUTSIDE}_{field}" if field else OUTSIDE
 
 
@@ -101,7 +101,7 @@ def _banded(equation: Equation, cells: Mapping[str, CellType], caller: str) -> E
         here, low, high = j - i, node[LOW], node[HIGH]
 
         def guarded(read: Expr) -> Expr:
-            """A read of a cell, or the value outside."""
+            """Return a read of a cell, or the value outside."""
             down, right = (offset(at, axis) for at, axis in zip(read.args, "ij"))
             inside: Expr | None
             if isinstance(down, int) and isinstance(right, int):

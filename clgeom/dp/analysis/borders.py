@@ -63,7 +63,7 @@ def borders(fill: Fill, nodes: Equation) -> tuple[Numbers, Numbers, tuple[Number
 
 
 def _compared(nodes: Equation, shape: tuple[int, int]) -> Iterator[Sum]:
-    """Sums whose sign changes where a condition changes, or where a read leaves the table."""
+    """Yield the sums whose sign changes where a condition changes, or where a read leaves the table."""
     for part in walk(*nodes.computed):
         if part.op in COMPARISONS:
             total = difference(part)
@@ -78,7 +78,7 @@ def _compared(nodes: Equation, shape: tuple[int, int]) -> Iterator[Sum]:
 
 
 def _solved_for(by: int, rest: Sum, env: dict[str, Any]) -> Numbers:
-    """The x where by * x + rest is 0, rounded down; -2 where that is far outside every table."""
+    """Return the x where by * x + rest is 0, rounded down; -2 where that is far outside every table."""
     known: dict[Expr, Any] = {}
     total: Any = 0
     for atom, factor in rest.items():
@@ -91,6 +91,6 @@ def _solved_for(by: int, rest: Sum, env: dict[str, Any]) -> Numbers:
 
 
 def _lines(found: list[int], size: int) -> Numbers:
-    """The first and last few of the lines found that are in the table."""
+    """Return the first and last few of the lines found that are in the table."""
     lines = np.unique([at for at in found if 0 <= at < size]).astype(np.int64)
     return np.concatenate([lines[: MOST_LINES // 2], lines[MOST_LINES // 2 :][-MOST_LINES // 2 :]])

@@ -25,7 +25,7 @@ NONE = np.iinfo(np.int32).max
 
 
 def overflow(fill: Fill) -> Literal["impossible", "possible"]:
-    """Whether the intervals exclude that an integer of this fill goes beyond its type."""
+    """Return whether the intervals exclude that an integer of this fill goes beyond its type."""
     limits = fill.equation.cell.limits
     if limits is None:
         return "impossible"
@@ -37,7 +37,7 @@ def overflow(fill: Fill) -> Literal["impossible", "possible"]:
 
 
 def of_cells(fill: Fill) -> Interval | None:
-    """The interval of all cells if no integer on the way to them goes beyond its type; None if it is not known.
+    """Return the interval of all cells if no integer on the way to them goes beyond its type; None if it is not known.
 
     Intervals of cells grow from stage to stage. Where a value adds up at most one cell (sums of a cell and terms
     without cells, minima, maxima, branches), each stage adds no more than the first one. So the last one is known.
@@ -67,7 +67,7 @@ def of_cells(fill: Fill) -> Interval | None:
 def indices_fit(
     equation: Equation, shape: tuple[int, int], values: Mapping[str, Any], least: tuple[int, int] | None = None
 ) -> bool:
-    """Whether no integer in the indices and conditions of a traced equation goes beyond its type.
+    """Return whether no integer in the indices and conditions of a traced equation goes beyond its type.
 
     Fast paths and proofs treat these integers as mathematical sums, which do not wrap around. `least`: the least rows
     and columns, of tables of several shapes.
@@ -82,7 +82,7 @@ def indices_fit(
 
 
 def box_of(shape: tuple[int, ...]) -> dict[str, Interval]:
-    """The intervals of the indices and lengths of a table, by name."""
+    """Return the intervals of the indices and lengths of a table, by name."""
     box = {index: (0, size - 1) for index, size in zip("ijk", shape)}
     return box | {length: (size, size) for length, size in zip("nmp", shape)}
 
@@ -98,7 +98,7 @@ def ranges_of(values: Mapping[str, Any]) -> dict[str, Interval]:
 
 
 def loops_of(*roots: Expr) -> dict[Expr, tuple[Expr, Expr]]:
-    """The ends (lo, hi) of the indices of reductions."""
+    """Return the ends (lo, hi) of the indices of reductions."""
     return {part.args[0]: (part.args[1], part.args[2]) for part in walk(*roots) if part.op in ("reduce", "argreduce")}
 
 
@@ -107,7 +107,7 @@ MANY = 2
 
 
 def _degree(expr: Expr) -> int:
-    """The most cells that a value adds up; `MANY` if it combines them otherwise."""
+    """Return the most cells that a value adds up; `MANY` if it combines them otherwise."""
     degrees: dict[Expr, int] = {}
     for part in walk(expr):
         below = [degrees[arg] for arg in part.args]
@@ -139,7 +139,7 @@ def _degree(expr: Expr) -> int:
 
 
 def traps_overflows(fill: Fill) -> bool:
-    """Whether a fill notes overflows: where its cells trap and the bounds do not exclude an overflow."""
+    """Return whether a fill notes overflows: where its cells trap and the bounds do not exclude an overflow."""
     if fill.check or fill.equation.cell.overflow != "trap":
         return False
     ranges = tuple((v.min(), v.max()) if v.size else None for v in fill.values.values() if v.dtype.kind in "iu")
@@ -148,7 +148,7 @@ def traps_overflows(fill: Fill) -> bool:
 
 
 def trap_overflows(fill: Fill, run: Callable[[Fill], Any]) -> Any:
-    """The result of a run of the fill, whose kernels note overflows.
+    """Return the result of a run of the fill, whose kernels note overflows.
 
     Raises `IntegerOverflow` for the first cell that goes beyond its type.
     """
@@ -170,7 +170,7 @@ def trap_overflows(fill: Fill, run: Callable[[Fill], Any]) -> Any:
 
 
 def overflow_of(fill: Fill, cell: tuple[int, int], value: int | None = None) -> IntegerOverflow:
-    """The error for a cell beyond its type; it says which type is enough, if the bounds of all cells tell."""
+    """Return the error for a cell beyond its type; it says which type is enough, if the bounds of all cells tell."""
     own = fill.equation.cell
     text = f"Cell {cell} of {fill.equation.name} goes beyond {own.name}"
     if value is not None:

@@ -79,7 +79,7 @@ class Paths:
     # --- sums
 
     def form(self, expr: Expr) -> Sum | None:
-        """A node of integers as a sum of variables; None for others."""
+        """Return a node of integers as a sum of variables; None for others."""
         if expr not in self.forms:
             self.forms[expr] = self._form(expr)
         return self.forms[expr]
@@ -99,11 +99,11 @@ class Paths:
         return form
 
     def is_certain(self, form: Sum) -> bool:
-        """Whether a sum has indices only."""
+        """Return whether a sum has indices only."""
         return all(v is None or isinstance(v, str) or v.op == "index" for v in form)
 
     def cases(self, path: Path, form: Sum, depth: int = MOST_CASES) -> list[tuple[Path, Sum]]:
-        """The paths on which minima, maxima, branches and absolute values in a sum are sums themselves."""
+        """Return the paths on which minima, maxima, branches and absolute values in a sum are sums themselves."""
         for atom, by in form.items():
             if atom is None or isinstance(atom, str) or not depth:
                 continue
@@ -120,13 +120,15 @@ class Paths:
         return [(path, form)]
 
     def _operands_of(self, atom: Expr, args: Sequence[Expr]) -> list[Sum] | None:
-        """The operands of a node as sums; None if one is no sum, or changes as it is converted to the node's type."""
+        """Return the operands of a node as sums; None if one is no sum, or changes as it is converted to the node's
+        type.
+        """
         forms = [form for form in map(self.form, args) if form is not None]
         fit = len(forms) == len(args) and all(within(self.intervals.of(arg), atom.type) for arg in args)
         return forms if fit else None
 
     def _alternatives(self, path: Path, atom: Expr, depth: int) -> list[tuple[Path, Sum]] | None:
-        """The sums that a node may equal, each with the path on which it does; None for other nodes."""
+        """Return the sums that a node may equal, each with the path on which it does; None for other nodes."""
         if atom.op == "where":
             forms = self._operands_of(atom, atom.args[1:])
             paths = [self.assume(atom.args[0], holds, path) for holds in (True, False)] if forms else []
@@ -166,7 +168,7 @@ class Paths:
     # --- facts
 
     def with_fact(self, path: Path, fact: Sum) -> Path | None:
-        """The path on which a sum is not negative as well; None if the intervals show that this is impossible."""
+        """Return the path on which a sum is not negative, too; None if the intervals exclude that."""
         variables = [v for v in fact if v is not None]
         for variable in variables:
             if variable not in path.box:
@@ -191,14 +193,14 @@ class Paths:
         return replace(path, box={**path.box, variable: ends}) if ends[0] <= ends[1] else None
 
     def with_facts(self, path: Path, *facts: Sum) -> list[Path]:
-        """The path on which these sums are not negative as well; none if that is impossible."""
+        """Return the path on which these sums are not negative as well; none if that is impossible."""
         narrowed: Path | None = path
         for fact in facts:
             narrowed = None if narrowed is None else self.with_fact(narrowed, fact)
         return [] if narrowed is None else [narrowed]
 
     def compared(self, op: str, total: Sum, path: Path) -> list[Path]:
-        """The paths on which a sum compares like this with 0."""
+        """Return the paths on which a sum compares like this with 0."""
         negative = combine({}, total, -1)
         above, below = combine(total, ONE, -1), combine(negative, ONE, -1)
         if op == "ne":
@@ -208,14 +210,14 @@ class Paths:
         return self.with_facts(path, *facts)
 
     def _either(self, cases: Sequence[Sequence[Path]], path: Path) -> list[Path]:
-        """The paths of all cases; only the path before if these are several and may not be followed."""
+        """Return the paths of all cases; only the path before if these are several and may not be followed."""
         possible = [paths for paths in cases if paths]
         if len(possible) > 1 and not self.certain:
             return [replace(path, sufficient=False)]
         return [branch for paths in possible for branch in paths]
 
     def assume(self, condition: Expr, holds: bool, path: Path) -> list[Path]:
-        """The paths on which a condition holds, or does not."""
+        """Return the paths on which a condition holds, or does not."""
         op = condition.op
         if op == "const":
             return [path] if bool(condition.data) == holds else []
@@ -240,7 +242,7 @@ class Paths:
         return [branch for case, form in cases for branch in self.compared(op, form, case)]
 
     def _difference(self, condition: Expr) -> Sum | None:
-        """The left side of a comparison of integers less the right one; None for other conditions."""
+        """Return the left side of a comparison of integers less the right one; None for other conditions."""
         if condition.op not in OPPOSITE:
             return None
         left, right = map(self.form, condition.args)
@@ -251,11 +253,11 @@ class Paths:
         return combine(left, right, -1)
 
     def is_possible(self, path: Path, *facts: Sum) -> bool:
-        """Whether it is not proven that these sums are never all non-negative on a path."""
+        """Return whether it is not proven that these sums are never all non-negative on a path."""
         return any(self._is_possible(narrowed) for narrowed in self.with_facts(path, *facts))
 
     def _is_possible(self, path: Path) -> bool:
-        """Whether the facts of a path are not proven to contradict each other."""
+        """Return whether the facts of a path are not proven to contradict each other."""
         key = (
             frozenset((v, path.box[v]) for fact in path.facts for v in fact if v is not None),
             frozenset(frozenset(fact.items()) for fact in path.facts),
@@ -265,7 +267,7 @@ class Paths:
         return self.possible[key]
 
     def signs(self, path: Path, index: Expr, axis: str) -> set[int]:
-        """The signs that an index less the index `axis` of the cell may have on a path."""
+        """Return the signs that an index less the index `axis` of the cell may have on a path."""
         form = self.form(index)
         if form is None:
             return {-1, 0, 1}

@@ -104,7 +104,7 @@ class Row:
                 raise wrong(name, "Row", "an integer, an expression of i and parameters, or None", short(bound))
 
     def bounds(self, rows: Any, values: dict[str, Any], shape: tuple[int, int] = (0, 0)) -> tuple[Any, Any]:
-        """The bounds of the columns that cells read in the row before or behind.
+        """Return the bounds of the columns that cells read in the row before or behind.
 
         Parameters
         ----------
@@ -190,7 +190,7 @@ class Far:
 
 
 def dependences_of(*roots: Expr) -> Near | Row | Split | Far:
-    """The dependences that the nodes of a traced equation prove."""
+    """Return the dependences that the nodes of a traced equation prove."""
     cells = [part for part in walk(*roots) if part.op == "cell"]
     offsets = _near_offsets(cells)
     if offsets is not None:
@@ -199,7 +199,7 @@ def dependences_of(*roots: Expr) -> Near | Row | Split | Far:
 
 
 def _near_offsets(cells: Iterable[Expr]) -> tuple[tuple[int, int], ...] | None:
-    """The dependence offsets of reads, ascending; None if one is not constant."""
+    """Return the dependence offsets of reads, ascending; None if one is not constant."""
     offsets = set()
     for cell in cells:
         di, dj = (constant_offset(index, axis) for index, axis in zip(cell.args, "ij"))
@@ -210,7 +210,7 @@ def _near_offsets(cells: Iterable[Expr]) -> tuple[tuple[int, int], ...] | None:
 
 
 def offset(expr: Expr, axis: str) -> int | Sum | None:
-    """An index less i or j: a number, a sum as `sums.affine` returns it, or None."""
+    """Return an index less i or j: a number, a sum as `sums.affine` returns it, or None."""
     total = affine(expr)
     if total is None:
         return None
@@ -248,7 +248,7 @@ def _columns(expr: Expr, ranges: Loops) -> tuple[Expr | int | None, Expr | int |
 
 
 def _extreme(total: Sum, ranges: Loops, side: int) -> Expr | int | None:
-    """The largest (side 1) or smallest (side -1) value of a sum over its indices of reductions, or None."""
+    """Return the largest (side 1) or smallest (side -1) value of a sum over its indices of reductions, or None."""
     for _ in range(8):
         k = next((atom for atom in total if isinstance(atom, Expr) and atom.op == "index"), None)
         if k is None:
@@ -277,7 +277,7 @@ def _extreme(total: Sum, ranges: Loops, side: int) -> Expr | int | None:
 
 
 def _outermost(op: str, bounds: Sequence[Expr | int | None]) -> Expr | int | None:
-    """The least or largest of bounds; None if a bound is None."""
+    """Return the least or largest of bounds; None if a bound is None."""
     if any(bound is None for bound in bounds):
         return None
     numbers = [bound for bound in bounds if isinstance(bound, int)]
@@ -323,7 +323,7 @@ def _split(roots: tuple[Expr, ...], cells: list[Expr]) -> Split | None:
 
 
 def _in_order(body: Expr) -> bool:
-    """Whether a sum of floats is M + M, or that plus one term without cells."""
+    """Return whether a sum of floats is M + M, or that plus one term without cells."""
     if body.op != "add":
         return False
     inner: Sequence[Expr] = [arg for arg in body.args if depends_on(arg, ("cell",))]
@@ -362,7 +362,7 @@ class Wide:
 
 
 def wide_of(*roots: Expr) -> Wide | None:
-    """The one reduction of a value and its choice; None if there are none or several."""
+    """Return the one reduction of a value and its choice; None if there are none or several."""
     reductions = [part for part in walk(*roots) if part.op in ("reduce", "argreduce")]
     inner = {id(below) for part in reductions for below in walk(part) if below is not part}
     twins = tuple(part for part in reductions if id(part) not in inner)
@@ -379,7 +379,7 @@ def wide_of(*roots: Expr) -> Wide | None:
 
 
 def needed(expr: Expr, targets: set[Expr]) -> Expr | None:
-    """The condition under which one of the targets is evaluated; YES or NO if it is constant.
+    """Return the condition under which one of the targets is evaluated; YES or NO if it is constant.
 
     None if a condition, a loop or another reduction needs a target.
     """
@@ -411,12 +411,12 @@ def _either(a: Expr, b: Expr) -> Expr:
 
 
 def _both(test: Expr, need: Expr) -> Expr:
-    """The conjunction of two conditions."""
+    """Return the conjunction of two conditions."""
     return need if need is NO else test if need is YES else Expr("and", (test, need), "bool", None)
 
 
 def same(a: Expr, b: Expr) -> bool:
-    """Whether two nodes are written alike."""
+    """Return whether two nodes are written alike."""
     return a is b or (
         (a.op, a.type, len(a.args)) == (b.op, b.type, len(b.args))
         and repr(a.data) == repr(b.data)

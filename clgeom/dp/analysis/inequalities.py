@@ -24,12 +24,12 @@ Steps: TypeAlias = list[tuple[Any, list[Sum]]]
 
 
 def is_impossible(box: Mapping[Any, Interval], facts: Iterable[Sum]) -> bool:
-    """Whether no values of variables within their intervals are proven to make all facts true."""
+    """Return whether no values of variables within their intervals are proven to make all facts true."""
     return not _eliminate(box, facts, ())[0]
 
 
 def solution(box: Mapping[Any, Interval], facts: Iterable[Sum], first: tuple[Any, ...]) -> dict[Any, int] | None:
-    """Values of variables that make all facts true, the lowest for those of `first`; None if none are known."""
+    """Return values of variables that make all facts true, the lowest for those of `first`; None if none are known."""
     _, steps = _eliminate(box, facts, first)
     values = None if steps is None else _assigned(steps, {})
     return None if values is None else {variable: low for variable, (low, _) in box.items()} | values
@@ -79,7 +79,7 @@ class _System:
         self.constants[key] = min(constant, self.constants.get(key, constant))
 
     def cheapest(self, variables: Iterable[Any]) -> Any:
-        """The variable whose elimination adds the fewest facts."""
+        """Return the variable whose elimination adds the fewest facts."""
         counts = {variable: [0, 0] for variable in variables}
         for key in self.constants:
             for variable, by in key:
@@ -103,7 +103,7 @@ class _System:
 
 
 def _assigned(steps: Steps, values: dict[Any, int]) -> dict[Any, int] | None:
-    """The values, and those of the variables of these steps; None without a solution among those that are tried."""
+    """Return the values, and those of the variables of these steps; None if no solution was among those tried."""
     if not steps:
         return values
     (variable, facts), *later = steps
@@ -124,5 +124,5 @@ def _assigned(steps: Steps, values: dict[Any, int]) -> dict[Any, int] | None:
 
 
 def value_of(total: Sum, values: Mapping[Any, int]) -> int:
-    """The value of a sum."""
+    """Return the value of a sum."""
     return total.get(None, 0) + sum(by * values[v] for v, by in total.items() if v is not None)

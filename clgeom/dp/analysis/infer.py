@@ -177,12 +177,12 @@ def infer_pattern(
 
 
 def region(name: str) -> frozenset[tuple[int, int]]:
-    """The signs of (row - own row, column - own column) that a pattern allows."""
+    """Return the signs of (row - own row, column - own column) that a pattern allows."""
     return frozenset(pair for pair in REGIONS if PATTERNS[name].allows(*pair))
 
 
 def fits(pairs: frozenset[tuple[int, int]], n: int, m: int) -> tuple[PatternFit, ...]:
-    """The patterns that allow all these regions, fewest stages first."""
+    """Return the patterns that allow all these regions, fewest stages first."""
     stages = {name: pattern.stages(n, m) for name, pattern in PATTERNS.items() if pairs <= region(name)}
     widest = {name: {"R": m, "C": n}.get(name[0], min(n, m)) for name in stages}
     fits = (PatternFit(name, count, widest[name], n * m / count) for name, count in stages.items())
@@ -201,7 +201,7 @@ def _inference(pairs: frozenset[tuple[int, int]], n: int, m: int, proven: bool, 
 def proven_regions(
     nodes: Equation, parameters: Mapping[str, Any] | None = None
 ) -> tuple[frozenset[tuple[int, int]], bool]:
-    """The regions that a traced equation may read, and whether each read lies in one that is known for certain."""
+    """Return the regions that a traced equation may read, and whether each read surely lies in a known one."""
     regions = [where for _, where in _regions_of_reads(nodes, parameters)]
     return frozenset().union(*regions), all(len(where) == 1 for where in regions)
 
@@ -209,7 +209,10 @@ def proven_regions(
 def unproven_reads(
     nodes: Equation, pattern: Pattern, parameters: Mapping[str, Any] | None = None, *, sums: bool = True
 ) -> list[Expr]:
-    """The reads that are not proven to lie where a pattern allows them. `sums`: no integer in an index wraps around."""
+    """Return the reads that are not proven to lie where a pattern allows them.
+
+    `sums`: no integer in an index wraps around.
+    """
     reads = _regions_of_reads(nodes, parameters, exact=sums)
     unproven = {cell for cell, regions in reads if not all(pattern.allows(*signs) for signs in regions)}
     return [part for part in walk(*nodes.computed) if part in unproven]
@@ -221,7 +224,7 @@ def forbidden_reads(
     parameters: Mapping[str, Any] | None = None,
     shape: tuple[int, int] | None = None,
 ) -> list[Expr]:
-    """The reads that are proven to lie where a pattern allows none.
+    """Return the reads that are proven to lie where a pattern allows none.
 
     Reads that are proven unreachable, in a table of this shape if one is given, do not count. Others may be unreachable
     all the same, by conditions on elements of parameters or on values of cells.
@@ -232,7 +235,7 @@ def forbidden_reads(
 
 
 def text_of_read(read: Expr) -> str:
-    """A read as text in C."""
+    """Return a read as text in C."""
     return Writer((read,), wraps=None).write(read, Block())[0]
 
 
@@ -273,7 +276,7 @@ PROBED_SIDE, PROBED_CELLS, SEEDS = 24, 4096, 3
 def probed_regions(
     equation: Equation, shape: tuple[int, int], parameters: Mapping[str, Any], device: DeviceLike = None
 ) -> tuple[frozenset[tuple[int, int]], str]:
-    """The regions that an equation was seen to read, and a description of the cells looked at.
+    """Return the regions that an equation was seen to read, and a description of the cells looked at.
 
     The first rows and columns are filled as a table of their own, cells as they become ready. Other cells lie all over
     the table, with made-up values as neighbours, so that reads far away are seen and branches on values are taken.
@@ -292,7 +295,7 @@ def probed_regions(
 
 
 def _spread(n: int, m: int) -> NDArray[np.int64]:
-    """Indices of cells spread over a table: corners, edges, and evenly spaced cells between."""
+    """Return the indices of cells spread over a table: corners, edges, and evenly spaced cells between."""
     side = int(PROBED_CELLS**0.5)
     rows = np.unique(np.linspace(0, n - 1, min(n, max(side, ceil_div(PROBED_CELLS, m)))).astype(np.int64))
     columns = np.unique(np.linspace(0, m - 1, min(m, max(side, ceil_div(PROBED_CELLS, n)))).astype(np.int64))

@@ -46,7 +46,7 @@ def check(fill: Fill, nodes: Equation) -> None:
 
 
 def first_read(fill: Fill, nodes: Equation) -> Outside | None:
-    """A cell of the earliest stage with a read that is proven to leave the table; None if none is proven."""
+    """Return a cell of the earliest stage with a read that is proven to leave the table; None if none is proven."""
     paths, solutions = _paths(fill, nodes), []
     for part, path in _reads_outside(paths, fill):
         if path.sufficient and (values := solved(path)) is not None:
@@ -61,19 +61,19 @@ def first_read(fill: Fill, nodes: Equation) -> Outside | None:
 
 
 def paths_outside(fill: Fill, nodes: Equation) -> Iterator[Path]:
-    """The paths to reads outside the table, as far as conditions on indices tell."""
+    """Return the paths to reads outside the table, as far as conditions on indices tell."""
     return (path for _, path in _reads_outside(_paths(fill, nodes), fill))
 
 
 def solved(path: Path) -> dict[Any, int] | None:
-    """The values of variables on a path, the lowest i first; None if none are known."""
+    """Return the values of variables on a path, the lowest i first; None if none are known."""
     return solution(path.box, path.facts, ("i", "j"))
 
 
 def are_inside(
     value: Expr, parameters: Mapping[str, Any], shape: tuple[int, ...], sizes: Mapping[str, tuple[int, ...]]
 ) -> bool:
-    """Whether all cells and elements of parameters that a cell reads are proven to exist.
+    """Return whether all cells and elements of parameters that a cell reads are proven to exist.
 
     It assumes that sums in indices do not wrap around. `sizes`: the shapes of parameters.
     """
@@ -90,12 +90,12 @@ def are_inside(
 
 
 def _facts_outside(index: Sum, size: int) -> tuple[Sum, Sum]:
-    """The facts of an index below 0, and of one that is at least the size."""
+    """Return the facts of an index below 0, and of one that is at least the size."""
     return combine(combine({}, index, -1), ONE, -1), combine(index, ONE, -size)
 
 
 def _integers(fill: Fill) -> dict[str, int]:
-    """The parameters that are one integer."""
+    """Return the parameters that are one integer."""
     return {name: int(value) for name, value in fill.values.items() if not value.ndim and value.dtype.kind in "iu"}
 
 
@@ -119,7 +119,7 @@ def _reads_outside(paths: Paths, fill: Fill) -> Iterator[tuple[Expr, Path]]:
 
 
 def _index_of(paths: Paths, fill: Fill, arg: Expr, values: Mapping[Any, int], unknown: int) -> int:
-    """The value of an index in a cell; `unknown` if it depends on other cells."""
+    """Return the value of an index in a cell; `unknown` if it depends on other cells."""
     form = paths.form(arg)
     if form is not None and set(form) <= {None, *values}:
         return value_of(form, values)
@@ -132,7 +132,7 @@ def _index_of(paths: Paths, fill: Fill, arg: Expr, values: Mapping[Any, int], un
 
 
 def _earliest(paths: Paths, fill: Fill, path: Path, values: dict[Any, int]) -> dict[Any, int]:
-    """A solution in the earliest stage, by bisection."""
+    """Return a solution in the earliest stage, by bisection."""
     stage = _stage(fill)
     low, high = fill.start, value_of(stage, values)
     while low < high:
@@ -147,7 +147,7 @@ def _earliest(paths: Paths, fill: Fill, path: Path, values: dict[Any, int]) -> d
 
 
 def _stage(fill: Fill) -> Sum:
-    """The stage of a cell as a sum."""
+    """Return the stage of a cell as a sum."""
     stage = {"rows": {"i": 1}, "columns": {"j": 1}, "nose": {"i": 1, "j": 1}}.get(
         fill.pattern.kind, combine({"i": -1, "j": 1}, ONE, fill.shape[0] - 1)
     )

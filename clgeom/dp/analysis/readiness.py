@@ -124,7 +124,7 @@ def check(
 
 
 def verdict_on(fill: Fill, nodes: Iterable[Expr]) -> Verdict:
-    """Whether a cell makes one of these reads, which lie where the pattern allows none.
+    """Return whether a cell makes one of these reads, which lie where the pattern allows none.
 
     Where all cells would take long, a few rows and columns are evaluated.
     """
@@ -152,7 +152,7 @@ def warn_of(equation: EquationBase, pattern: str, reason: str) -> None:
 
 
 def reads_of(fill: Fill) -> tuple[Read, ...]:
-    """The reads that are not proven to lie where the pattern allows them."""
+    """Return the reads that are not proven to lie where the pattern allows them."""
     nodes = nodes_of(fill.equation)
     if nodes is None:
         return _in_text(fill.equation, fill.pattern)
@@ -164,7 +164,7 @@ def reads_of(fill: Fill) -> tuple[Read, ...]:
 
 
 def _in_text(equation: Equation, pattern: Pattern) -> tuple[Read, ...]:
-    """The reads of a text in C; none if all of them are at constant offsets that the pattern allows. Cached."""
+    """Return the reads of a text in C; none if all of them are at constant offsets that the pattern allows. Cached."""
     if isinstance(equation.reach, Near) and all(pattern.allows(*offset) for offset in equation.reach.offsets):
         return ()
 
@@ -223,7 +223,7 @@ class Evaluation:
     # --- where a read leads
 
     def _codes(self, read: Read, index: Expr | None, axis: str, size: int) -> Codes:
-        """The sign of an index less that of the cell, plus 1; else `OUTSIDE`, `BEYOND` or `UNKNOWN`.
+        """Return the sign of an index less that of the cell, plus 1; else `OUTSIDE`, `BEYOND` or `UNKNOWN`.
 
         A text in C is not known to get to a read that is outside the table.
         """
@@ -257,7 +257,7 @@ class Evaluation:
         return np.minimum(at, FARTHEST).astype(np.int64) if at.dtype == np.uint64 else at, values, known
 
     def _range(self, variable: Any) -> NDArray[np.int64]:
-        """All values of a variable: "i", "j", or the index of a reduction."""
+        """Return all values of a variable: "i", "j", or the index of a reduction."""
         if isinstance(variable, str):
             return self._values(0, self.fill.shape["ij".index(variable)])
         if variable not in self.loops or not self.unknown.isdisjoint(self.loops[variable]):
@@ -267,28 +267,28 @@ class Evaluation:
         return self._values(first, max(end, first + 1))
 
     def _values(self, first: int, end: int) -> NDArray[np.int64]:
-        """The numbers from `first` on below `end`, or some of them."""
+        """Return the numbers from `first` on below `end`, or some of them."""
         if self.most_values is not None and end - first > self.most_values:
             return np.linspace(first, end - 1, self.most_values).astype(np.int64)
         self._pay(1, end - first)
         return np.arange(first, end, dtype=np.int64)
 
     def _named(self, values: Mapping[Any, Any]) -> tuple[dict[str, Any], dict[Expr, Any]]:
-        """The arguments `env` and `known` of `evaluate`, for values of variables."""
+        """Return the arguments `env` and `known` of `evaluate`, for values of variables."""
         n, m = self.fill.shape
         axes = {variable: numbers for variable, numbers in values.items() if isinstance(variable, str)}
         known = {variable: numbers for variable, numbers in values.items() if not isinstance(variable, str)}
         return {"n": n, "m": m, **self.fill.values, **axes}, known
 
     def _is_ready(self, row: int, column: int) -> bool:
-        """Whether the pattern allows a read with these codes."""
+        """Return whether the pattern allows a read with these codes."""
         if not {OUTSIDE, BEYOND}.isdisjoint((row, column)):
             return False
         rows, columns = ((0, 1, 2) if code == UNKNOWN else (code,) for code in (row, column))
         return all(self.fill.pattern.allows(r - 1, c - 1) for r in rows for c in columns)
 
     def _cells(self, rows: Codes, columns: Codes, row: int, column: int) -> Values:
-        """The values of i, j and other variables, by variable, where a read has these codes."""
+        """Return the values of i, j and other variables, by variable, where a read has these codes."""
         if rows.values.keys().isdisjoint(columns.values):
             cells = self._crossed(rows.cells(rows.codes == row), columns.cells(columns.codes == column))
         else:
@@ -302,7 +302,7 @@ class Evaluation:
         return cells
 
     def _crossed(self, a: Values, b: Values) -> Values:
-        """All pairs of a set of values of variables and one of others."""
+        """Return all pairs of a set of values of variables and one of others."""
         count_a, count_b = (len(next(iter(values.values()), (0,))) for values in (a, b))
         self._pay(len(a) + len(b), count_a * count_b)
         repeated = {axis: np.repeat(values, count_b) for axis, values in a.items()}
@@ -337,7 +337,7 @@ class Evaluation:
         reach: dict[Expr, Reach] = dict.fromkeys(self.roots, (np.ones(n, bool), np.ones(n, bool)))
 
         def value(expr: Expr) -> Any:
-            """The values of an expression in these cells; None if they are unknown."""
+            """Return the values of an expression in these cells; None if they are unknown."""
             if expr in known:
                 return known[expr]
             free = self.loops and any(part.op == "index" and part not in known for part in walk(expr))
@@ -423,19 +423,19 @@ class Codes(NamedTuple):
     codes: NDArray[Any]
 
     def cells(self, places: NDArray[np.bool_]) -> Values:
-        """The values of the variables at these places of the array, by variable."""
+        """Return the values of the variables at these places of the array, by variable."""
         found = np.nonzero(places) if self.values else ()
         return {variable: values[at] for (variable, values), at in zip(self.values.items(), found)}
 
     def along(self, values: Values) -> NDArray[Any]:
-        """The array with the axes of more variables."""
+        """Return the array with the axes of more variables."""
         place, own = {variable: at for at, variable in enumerate(values)}, list(self.values)
         order = sorted(range(len(own)), key=lambda at: place[own[at]])
         return self.codes.transpose(order).reshape([len(v) if x in self.values else 1 for x, v in values.items()])
 
 
 def along(values: Values) -> Values:
-    """The values of variables, those of each along an axis of its own."""
+    """Return the values of variables, those of each along an axis of its own."""
     return {
         variable: found.reshape([-1 if own == at else 1 for own in range(len(values))])
         for at, (variable, found) in enumerate(values.items())

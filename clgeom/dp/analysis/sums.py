@@ -20,7 +20,7 @@ Box: TypeAlias = Mapping[Any, tuple[int | None, int | None]]
 
 
 def affine(expr: Expr) -> Sum | None:
-    """The expression as a sum of integer multiples of atoms; None for expressions that are not integers.
+    """Return the expression as a sum of integer multiples of atoms; None for expressions that are not integers.
 
     An atom is any node but a sum, difference or integer multiple; sums with cells are atoms too, since they may wrap
     around. Whether these sums wrap around, `bounds.indices_fit` tells.
@@ -34,7 +34,7 @@ def affine(expr: Expr) -> Sum | None:
 
 
 def difference(comparison: Expr) -> Sum | None:
-    """The left side of a comparison less the right one; None if a side is no sum of integers."""
+    """Return the left side of a comparison less the right one; None if a side is no sum of integers."""
     a, b = map(affine, comparison.args)
     return None if a is None or b is None else combine(a, b, -1)
 
@@ -44,7 +44,7 @@ DIVIDED = frozenset(("add", "sub", "neg", "mul"))
 
 
 def indices_of(*roots: Expr | None) -> frozenset[Expr]:
-    """The sums, differences, products and negations that `affine` expands in indices, ends of loops and sides of
+    """Return the sums, differences, products and negations that `affine` expands in indices, ends of loops and sides of
     comparisons."""
     found: set[Expr] = set()
 
@@ -86,7 +86,7 @@ def _affine(expr: Expr) -> Sum | None:
 
 
 def narrows(expr: Expr) -> bool:
-    """Whether a cast may lose bits of an integer."""
+    """Return whether a cast may lose bits of an integer."""
     if expr.op != "cast" or expr.type not in LIMITS or expr.args[0].type not in LIMITS:
         return False
     (low, high), (least, most) = LIMITS[expr.args[0].type], LIMITS[expr.type]
@@ -128,12 +128,12 @@ def _interval(atom: Any, box: Box) -> Interval:
 
 
 def simplify(expr: Expr, known: Box) -> Expr:
-    """The expression with conditions folded that `known` decides. `known` is that of `range_of`."""
+    """Return the expression with conditions folded that `known` decides. `known` is that of `range_of`."""
     return rebuild(expr, lambda part: _decided(part, known), {})
 
 
 def _decided(part: Expr, known: Box) -> Expr:
-    """The node, or what it is known to be."""
+    """Return the node, or what it is known to be."""
     op, args = part.op, part.args
     answer = None
     if op in ("lt", "le", "gt", "ge", "eq", "ne"):
@@ -149,7 +149,7 @@ def _decided(part: Expr, known: Box) -> Expr:
 
 
 def _holds(comparison: Expr, known: Box) -> bool | None:
-    """Whether a comparison holds; None if `known` does not decide it."""
+    """Return whether a comparison holds; None if `known` does not decide it."""
     total = difference(comparison)
     if total is None:
         return None

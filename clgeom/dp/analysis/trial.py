@@ -116,7 +116,7 @@ def on_host(fill: Fill, nodes: Equation) -> Trial:
 
 
 def _positions(count: int) -> Numbers:
-    """Positions in a stage: all, or its ends and some between."""
+    """Return the positions in a stage: all, or its ends and some between."""
     if count <= STAGE_CELLS:
         return np.arange(count)
     between = np.linspace(0, count - 1, EDGE_CELLS).astype(np.int64)
@@ -348,7 +348,9 @@ class Lanes:
     def _reduced(
         self, node: Expr, body: Expr, elements: NDArray[Any], of: Numbers, ks: Numbers, lanes: Numbers
     ) -> NDArray[Any]:
-        """The least, largest or sum of the values of each lane's loop, in the order of k; or the index of the best."""
+        """Return the least, largest or sum of the values of each lane's loop, in the order of k; or the index of the
+        best.
+        """
         size = len(lanes)
         if node.data == "sum":
             total = np.zeros(size, elements.dtype)

@@ -83,7 +83,7 @@ class Work:
 
 
 def work_of(equation: Equation | CubeEquation) -> Work:
-    """The work of a cell. Cached on the equation."""
+    """Return the work of a cell. Cached on the equation."""
     work: Work = equation.cache.get(
         ("work",), lambda: _of_nodes(equation.roots) if equation.traced else _of_text(equation)
     )
@@ -91,7 +91,7 @@ def work_of(equation: Equation | CubeEquation) -> Work:
 
 
 def costs(fill: Fill, begin: int, end: int, counts: NDArray[np.int64], enough: float) -> NDArray[np.float64]:
-    """The most operations of a cell of each stage begin <= s < end, from a few cells.
+    """Return the most operations of a cell of each stage begin <= s < end, from a few cells.
 
     A rough bound if all stages have less than `enough` work.
     """
@@ -111,7 +111,7 @@ def costs(fill: Fill, begin: int, end: int, counts: NDArray[np.int64], enough: f
 
 
 def most_cells(fill: Fill, *, rate: float = 1.0, units: int | None = None) -> int:
-    """The most cells of one launch, for a path that does `rate` times as many operations in a second."""
+    """Return the most cells of one launch, for a path that does `rate` times as many operations in a second."""
     units = fill.session.profile.compute_units if units is None else units
     most = work_of(fill.equation).most(max(fill.shape))
     return max(int(rate * OPERATIONS * units / most), 1)
@@ -124,7 +124,7 @@ UNKNOWN = ("cell", "reduce", "argreduce")
 
 
 def _of_nodes(roots: Sequence[Expr]) -> Work:
-    """The work of nodes, each counted once; a reduction and the one of its index are one loop."""
+    """Return the work of nodes, each counted once; a reduction and the one of its index are one loop."""
     seen: set[Expr] = set()
     stack = list(roots)
     loops: dict[Any, Loop] = {}
@@ -145,7 +145,7 @@ def _of_nodes(roots: Sequence[Expr]) -> Work:
 
 
 def _of_text(equation: Any) -> Work:
-    """The work of a text in C and its helpers, counted in tokens."""
+    """Return the work of a text in C and its helpers, counted in tokens."""
     work = _of_words(words_of(equation.body), equation.parameters)
     if not equation.helpers:
         return work
@@ -154,7 +154,7 @@ def _of_text(equation: Any) -> Work:
 
 
 def _of_words(words: list[str], parameters: Mapping[str, Parameter]) -> Work:
-    """The work of a list of tokens."""
+    """Return the work of a list of tokens."""
     count, at = 0, 0
     loops: list[Loop] = []
     while at < len(words):
@@ -176,7 +176,7 @@ def _of_words(words: list[str], parameters: Mapping[str, Parameter]) -> Work:
 
 
 def _statement(words: list[str], at: int) -> tuple[int, int]:
-    """The range of tokens of the statement that begins here."""
+    """Return the range of tokens of the statement that begins here."""
     start = at
     while at < len(words) and words[at] not in (";", "{"):
         at = partner(words, at) + 1 if words[at] in "([" else at + 1

@@ -165,7 +165,7 @@ def fill_batch(
 
 
 def _shapes(shapes: Any, count: int | None) -> NDArray[np.int64]:
-    """The shapes as an array (tables, 2) of int64."""
+    """Return the shapes as an array (tables, 2) of int64."""
     try:
         found = np.asarray(shapes)
     except (ValueError, TypeError):
@@ -250,12 +250,12 @@ class _Batch:
         )
 
     def shape_of(self, k: int) -> tuple[int, int]:
-        """The shape of a table."""
+        """Return the shape of a table."""
         n, m = self.shapes[k].tolist()
         return n, m
 
     def values_of(self, k: int) -> dict[str, Any]:
-        """The parameters of a table, as `fill` takes them."""
+        """Return the parameters of a table, as `fill` takes them."""
         return {name: one.of(k) for name, one in self.held.items()}
 
     def check(self, check: bool | str, *, warned: bool) -> None:
@@ -303,7 +303,7 @@ class _Batch:
         return dict.fromkeys(numbers)
 
     def _fill_of(self, shape: tuple[int, int], values: Any, bound: Any = ((), {})) -> Fill:
-        """The fill of a table; without `bound`, on the host alone."""
+        """Return the fill of a table; without `bound`, on the host alone."""
         options: dict[str, Any] = {"session": self.session, "bound": bound, "wraps": self.wraps}
         return whole_table(self.equation, shape, self.pattern, values, **options)
 
@@ -414,7 +414,7 @@ class _Batch:
                 self._read_output(result, scratch, buffers, target[span])
 
     def _output(self, name: str, target: Any, span: slice, count: int, buffers: dict[str, Any]) -> Scratch | str:
-        """The memory of a step for cells: the part of a host array itself on CPUs, else scratch memory."""
+        """Return the memory of a step for cells: the part of a host array itself on CPUs, else scratch memory."""
         if target is None:
             return Scratch(name, self.equation.dtype, count)
         if not self.session.profile.is_cpu:

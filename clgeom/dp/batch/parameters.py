@@ -34,7 +34,7 @@ class Values:
     shapes: NDArray[np.int32] | None = None
 
     def of(self, k: int) -> Any:
-        """The value for a table."""
+        """Return the value for a table."""
         if self.count is None:
             return self.values
         if self.at is None:
@@ -50,7 +50,7 @@ BatchParameters: TypeAlias = Mapping[str, Values]
 def parameters_of(
     equation: Equation, given: Mapping[str, Any], offsets: Mapping[str, Any], *, caller: str
 ) -> tuple[dict[str, Values], int | None]:
-    """The parameters by name, and the number of tables that they tell, None if all have one value."""
+    """Return the parameters by name, and the number of tables that they tell, None if all have one value."""
     require_given(equation, given, caller=caller)
     for name in (*given, *offsets):
         if name not in equation.parameters:
@@ -70,7 +70,7 @@ def parameters_of(
 
 
 def _parameter(p: Parameter, value: Any, offsets: Any, *, caller: str) -> Values:
-    """A parameter as given: one value, one with offsets, a list of values; or an array of numbers for a number."""
+    """Return a parameter: one value, one with offsets, a list of values; or an array of numbers for a number."""
 
     def checked(value: Any, ndim: int = p.ndim) -> Any:
         return checked_value(Parameter(p.name, p.dtype, ndim), value, caller=caller)
@@ -116,7 +116,7 @@ def _parameter(p: Parameter, value: Any, offsets: Any, *, caller: str) -> Values
 
 
 def _is_several(value: Any, p: Parameter) -> bool:
-    """Whether a value is a list of arrays, one for each table."""
+    """Return whether a value is a list of arrays, one for each table."""
     if not isinstance(value, (list, tuple)) or is_device_array(value):
         return isinstance(value, np.ndarray) and value.ndim == p.ndim + 1
     if not len(value):
@@ -152,7 +152,9 @@ def declarations(parameters: BatchParameters) -> tuple[str, str]:
 def kernel_arguments(
     parameters: BatchParameters, first: int, stop: int, buffer_of: Callable[[NDArray[Any]], Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Arguments of the kernel for the tables first .. stop - 1, in the order of `declarations`, and their buffers."""
+    """Return the arguments of the kernel for the tables first .. stop - 1, in the order of `declarations`, and their
+    buffers.
+    """
     arguments: list[Any] = []
     buffers: dict[str, Any] = {}
 

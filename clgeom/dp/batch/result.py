@@ -66,7 +66,7 @@ class TableBatch:
     @overload
     def __getitem__(self, k: slice) -> list[NDArray[Any]]: ...
     def __getitem__(self, k: int | slice) -> NDArray[Any] | list[NDArray[Any]]:
-        """The cells of table k, shape (rows, columns): a view of `values`. A list for a slice.
+        """Return the cells of table k, shape (rows, columns): a view of `values`. A list for a slice.
 
         A negative k counts from the end; IndexError for one outside the batch.
         """
@@ -75,7 +75,7 @@ class TableBatch:
         return self._table(self.values, "values", k)
 
     def decisions_of(self, k: int) -> NDArray[Any]:
-        """The choices of a table.
+        """Return the choices of a table.
 
         Parameters
         ----------

@@ -67,7 +67,7 @@ class Form:
 
 
 def kernel_text(equation: Equation, form: Form) -> str:
-    """The text that a kernel includes."""
+    """Return the text that a kernel includes."""
     cell = equation.cell.in_c
     # in 64 bits an overflow of 32 bits is visible
     widened = form.checks == "all" and not equation.traced and cell == "int"
@@ -108,7 +108,7 @@ def kernel_text(equation: Equation, form: Form) -> str:
 
 
 def recovery_text(equation: Equation, body: str, resumed: bool) -> str:
-    """The text that `Table.recover` includes: the user's function as ``dp_recover``."""
+    """Return the text that `Table.recover` includes: the user's function as ``dp_recover``."""
     head = "inline int dp_recover(const int n, const int m, global out_t *out, const int out_size"
     head += f"{', global long *state' * resumed} DP_CONTEXT{declarations(equation.parameters)})"
     body = _with_tables(equation, text.marked("equation", body), users=True)
@@ -116,7 +116,7 @@ def recovery_text(equation: Equation, body: str, resumed: bool) -> str:
 
 
 def shown_text(equation: Equation) -> str:
-    """The function of a cell in readable form, without the parts that only kernels need."""
+    """Return the function of a cell in readable form, without the parts that only kernels need."""
     cell = "cell_t" if equation.cell.fields else equation.cell.in_c
     body = _body(equation, wraps=None) if equation.traced else equation.body
     if not equation.traced and equation.is_expression:
@@ -141,7 +141,7 @@ def parameter_macros(equation: EquationBase) -> list[str]:
 def _body(
     equation: Equation, checked: bool = False, given: Any = None, *, trapped: bool = False, wraps: str | None = "values"
 ) -> str:
-    """The statements of a cell's function."""
+    """Return the statements of a cell's function."""
     if equation.traced:
         return text.body_of(
             equation.value,
@@ -166,7 +166,7 @@ def cell_function(
     trapped: bool = False,
     traps: bool = False,
 ) -> str:
-    """The function of a cell around its statements; `context`: parameters after DP_CONTEXT."""
+    """Return the function of a cell around its statements; `context`: parameters after DP_CONTEXT."""
     declared = f"{declarations(equation.parameters)} DP_NOTES_DECLARED"
     if equation.decisions is not None:
         declared += ", uint *dp_decision"
@@ -202,13 +202,13 @@ def statements(
 
 
 def function(equation: EquationBase, head: str, lines: list[str], value: str) -> str:
-    """A C function: its head, the equation's parameters, its statements and the value that it returns."""
+    """Return a C function: its head, the equation's parameters, its statements and the value that it returns."""
     inside = _with_tables(equation, "\n".join(text.indent([*lines, f"return {value};"])))
     return f"{head}{declarations(equation.parameters)} DP_NOTES_DECLARED)\n{{\n{inside}\n}}"
 
 
 def _split_term(equation: Equation, clamped: bool) -> str:
-    """The function of the term that a split adds to its two cells."""
+    """Return the function of the term that a split adds to its two cells."""
     if not isinstance(equation.reach, Split):
         raise ValueError(f"{equation.name} has no reduction that could be split off")
     node, term = equation.reach.node, equation.reach.term
@@ -222,7 +222,7 @@ def _split_term(equation: Equation, clamped: bool) -> str:
 
 
 def _range_and_body(equation: Equation, wraps: str) -> list[str]:
-    """Functions of a reduction that a group computes: its range, empty where no cell needs it, and its body."""
+    """Return the functions of a reduction that a group computes: its range, empty if no cell needs it, and its body."""
     reduction: Any = equation.wide
     node, need = reduction.node, reduction.need
     k, lo, hi, body = node.args

@@ -26,7 +26,7 @@ KEYWORDS = ("return", "else", "case", "do")
 
 
 def with_macros(source: str, tables: Collection[str] = (), helpers: str = "") -> str:
-    """The text with macros for calls of min and max.
+    """Return the text with macros for calls of min and max.
 
     `tables`: Names of tables, whose elements ``c(i, j)`` look like calls.
     `helpers`: OpenCL C. Its functions may have side effects; those named min or max are left alone.
@@ -44,14 +44,14 @@ def with_macros(source: str, tables: Collection[str] = (), helpers: str = "") ->
 
 
 def _is_call(words: list[str], at: int) -> bool:
-    """Whether the name at this token is called: brackets follow, and no type or selection comes before."""
+    """Return whether the name at this token is called: brackets follow, and no type or selection comes before."""
     before = words[at - 1] if at else ""
     declared = (before[:1].isalpha() or before[:1] == "_") and before not in KEYWORDS
     return words[at + 1 : at + 2] == ["("] and not declared and before not in (".", "->")
 
 
 def _are_two(inside: list[str]) -> bool:
-    """Whether these tokens are two arguments of a macro: only round brackets hold commas together."""
+    """Return whether these tokens are two arguments of a macro: only round brackets hold commas together."""
     brackets, commas = list[str](), 0
     for word in inside:
         if word in CLOSING:
@@ -64,7 +64,7 @@ def _are_two(inside: list[str]) -> bool:
 
 
 def _is_pure(inside: list[str], tables: Collection[str]) -> bool:
-    """Whether these tokens have no side effects."""
+    """Return whether these tokens have no side effects."""
     for at, word in enumerate(inside):
         if word in ("++", "--", "{") or ASSIGNMENT.match(word):
             return False
@@ -75,7 +75,7 @@ def _is_pure(inside: list[str], tables: Collection[str]) -> bool:
 
 
 def _levels(inside: list[str]) -> int:
-    """How many calls of min and max are within each other here."""
+    """Return how many calls of min and max are within each other here."""
     opened, most = [], 0
     for at, word in enumerate(inside):
         if word == "(":

@@ -75,7 +75,7 @@ def once(function: Any) -> Any:
 
 @once
 def held(equation: Equation, *, inner: bool, traps: bool = False) -> Held | None:
-    """The pieces of a traced equation, or of a simple one in C; None if the cell itself must read an element.
+    """Return the pieces of a traced equation, or of a simple one in C; None if the cell itself must read an element.
 
     `inner`: the first row and column are numbered 0.
     """
@@ -103,13 +103,13 @@ def held(equation: Equation, *, inner: bool, traps: bool = False) -> Held | None
 
 
 def _simplified(equation: Equation, known: Box) -> tuple[Expr, Expr | None]:
-    """The value and the choice of a cell with the conditions folded that `known` decides."""
+    """Return the value and the choice of a cell with the conditions folded that `known` decides."""
     decision = equation.decision
     return simplify(equation.value, known), None if decision is None else simplify(decision, known)
 
 
 def _elements(equation: Equation, loads: Iterable[Expr], indices: str) -> tuple[dict[Expr, str], list[str]]:
-    """The names of elements of parameters, and the functions that read them with clamped indices."""
+    """Return the names of elements of parameters, and the functions that read them with clamped indices."""
     names, functions = {}, []
     for number, load in enumerate(loads):
         names[load] = f"dp_held{number}"
@@ -119,7 +119,7 @@ def _elements(equation: Equation, loads: Iterable[Expr], indices: str) -> tuple[
 
 
 def straight(value: Any, decision: Any, names: dict[Any, Any], *, row: bool = False, fitted: bool = False) -> str:
-    """The statements of a cell without branches; empty if that would evaluate too many unused values.
+    """Return the statements of a cell without branches; empty if that would evaluate too many unused values.
 
     No parameter is read here, so both sides of a choice may be evaluated: work-items do not diverge.
 
@@ -198,7 +198,7 @@ def expression_of(part: Expr, args: Any, exact: frozenset[Expr]) -> str:
 
 @once
 def loops(equation: Equation, *, flip: bool, traps: bool = False) -> str:
-    """Functions for the rows after the first, in the order of filling (`flip`: the last row comes first).
+    """Return the functions for the rows after the first, in the order of filling (`flip`: the last row comes first).
 
     ``dp_cut`` gives the first column of the right part. ``dp_cell_left`` and ``dp_cell_right`` compute cells of the two
     parts, with column-dependent conditions folded to constants. DP_ALONE columns belong to neither part; they are
@@ -252,13 +252,13 @@ def loops(equation: Equation, *, flip: bool, traps: bool = False) -> str:
 
 
 def _is_first_row(form: dict[Any, Any]) -> bool:
-    """Whether a sum is i - (n - 1) or its negative, which is 0 in the row that is filled first."""
+    """Return whether a sum is i - (n - 1) or its negative, which is 0 in the row that is filled first."""
     by = {None if atom is None else atom.op: factor for atom, factor in form.items()}
     return by in ({"i": 1, "n": -1, None: 1}, {"i": -1, "n": 1, None: -1})
 
 
 def _solved(op: str, form: dict[Any, Any]) -> tuple[str, dict[Any, Any]] | None:
-    """A comparison of j + rest with 0, solved for j: (operator, sum). None if the rest changes along a row."""
+    """Return a comparison of j + rest with 0, solved for j: (operator, sum). None if the rest changes along a row."""
     columns = [atom for atom in form if atom is not None and atom.op == "j"]
     if len(columns) != 1 or abs(form[columns[0]]) != 1:
         return None
@@ -280,7 +280,7 @@ def _next_to_an_end(column: dict[Any, Any]) -> tuple[Any, Any]:
 
 
 def _written(equation: Equation, form: dict[Any, Any]) -> tuple[tuple[str, ...], str]:
-    """A sum in C, as statements and a 64-bit value, with clamped indices of parameters."""
+    """Return a sum in C, as statements and a 64-bit value, with clamped indices of parameters."""
     atoms = [atom for atom in form if atom is not None]
     writer = text.Writer(tuple(atoms), taken=taken(equation.parameters), clamped=True)
     terms = [(form[atom], f"(long)({writer.write(atom, writer.top)[0]})") for atom in atoms]
@@ -309,7 +309,7 @@ class HeldRow:
 
 @once
 def held_row(equation: Equation, *, flip: bool, traps: bool = False) -> HeldRow | None:
-    """The pieces of an equation whose operators are all cheap; None for others.
+    """Return the pieces of an equation whose operators are all cheap; None for others.
 
     Both sides of every branch are evaluated, so the memory of all cells that the equation names must be readable.
     """

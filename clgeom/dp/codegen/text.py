@@ -92,7 +92,7 @@ class Writer:
         self.top.names = {part: (name, ATOM) for part, name in (given or {}).items()}
 
     def _sure(self, part: Expr) -> frozenset[Expr]:
-        """The shared nodes that are evaluated whenever this one is."""
+        """Return the shared nodes that are evaluated whenever this one is."""
         args = [self.sure[a] for a in part.args]
         if part.op == "where":
             found = args[0] | (args[1] & args[2])
@@ -105,7 +105,7 @@ class Writer:
         return found | {part} if part in self.shared else found
 
     def name(self, stem: str) -> str:
-        """A name that nothing else has."""
+        """Return a name that nothing else has."""
         names = (stem, *(f"{stem}{i}" for i in range(len(self.taken) + 1)))
         free = next(name for name in names if name not in self.taken)
         self.taken.add(free)
@@ -126,7 +126,7 @@ class Writer:
         return block.find(part) or text
 
     def inside(self, part: Expr, block: Block, precedence: int) -> str:
-        """Text of an operand, in brackets if its precedence is lower."""
+        """Return the text of an operand, in brackets if its precedence is lower."""
         text, own = self.write(part, block)
         return text if own >= precedence else f"({text})"
 
@@ -268,7 +268,7 @@ class Writer:
         return at, ATOM
 
     def end(self, expr: Expr, block: Block) -> str:
-        """An end of a range as an int, the type of the loop's index; an int64 is cut to the nearest int."""
+        """Return an end of a range as an int, the type of the loop's index; an int64 is cut to the nearest int."""
         text = self.write(expr, block)[0]
         if expr.type != "long":
             return text
@@ -324,7 +324,7 @@ class Writer:
 
 
 def cast_in_c(part: Expr, value: str) -> str:
-    """A cast in C; floats are cast to integers by a function that is defined for all of them."""
+    """Return a cast in C; floats are cast to integers by a function that is defined for all of them."""
     source = part.args[0].type
     if part.type in LIMITS and source in ("float", "double"):
         return f"dp_cast_{part.type}_{source}({value})"
@@ -344,12 +344,12 @@ def wrapped(part: Expr, args: Any) -> str:
 
 
 def fits(part: Expr) -> bool:
-    """Whether a node is an index of the table less a constant, which never goes beyond its type."""
+    """Return whether a node is an index of the table less a constant, which never goes beyond its type."""
     return part.op == "sub" and part.args[0].op in ("i", "j") and part.args[1].op == "const" and part.args[1].data >= 0
 
 
 def negates(part: Expr) -> bool:
-    """Whether an integer may be the negation of another one, which dp_apart hides from the compiler (dp_math.h)."""
+    """Return whether an integer may be the negation of another, which dp_apart hides from compilers (dp_math.h)."""
     if part.type != "int":
         return False
     numbers = [a.data if a.op == "const" else None for a in part.args]
@@ -361,14 +361,14 @@ def negates(part: Expr) -> bool:
 
 
 def is_cheap(part: Expr) -> bool:
-    """Whether a node needs no variable: a leaf, or a sum or comparison of two leaves."""
+    """Return whether a node needs no variable: a leaf, or a sum or comparison of two leaves."""
     return part.op in LEAVES or (
         part.op in ("add", "sub", "lt", "le", "gt", "ge", "eq", "ne") and all(a.op in LEAVES for a in part.args)
     )
 
 
 def marked(part: str, users: str) -> str:
-    """A user's text between marker lines, by which `users_line` finds its lines in a compiler's log."""
+    """Return a user's text between marker lines, by which `users_line` finds its lines in a compiler's log."""
     return f"// --- the user's {part}\n{users}\n// --- end of the user's {part}"
 
 
@@ -397,7 +397,7 @@ def users_line(source: str, log: str) -> tuple[str, int] | None:
 
 
 def _next_code(lines: list[str], number: int) -> int:
-    """The number of the first line after this one that has code and no directive."""
+    """Return the number of the first line after this one that has code and no directive."""
     while number < len(lines) and (not lines[number].strip() or lines[number].startswith("#")):
         number += 1
     return number + 1
@@ -408,7 +408,7 @@ def indent(lines: list[str]) -> list[str]:
 
 
 def literal_of(value: float, type: str) -> str:
-    """A number in OpenCL C."""
+    """Return a number in OpenCL C."""
     if type == "bool":
         return "true" if value else "false"
     if type in LIMITS:
@@ -436,7 +436,7 @@ def body_of(
     wraps: str | None = "values",
     fitted: bool = False,
 ) -> str:
-    """The statements of a cell's function: they return the value, and set `decision` if there is one."""
+    """Return the statements of a cell's function: they return the value, and set `decision` if there is one."""
     roots = (value,) if decision is None else (value, decision)
     writer = Writer(roots, taken=taken, checked=checked, given=given, wraps=wraps)
     block = writer.top
@@ -449,6 +449,6 @@ def body_of(
 
 
 def fit(value: str, field: str, fitted: bool) -> str:
-    """A value in the type of the cells, or of a field of them; `fitted`: its own type is wider."""
+    """Return a value in the type of the cells, or of a field of them; `fitted`: its own type is wider."""
     stem = f"_{field}" if field else ""
     return f"DP_FIT{stem} {value} DP_FITTED{stem}" if fitted else value

@@ -60,7 +60,7 @@ def check_arrays(source: str, helpers: str, parameters: Mapping[str, Parameter])
 
 
 def trapped(source: str, parameters: Mapping[str, Parameter]) -> str:
-    """The text with traps around the indices of parameters and around divisions.
+    """Return the text with traps around the indices of parameters and around divisions.
 
     ``w[k]`` becomes ``w[dp_at(k, w_size, dp_fault)]``, and ``a / b`` becomes ``dp_divide(a - (1 ? 0 : b), b - (1 ? 0 :
     a), dp_fault)``, with both operands in the type of the division, since floats may be divided by 0. Elements of
@@ -99,14 +99,14 @@ def trapped(source: str, parameters: Mapping[str, Parameter]) -> str:
 
 
 def _is_harmless(words: list[str], at: int) -> bool:
-    """Whether the division at this token is by a constant that is neither 0 nor -1."""
+    """Return whether the division at this token is by a constant that is neither 0 nor -1."""
     whole = words[at] in ("/=", "%=")
     stop = (_expression if whole else _unary)(words, at + 1)
     return stop == at + 2 and _is_constant(words[at + 1])
 
 
 def _is_addressed(words: list[str], at: int) -> bool:
-    """Whether the address of an element of the array at this token is taken."""
+    """Return whether the address of an element of the array at this token is taken."""
     at -= 1
     while at >= 0 and words[at] == "(" and not ends_operand(words, at - 1):
         at -= 1
@@ -114,7 +114,7 @@ def _is_addressed(words: list[str], at: int) -> bool:
 
 
 def _is_argument(words: list[str], at: int, functions: set[str]) -> bool:
-    """Whether the name at this token alone is an argument of one of these functions."""
+    """Return whether the name at this token alone is an argument of one of these functions."""
     if at + 1 == len(words) or words[at + 1] not in (",", ")") or words[at - 1] not in (",", "("):
         return False
     depth = 0
@@ -149,7 +149,7 @@ def _unary(words: list[str], at: int) -> int:
 
 
 def _is_cast(words: list[str], at: int) -> bool:
-    """Whether the bracket at this index closes a cast."""
+    """Return whether the bracket at this index closes a cast."""
     start = partner(words, at)
     if start and words[start - 1] == "sizeof":
         return False
@@ -157,7 +157,7 @@ def _is_cast(words: list[str], at: int) -> bool:
 
 
 def ends_operand(words: list[str], at: int) -> bool:
-    """Whether an operand ends at this index, so that a sign after it is a binary operator."""
+    """Return whether an operand ends at this index, so that a sign after it is a binary operator."""
     if at < 0:
         return False
     if words[at] in ("++", "--"):
@@ -169,7 +169,7 @@ def ends_operand(words: list[str], at: int) -> bool:
 
 
 def _operand(words: list[str], at: int) -> int:
-    """The first token of the operand that ends at this index, with its signs and casts."""
+    """Return the first token of the operand that ends at this index, with its signs and casts."""
     start = _primary(words, at)
     while start:
         before = words[start - 1]
@@ -183,7 +183,7 @@ def _operand(words: list[str], at: int) -> int:
 
 
 def _primary(words: list[str], at: int) -> int:
-    """The first token of a name, a number, a call, an element or a bracketed expression."""
+    """Return the first token of a name, a number, a call, an element or a bracketed expression."""
     if words[at] in ("++", "--") and at:
         return _primary(words, at - 1)
     if words[at] in (")", "]"):
@@ -195,7 +195,7 @@ def _primary(words: list[str], at: int) -> int:
 
 
 def _product(words: list[str], at: int) -> int:
-    """The first token of the product or quotient that ends at this index."""
+    """Return the first token of the product or quotient that ends at this index."""
     start = _operand(words, at)
     while start > 1 and words[start - 1] in ("*", "/", "%"):
         start = _operand(words, start - 2)
@@ -216,6 +216,6 @@ NUMBER = re.compile(r"0b([01]+)[ul]*\Z|0x([0-9a-f.]+)(?:p[-+]?\d+)?[ul]*\Z|([\d.
 
 
 def _is_constant(word: str) -> bool:
-    """Whether a token is a number other than 0."""
+    """Return whether a token is a number other than 0."""
     found = NUMBER.match(word.lower())
     return found is not None and any(digits and re.search("[1-9a-f]", digits) for digits in found.groups())

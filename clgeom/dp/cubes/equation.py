@@ -109,7 +109,7 @@ class CubeEquation(EquationBase):
         return None if None in steps else max((-step for step in steps if step is not None), default=0)
 
     def text(self, shape: tuple[int, int, int], *, checked: bool | Literal["loads"]) -> str:
-        """The text that the kernel includes: the function `dp_cell` of a cell.
+        """Return the text that the kernel includes: the function `dp_cell` of a cell.
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class CubeEquation(EquationBase):
         return "\n".join(lines) + "\n"
 
     def indices_fit(self, shape: tuple[int, int, int]) -> bool:
-        """Whether sums in indices and conditions have indices and lengths only, and stay within their type.
+        """Return whether sums in indices and conditions have indices and lengths only, and stay within their type.
 
         Parameters
         ----------

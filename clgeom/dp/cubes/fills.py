@@ -102,7 +102,7 @@ class Cube:
         return np.asarray(self.numpy().take(-1, axis=axis))
 
     def numpy(self) -> NDArray[Any]:
-        """All cells.
+        """Return all cells.
 
         Returns
         -------
@@ -281,7 +281,7 @@ class Planes:
         return {"J": (n, p), "K": (n, m)}.get(self.pattern, (m, p))
 
     def boxes(self) -> NDArray[np.int64]:
-        """The box of each plane that holds its cells: first row, first column, rows and columns."""
+        """Return the box of each plane that holds its cells: first row, first column, rows and columns."""
         rows, columns = self.sides
         stages = np.arange(self.count, dtype=np.int64)
         if self.pattern != "IJK":
@@ -292,7 +292,7 @@ class Planes:
         return np.stack([*first, ends[0] - first[0], ends[1] - first[1]], axis=1)
 
     def corner(self, ring: int) -> int:
-        """The number of the last cell in memory."""
+        """Return the number of the last cell in memory."""
         if not ring:
             return math.prod(self.shape) - 1
         slot = (self.count - 1) % ring + 1
@@ -310,7 +310,7 @@ def _series(
     checked: bool | Literal["loads"],
     faults: Scratch,
 ) -> Series:
-    """The launches of a fill: one for each plane, or several for one that takes long."""
+    """Return the launches of a fill: one for each plane, or several for one that takes long."""
     u0, v0, rows, width = planes.boxes().T
     counts = rows * width
     policy = select(session.profile, KERNEL, equation.dtype, int(counts.max()))
@@ -366,7 +366,7 @@ def _allocated(session: Session, nbytes: int, keep: str, ring: int) -> Any:
 
 
 def _error(equation: CubeEquation, shape: tuple[int, int, int], values: Mapping[str, Any], fault: Sequence[int]) -> Any:
-    """The error for a fault: its kind, the cell, and the cell that it read, or an index and the size."""
+    """Return the error for a fault: its kind, the cell, and the cell that it read, or an index and the size."""
     kind, cell = fault[0], tuple(fault[1:4])
     if kind == OVERFLOW:
         name = equation.cell.name

@@ -24,7 +24,7 @@ class Token(NamedTuple):
 
 
 def tokens(source: str) -> list[Token]:
-    """The tokens of the code; a literal is one token, 0."""
+    """Return the tokens of the code without comments; each text or character in quotes becomes the token 0."""
     found, at = [], 0
     for hidden in [*NOT_CODE.finditer(source), None]:
         end = len(source) if hidden is None else hidden.start()
@@ -37,12 +37,12 @@ def tokens(source: str) -> list[Token]:
 
 
 def words_of(source: str) -> list[str]:
-    """The tokens of the code as text."""
+    """Return the tokens of the code as text."""
     return [token.word for token in tokens(source)]
 
 
 def respelled(source: str, found: Iterable[Token], words: Iterable[str]) -> str:
-    """The source with other words for its tokens; the text between them stays."""
+    """Return the source with other words for its tokens; the text between them stays."""
     parts, end = [], 0
     for token, word in zip(found, words):
         parts += [source[end : token.begin], word]
@@ -51,7 +51,7 @@ def respelled(source: str, found: Iterable[Token], words: Iterable[str]) -> str:
 
 
 def partner(words: list[str], at: int) -> int:
-    """The index of the bracket that belongs to the one at this index; the end of the words if there is none."""
+    """Return the index of the bracket that belongs to the one at this index; the end of the words if there is none."""
     opens, depth = words[at] in CLOSING, 0
     for index in range(at, len(words)) if opens else range(at, -1, -1):
         depth += (words[index] in CLOSING) - (words[index] in CLOSING.values())
@@ -61,7 +61,7 @@ def partner(words: list[str], at: int) -> int:
 
 
 def calls(words: list[str], name: str) -> Iterator[list[list[str]]]:
-    """The arguments of each call of a function; none where its name is not called."""
+    """Yield the arguments of each call of a function; none where its name is not called."""
     for at, word in enumerate(words):
         if word == name:
             arguments: list[list[str]] = [[]]
@@ -76,6 +76,6 @@ def calls(words: list[str], name: str) -> Iterator[list[list[str]]]:
 
 
 def defined(words: list[str]) -> set[str]:
-    """Names of the functions that these tokens define."""
+    """Return the names of the functions that these tokens define."""
     heads = (at for at, word in enumerate(words[:-1]) if words[at + 1] == "(" and word not in CONTROL)
     return {words[at] for at in heads if words[partner(words, at + 1) + 1 :][:1] == ["{"]}

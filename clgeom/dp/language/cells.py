@@ -99,7 +99,7 @@ class CellType:
         return f"({fields})" if fields else self.dtype.name
 
     def enough(self, low: int, high: int) -> str | None:
-        """The narrowest type of integers that holds a range; of the same sign as the cells if there is one."""
+        """Return the narrowest type of integers that holds a range; of the same sign as the cells if there is one."""
         first = next(cell for cell in self.scalars if cell.limits is not None)
         kinds = ("int", "uint") if first.dtype.kind == "i" or low < 0 else ("uint", "int")
         names = (f"{kind}{bits}" for kind in kinds for bits in (8, 16, 32, 64))
@@ -107,7 +107,7 @@ class CellType:
 
 
 def cell_type_of(dtype: Any, overflow: str | None) -> CellType:
-    """The `dtype` and `overflow` parameters of Equation."""
+    """Return the `dtype` and `overflow` parameters of Equation."""
     record = dtype if isinstance(dtype, Mapping) else _numpy_type(dtype)
     if isinstance(record, np.dtype):
         record = None if record.names is None else {name: record[name] for name in record.names}
@@ -148,7 +148,7 @@ def _numpy_type(dtype: Any) -> np.dtype[Any] | None:
 
 
 def _scalar_type(dtype: Any, overflow: str | None, what: str) -> CellType:
-    """The type of cells, or of a field; by default narrow types trap, and others wrap around."""
+    """Return the type of cells, or of a field; by default narrow types trap, and others wrap around."""
     found = _numpy_type(dtype)
     if found is None or found.name not in CELLS:
         raise InvalidInput(f"{what} must be one of {', '.join(CELLS)}. Got {short(dtype)} instead.")
@@ -168,12 +168,12 @@ def _scalar_type(dtype: Any, overflow: str | None, what: str) -> CellType:
 
 
 def c_type(dtype: Any) -> str:
-    """The name of cells of this type in OpenCL C."""
+    """Return the name of cells of this type in OpenCL C."""
     return C_NAMES[dtype.name] if dtype.names is None else RECORD
 
 
 def record_in_c(dtype: np.dtype[Any]) -> str:
-    """What kernels need before they name the type of records; empty for numbers."""
+    """Return what kernels need before they name the type of records; empty for numbers."""
     if dtype.names is None:
         return ""
     members = " ".join(f"{C_NAMES[dtype[name].name]} {name};" for name in dtype.names)
@@ -215,7 +215,7 @@ def fits_in_c(equation: EquationBase, *, checked: bool, traps: bool) -> list[str
 
 
 def _fit_body(cell: CellType, wide: str, kept: str, note: str, is_field: bool) -> list[str]:
-    """The statements that fit a value of the type `wide` to cells, which registers hold as `kept`."""
+    """Return the statements that fit a value of the type `wide` to cells, which registers hold as `kept`."""
     unsigned, (low, high) = wide == "ulong", cell.limits or LIMITS["int"]
     if cell.overflow == "saturate":
         low = max(low, 0) if unsigned else low

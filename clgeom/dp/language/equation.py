@@ -221,7 +221,7 @@ class Equation(EquationBase):
             return cell.shown_text(self)
 
     def decision_dtype(self, shape: tuple[int, int]) -> np.dtype[Any] | None:
-        """The smallest type that holds a choice of a table of this shape, None without choices.
+        """Return the smallest type that holds a choice of a table of this shape, None without choices.
 
         An index is stored as index + 1 (DP_STORED_DECISION in kernels), since -1 stands for none.
         """
@@ -236,7 +236,7 @@ class Equation(EquationBase):
         return dependences.wide_of(*self.roots) if self.traced else None
 
     def text(self, form: cell.Form = PLAIN) -> str:
-        """The text that a kernel includes to compute cells: types, macros and the function `dp_cell`.
+        """Return the text that a kernel includes to compute cells: types, macros and the function `dp_cell`.
 
         Before it, a kernel includes portable.h and dp/dp_math.h and defines ``M(a, b)`` and DP_CONTEXT: what `dp_cell`
         takes besides, beginning with a comma, or nothing. `M` may use i, j, n, m and the names of DP_CONTEXT. After
@@ -271,7 +271,7 @@ class Equation(EquationBase):
                 release(as_session(device), text)
 
     def recovery(self, body: str, resumed: bool) -> str:
-        """The text that `Table.recover` includes: the user's function as ``dp_recover``. `resumed`: it has a
+        """Return the text that `Table.recover` includes: the user's function as ``dp_recover``. `resumed`: it has a
         ``state``."""
         return cell.recovery_text(self, body, resumed)
 

@@ -76,7 +76,7 @@ def where(condition_: Operand, a: Any, b: Any) -> Any:
 
 
 def alike(values: Any) -> list[Expr]:
-    """Values as nodes of their widest type."""
+    """Return the values as nodes of their widest type."""
     like = [v for v in values if isinstance(v, Expr) and v.op != "const"]
     nodes = [expression(v, widest(like) if like else None) for v in values]
     return [convert(part, widest(nodes)) for part in nodes]
@@ -84,7 +84,7 @@ def alike(values: Any) -> list[Expr]:
 
 @keeps_subnormals
 def minimum(a: Operand, b: Operand, *more: Operand) -> Expr:
-    """The least of several values: the first of equal values, and of two values with a NaN.
+    """Return the least of several values: the first of equal values, and of two values with a NaN.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def minimum(a: Operand, b: Operand, *more: Operand) -> Expr:
 
 @keeps_subnormals
 def maximum(a: Operand, b: Operand, *more: Operand) -> Expr:
-    """The largest of several values: the first of equal values, and of two values with a NaN.
+    """Return the largest of several values: the first of equal values, and of two values with a NaN.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def maximum(a: Operand, b: Operand, *more: Operand) -> Expr:
 
 
 def fold(op: str, *values: Any) -> Expr:
-    """The least ("min") or largest ("max") of values."""
+    """Return the least ("min") or largest ("max") of values."""
     result, *rest = map(number, alike(values))
     for value in rest:
         if result.op == value.op == "const":
@@ -156,7 +156,7 @@ def fold(op: str, *values: Any) -> Expr:
 
 @keeps_subnormals
 def which_min(a: Operand, b: Operand, *more: Operand) -> Expr:
-    """The number of the least value, from 0: the choice that belongs to `minimum`.
+    """Return the number of the least value, from 0: the choice that belongs to `minimum`.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def which_min(a: Operand, b: Operand, *more: Operand) -> Expr:
 
 @keeps_subnormals
 def which_max(a: Operand, b: Operand, *more: Operand) -> Expr:
-    """The number of the largest value, from 0: the choice that belongs to `maximum`.
+    """Return the number of the largest value, from 0: the choice that belongs to `maximum`.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def which_max(a: Operand, b: Operand, *more: Operand) -> Expr:
 
 @keeps_subnormals
 def absolute(value: Operand) -> Expr:
-    """The absolute value.
+    """Return the absolute value.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ def absolute(value: Operand) -> Expr:
 
 @keeps_subnormals
 def sqrt(value: Operand) -> Expr:
-    """The square root of a float; see `Equation` for its rounding.
+    """Return the square root of a float; see `Equation` for its rounding.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ def sqrt(value: Operand) -> Expr:
 
 @keeps_subnormals
 def cast(value: Operand, dtype: DTypeLike) -> Expr:
-    """The value in another type: int32, int64, uint64, float32 or float64.
+    """Return the value in another type: int32, int64, uint64, float32 or float64.
 
     Floats are cut towards zero; a float beyond the range of the integer type becomes the nearest integer, NaN becomes
     0. Integers wrap around.
@@ -318,7 +318,7 @@ def cast(value: Operand, dtype: DTypeLike) -> Expr:
 
 @keeps_subnormals
 def index(name: str = "k") -> Expr:
-    """A new index for `min_over` and the other reductions; `name` is its name in the OpenCL C.
+    """Return a new index for `min_over` and the other reductions; `name` is its name in the OpenCL C.
 
     Parameters
     ----------
@@ -354,7 +354,7 @@ def index(name: str = "k") -> Expr:
 def min_over(
     k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand], empty: Operand | None = None
 ) -> Expr:
-    """The least value of an expression over lo <= k < hi.
+    """Return the least value of an expression over lo <= k < hi.
 
     Parameters
     ----------
@@ -394,7 +394,7 @@ def min_over(
 def max_over(
     k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand], empty: Operand | None = None
 ) -> Expr:
-    """The largest value of an expression over lo <= k < hi; see `min_over`.
+    """Return the largest value of an expression over lo <= k < hi; see `min_over`.
 
     Parameters
     ----------
@@ -427,7 +427,7 @@ def max_over(
 
 @keeps_subnormals
 def sum_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand]) -> Expr:
-    """The sum of an expression over lo <= k < hi, in ascending order of k.
+    """Return the sum of an expression over lo <= k < hi, in ascending order of k.
 
     Parameters
     ----------
@@ -458,7 +458,8 @@ def sum_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[
 
 @keeps_subnormals
 def argmin_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand]) -> Expr:
-    """The lowest k at which an expression is least; -1 for an empty range. The choice that belongs to `min_over`.
+    """Return the lowest k at which an expression is least; -1 for an empty range. The choice that belongs to
+    `min_over`.
 
     Parameters
     ----------
@@ -489,7 +490,7 @@ def argmin_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callabl
 
 @keeps_subnormals
 def argmax_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand]) -> Expr:
-    """The lowest k at which an expression is largest; -1 for an empty range.
+    """Return the lowest k at which an expression is largest; -1 for an empty range.
 
     Parameters
     ----------

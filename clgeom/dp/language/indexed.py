@@ -50,7 +50,7 @@ class FieldCells:
 
 
 def read(where: Any, what: Any, type: str | None, data: str | None, ndim: int = 2) -> Expr:
-    """The node that reads a cell, or a field of it."""
+    """Return the node that reads a cell, or a field of it."""
     if not isinstance(where, tuple) or len(where) != ndim:
         wanted = f"a row and a column: {what}[i - 1, j]" if ndim == 2 else f"three indices: {what}[i - 1, j, k]"
         raise mistake(f"{what} takes {wanted}.")

@@ -27,7 +27,7 @@ MODULAR = frozenset(("add", "sub", "mul", "neg", "cast"))
 
 
 def join(intervals: Iterable[Interval | None]) -> Interval | None:
-    """The least interval that holds all of these; None if one is None."""
+    """Return the least interval that holds all of these; None if one is None."""
     intervals = list(intervals)
     ends = [interval for interval in intervals if interval is not None]
     if len(ends) < len(intervals):
@@ -36,7 +36,7 @@ def join(intervals: Iterable[Interval | None]) -> Interval | None:
 
 
 def integer_result(op: str, type: str, operands: Sequence[Interval]) -> Interval | None:
-    """The interval of an operator of integers before it wraps around; None where that is not known.
+    """Return the interval of an operator of integers before it wraps around; None where that is not known.
 
     `type`: Of the result: "int", "long" or "ulong".
     """
@@ -116,7 +116,7 @@ BINARY = {
 
 
 def within(interval: Interval | None, type: str) -> bool:
-    """Whether a known interval lies within a type of integers."""
+    """Return whether a known interval lies within a type of integers."""
     return interval is not None and LIMITS[type][0] <= interval[0] and interval[1] <= LIMITS[type][1]
 
 
@@ -146,7 +146,7 @@ class Intervals:
         self.known = {} if known is None else known
 
     def of(self, part: Expr) -> Interval | None:
-        """The interval of a node; None of floats."""
+        """Return the interval of a node; None of floats."""
         stack = [part]
         while stack:
             top = stack[-1]
@@ -168,18 +168,18 @@ class Intervals:
         return self.known[part]
 
     def of_integer(self, part: Expr) -> Interval:
-        """The interval of a node of integers."""
+        """Return the interval of a node of integers."""
         interval = self.of(part)
         assert interval is not None
         return interval
 
     def fits(self, part: Expr) -> bool:
-        """Whether a node of integers never goes beyond its type, provided that its operands do not."""
+        """Return whether a node of integers never goes beyond its type, provided that its operands do not."""
         self.of(part)
         return part.op == "cell" or part.type not in LIMITS or within(self.exact(part), part.type)
 
     def exact(self, part: Expr) -> Interval | None:
-        """The interval of a node before it wraps around, from those of its operands; None if it is not known."""
+        """Return the interval of a node before it wraps around, from those of its operands; None if it is not known."""
         op, type = part.op, part.type
         if type == "bool":
             return 0, 1

@@ -17,7 +17,7 @@ OURS = str(Path(__file__).parent), host_floats.__file__
 
 
 def mistake(message: str) -> InvalidInput:
-    """The error for a mistake in a traced function; names the line."""
+    """Return the error for a mistake in a traced function; names the line."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(OURS):
         frame = frame.f_back
@@ -27,7 +27,7 @@ def mistake(message: str) -> InvalidInput:
 
 
 def refusal(message: str) -> Any:
-    """A method that raises the error of this mistake."""
+    """Return a method that raises the error of this mistake."""
 
     def refuse(self: object, *_: object) -> None:
         raise mistake(message)

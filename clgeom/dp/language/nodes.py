@@ -28,7 +28,7 @@ NUMPY = {
 
 
 def walk(*roots: Expr | None, beyond: Iterable[Expr] = ()) -> Iterator[Expr]:
-    """Every node of the graphs of these roots, once, operands before their users. A root may be None.
+    """Yield every node of the graphs of these roots, once, operands before their users. A root may be None.
 
     Paths end before the nodes of `beyond`.
     """
@@ -66,17 +66,17 @@ def require_shallow(name: str, *roots: Expr | None) -> None:
 
 
 def depends_on(expr: Expr, ops: Collection[str]) -> bool:
-    """Whether the graph has a node of one of these operators."""
+    """Return whether the graph has a node of one of these operators."""
     return any(part.op in ops for part in walk(expr))
 
 
 def replace(expr: Expr, by: Mapping[Expr, Expr]) -> Expr:
-    """The expression with nodes replaced; `by` maps nodes to nodes."""
+    """Return the expression with nodes replaced; `by` maps nodes to nodes."""
     return rebuild(expr, lambda part: part, dict(by))
 
 
 def rebuild(expr: Expr, change: Callable[[Expr], Expr], known: dict[Expr, Expr]) -> Expr:
-    """The expression whose nodes are changed one by one, operands first. `known`: new nodes by node, grows."""
+    """Return the expression whose nodes are changed one by one, operands first. `known`: new nodes by node, grows."""
     for part in walk(expr):
         if part not in known:
             known[part] = change(with_args(part, tuple(known[arg] for arg in part.args)))
@@ -84,18 +84,18 @@ def rebuild(expr: Expr, change: Callable[[Expr], Expr], known: dict[Expr, Expr])
 
 
 def with_args(part: Expr, args: tuple[Expr, ...]) -> Expr:
-    """The node with other operands; the node itself if they are the same."""
+    """Return the node with other operands; the node itself if they are the same."""
     same = all(x is y for x, y in zip(args, part.args))
     return part if same else Expr(part.op, args, part.type, part.data)
 
 
 def loop_of(part: Expr) -> tuple[Any, ...]:
-    """A key that reductions share if one loop computes both: kind, index, range and expression."""
+    """Return a key that reductions share if one loop computes both: kind, index, range and expression."""
     return (part.data, *map(id, part.args[:4]))
 
 
 def with_own_indices(*roots: Expr | None) -> list[Any]:
-    """The roots, with an index of its own for each loop. A root may be None.
+    """Return the roots, with an index of its own for each loop. A root may be None.
 
     Users may write one index in several reductions, nested or one after the other. After this each index has one range
     only, and no reduction hides the index of another. Raises the error for an index outside of its reductions.
@@ -123,7 +123,7 @@ def with_own_indices(*roots: Expr | None) -> list[Any]:
         return (part, *sorted((id(k), id(new)) for k, new in names.items()))
 
     def renamed(part: Expr, names: dict[Expr, Expr]) -> Expr:
-        """The node with its free indices renamed."""
+        """Return the node with its free indices renamed."""
         names = {k: new for k, new in names.items() if k in free[part]}
         result = results.get(key(part, names))
         if result is None:
@@ -145,7 +145,7 @@ def with_own_indices(*roots: Expr | None) -> list[Any]:
 
 
 def as_rows(*roots: Expr | None) -> tuple[list[Any], list[Any]]:
-    """The graph as (a row for each node, the number of each root), for pickling without recursion.
+    """Return the graph as (a row for each node, the number of each root), for pickling without recursion.
 
     A row has its operands by number; operands come first. The number of None is None.
     """
@@ -156,7 +156,7 @@ def as_rows(*roots: Expr | None) -> tuple[list[Any], list[Any]]:
 
 
 def from_rows(rows: list[Any], numbers: list[int | None]) -> list[Any]:
-    """The roots of a graph from the rows of `as_rows`."""
+    """Return the roots of a graph from the rows of `as_rows`."""
     parts: list[Expr] = []
     for op, args, type, data in rows:
         parts.append(Expr(op, tuple(parts[k] for k in args), type, data))
@@ -202,12 +202,12 @@ def _evaluated(part: Expr, args: list[Any], env: Mapping[str, Any]) -> Any:
 
 
 def host_type(part: Expr) -> Any:
-    """The NumPy type of a node's values on the host; integers are int64, so that overflow of int32 shows."""
+    """Return the NumPy type of a node's values on the host; integers are int64, so that overflow of int32 shows."""
     return np.int64 if part.type == "int" else NUMPY[part.type]
 
 
 def applied(part: Expr, values: Any) -> Any:
-    """The result of one operator without branches, as the device computes it: floats in the widest type of the
+    """Return the result of one operator without branches, as the device computes it: floats in the widest type of the
     operands, 0 for a division of integers by zero. An int32 result has not wrapped around yet."""
     op = part.op
     if op not in ON_ARRAYS and op != "cast":
@@ -225,8 +225,9 @@ def applied(part: Expr, values: Any) -> Any:
 
 
 def cast(values: Any, type: str) -> Any:
-    """Values converted to another type: integers wrap around; floats are cut towards zero and to the range of the type,
-    and NaN becomes 0."""
+    """Return the values converted to another type: integers wrap around; floats are cut towards zero and to the range
+    of the type, and NaN becomes 0.
+    """
     if type not in LIMITS or values.dtype.kind != "f":
         return values.astype(NUMPY[type])
     low, high = LIMITS[type]
@@ -253,7 +254,7 @@ def _shifted(left: bool) -> Callable[..., Any]:
 
 
 def _first_best(better: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """The number of the best value: a later one wins if it is better, and NaN is better than nothing."""
+    """Return the number of the best value: a later one wins if it is better, and NaN is better than nothing."""
 
     def apply(*values: Any) -> NDArray[Any]:
         best, at = np.asarray(values[0]), np.zeros(np.broadcast_shapes(*map(np.shape, values)), np.int64)

@@ -77,7 +77,7 @@ class Parameter:
 
 
 def parameters_of(types: Any) -> dict[str, Parameter]:
-    """The `parameters` parameter of Equation, checked."""
+    """Return the `parameters` parameter of Equation, checked."""
     instance(types, dict, "a dictionary of names and types", "parameters", caller="Equation")
     parameters = {name: parameter(name, what) for name, what in types.items()}
     owners: dict[str, str] = {}
@@ -96,7 +96,7 @@ def require_c_name(name: Any, what: str) -> None:
 
 
 def parameter(name: str, what: Any) -> Parameter:
-    """A parameter from "int32", "int32[]" or "int32[,]"; a NumPy type stands for a scalar."""
+    """Return a parameter from "int32", "int32[]" or "int32[,]"; a NumPy type stands for a scalar."""
     require_c_name(name, "A parameter's name must be")
     if name in RESERVED or name.startswith(RESERVED_STEMS):
         raise InvalidInput(f"A parameter cannot be called {name!r}: this name has a meaning in every equation.")
@@ -141,7 +141,7 @@ def require_given(equation: EquationBase, given: Mapping[str, Any], *, caller: s
 
 
 def declaration(name: str, value: Any = None) -> str:
-    """How an equation declares a parameter of this value, for messages; an array of letters without one."""
+    """Return how an equation declares a parameter of this value, for messages; an array of letters without one."""
     what = "uint8[]"
     if value is not None and not isinstance(value, (str, bytes)):
         try:
@@ -158,7 +158,7 @@ def declaration(name: str, value: Any = None) -> str:
 
 
 def names_of(p: Parameter, prefix: str = "") -> list[str]:
-    """The C names of a parameter: its own, and those of its sizes."""
+    """Return the C names of a parameter: its own, and those of its sizes."""
     sizes = ((), ("size",), ("rows", "columns"))[p.ndim]
     return [prefix + p.name, *(f"{prefix}{p.name}_{size}" for size in sizes)]
 
@@ -179,5 +179,5 @@ def declarations(parameters: Mapping[str, Parameter], prefix: str = "") -> str:
 
 
 def taken(parameters: Mapping[str, Parameter]) -> set[str]:
-    """Names that variables of a cell's function must not have."""
+    """Return the names that variables of a cell's function must not have."""
     return {name for p in parameters.values() for name in names_of(p)} | RESERVED

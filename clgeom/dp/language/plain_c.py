@@ -46,7 +46,7 @@ class _Beyond(Exception):
 
 
 def nodes_of(equation: Equation) -> Equation | None:
-    """The equation itself if it is traced, its parsed twin if it is a simple one in C, else None. Cached."""
+    """Return the equation itself if it is traced, its parsed twin if it is a simple one in C, else None. Cached."""
     if equation.traced:
         return equation
     twin: Equation | None = equation.cache.get(("twin",), lambda: as_traced(equation))
@@ -54,7 +54,7 @@ def nodes_of(equation: Equation) -> Equation | None:
 
 
 def as_traced(equation: Equation) -> Equation | None:
-    """A twin of an equation in C that has nodes; None if the text is not a simple one."""
+    """Return a twin of an equation in C that has nodes; None if the text is not a simple one."""
     if equation.cell.type != "int" or equation.decisions is not None or equation.helpers:
         return None
     body = f"return {equation.body};" if equation.is_expression else equation.body
@@ -68,7 +68,7 @@ def as_traced(equation: Equation) -> Equation | None:
 
 
 def expression_in_c(text: str, parameters: Mapping[str, Parameter]) -> Expr | None:
-    """The node of a simple expression in C; None if it is not a simple one."""
+    """Return the node of a simple expression in C; None if it is not a simple one."""
     parsed = _parsed(text, parameters, _Parser.choice)
     return None if parsed is None else parsed[0]
 
@@ -87,7 +87,7 @@ def _parsed(
 
 
 def _in_32_bits(value: Expr) -> Expr:
-    """The value if it has 32 bits: in C one longer operand makes the whole expression longer."""
+    """Return the value if it has 32 bits: in C one longer operand makes the whole expression longer."""
     if value.type not in ("int", "bool"):
         raise _Beyond
     return value
@@ -130,7 +130,7 @@ class _Parser:
             raise _Beyond
 
     def statements(self) -> Expr:
-        """The value that the statements from here on return."""
+        """Return the value that the statements from here on return."""
         if self.accept("return"):
             return self.ended()
         if self.accept("if"):
@@ -154,7 +154,7 @@ class _Parser:
         return self.statements()
 
     def ended(self) -> Expr:
-        """An expression and its semicolon."""
+        """Return an expression and its semicolon."""
         value = trace.number(self.choice())
         self.expect(";")
         return value
@@ -207,7 +207,7 @@ class _Parser:
         raise _Beyond
 
     def inside(self, opening: str, closing: str, count: int) -> tuple[Expr, ...]:
-        """The numbers between brackets."""
+        """Return the numbers between brackets."""
         self.expect(opening)
         values = [trace.number(self.choice())]
         while self.accept(","):
@@ -219,7 +219,10 @@ class _Parser:
 
 
 def _joined(op: str, left: Expr, right: Expr) -> Expr:
-    """The node of a binary operator. A constant that goes beyond 32 bits is left to C, where it may be anything."""
+    """Return the node of a binary operator.
+
+    A constant that goes beyond 32 bits is left to C, where it may be anything.
+    """
     if op in ("and", "or"):
         return trace.logical(op, left, right)
     left, right = trace.number(left), trace.number(right)

@@ -29,7 +29,7 @@ Operator: TypeAlias = Callable[["Expr", "Operand"], "Expr"]
 
 
 def widened(op: str, *args: Any) -> tuple[Expr, ...]:
-    """The operands of an operator of integers, as int64 where the equation asks for it; see `Trace`."""
+    """Return the operands of an operator of integers, as int64 where the equation asks for it; see `Trace`."""
     trace = traced.get()
     if trace is None or not trace.exact or widest(args) != "int":
         return args
@@ -40,12 +40,12 @@ def widened(op: str, *args: Any) -> tuple[Expr, ...]:
 
 
 def _both_sides(make: Callable[[Any, Any], Expr]) -> tuple[Operator, Operator]:
-    """The methods of an operator of two operands, with the node on the left and on the right."""
+    """Return the methods of an operator of two operands, with the node on the left and on the right."""
     return lambda self, other: make(self, other), lambda self, other: make(other, self)
 
 
 def _comparison(op: str) -> Operator:
-    """The method of a comparison."""
+    """Return the method of a comparison."""
     return lambda self, other: compare(op, self, other)
 
 
@@ -119,7 +119,7 @@ class Expr:
         return node("abs", *widened("abs", number(self)))
 
     def __invert__(self) -> Expr:
-        """The negation of a condition, or of the bits of an integer."""
+        """Return the negation of a condition, or of the bits of an integer."""
         if _is_condition(self, "~"):
             return node("not", self, type="bool")
         return node("bitnot", self)
@@ -160,7 +160,7 @@ for _names, _message in REFUSED.items():
 
 
 def node(op: str, *args: Any, type: str | None = None, data: float | str | None = None) -> Expr:
-    """The node for this operator and these operands; an existing node of the trace if there is one."""
+    """Return the node for this operator and these operands; an existing node of the trace if there is one."""
     type = type or widest(args)
     trace = traced.get()
     if trace is None:
@@ -180,8 +180,9 @@ def node(op: str, *args: Any, type: str | None = None, data: float | str | None 
 
 @contextlib.contextmanager
 def shared_index(new: Expr, lo: Expr, hi: Expr) -> Iterator[Expr]:
-    """The index of a reduction over lo <= k < hi: the same one, of this name, for all that are equally deep inside
-    others, so that a minimum and the index where it is are one loop."""
+    """Yield the index of a reduction over lo <= k < hi: the same one, of this name, for all that are equally deep
+    inside others, so that a minimum and the index where it is are one loop.
+    """
     trace = traced.get()
     if trace is None:
         yield new
@@ -194,7 +195,7 @@ def shared_index(new: Expr, lo: Expr, hi: Expr) -> Iterator[Expr]:
 
 
 def widest(args: Any) -> str:
-    """The widest type of these nodes."""
+    """Return the widest type of these nodes."""
     return TYPES[max(TYPES.index(arg.type) for arg in args)]
 
 
@@ -202,7 +203,7 @@ def widest(args: Any) -> str:
 
 
 def constant(value: float | None, type: str | None = None) -> Expr:
-    """A number as a node of the given type, by default the narrowest that holds it."""
+    """Return a number as a node of the given type, by default the narrowest that holds it."""
     if isinstance(value, (bool, np.bool_)):
         return node("const", type="bool", data=bool(value))
     if isinstance(value, numbers.Integral):
@@ -224,7 +225,7 @@ def constant(value: float | None, type: str | None = None) -> Expr:
 
 
 def expression(value: Any, type: str | None = None) -> Expr:
-    """A value as a node; a plain number takes the given type if it fits."""
+    """Return a value as a node; a plain number takes the given type if it fits."""
     if isinstance(value, Expr):
         return value
     if isinstance(value, Indexed):
@@ -233,13 +234,13 @@ def expression(value: Any, type: str | None = None) -> Expr:
 
 
 def number(value: Any, type: str | None = None) -> Expr:
-    """A value as a numeric node; conditions become 0 and 1."""
+    """Return a value as a numeric node; conditions become 0 and 1."""
     value = expression(value, type)
     return convert(value, "int") if value.type == "bool" else value
 
 
 def operands(a: Any, b: Any) -> tuple[Expr, Expr]:
-    """Two values as numeric nodes; a plain number takes the type of the other."""
+    """Return two values as numeric nodes; a plain number takes the type of the other."""
     type = a.type if isinstance(a, Expr) else b.type if isinstance(b, Expr) else None
     a, b = number(a, type), number(b, type)
     if widest((a, b)) == "ulong":  # C does so by itself, and the graph shows it
@@ -248,13 +249,13 @@ def operands(a: Any, b: Any) -> tuple[Expr, Expr]:
 
 
 def condition(value: Any) -> Expr:
-    """A value as a condition; a number holds where it is not 0."""
+    """Return a value as a condition; a number holds where it is not 0."""
     value = expression(value)
     return value if value.type == "bool" else compare("ne", value, 0)
 
 
 def convert(value: Expr, type: str | None) -> Expr:
-    """The node converted to this type."""
+    """Return the node converted to this type."""
     if value.type == type:
         return value
     if value.op == "const":
@@ -269,7 +270,7 @@ def convert(value: Expr, type: str | None) -> Expr:
 
 
 def as_index(value: Any, what: Any) -> Expr:
-    """A value as an integer node, for use as an index."""
+    """Return a value as an integer node, for use as an index."""
     value = expression(value)
     if value.type not in LIMITS:
         raise mistake(f"An index of {what} must be an integer. Got one of type {value.type} instead.")
@@ -286,13 +287,13 @@ FOLD |= {"shl": operator.lshift, "shr": operator.rshift}
 
 
 def folded(op: str, a: Any, b: Any, type: str) -> Expr:
-    """The constant result of two integer constants, wrapped around in its type as on the device."""
+    """Return the constant result of two integer constants, wrapped around in its type as on the device."""
     low, high = LIMITS[type]
     return node("const", type=type, data=low + (FOLD[op](a.data, b.data) - low) % (high - low + 1))
 
 
 def arithmetic(op: str, a: Any, b: Any) -> Expr:
-    """A sum, difference or product; steps added to an index are merged into one where they fit its type."""
+    """Return a sum, difference or product; steps added to an index are merged into one where they fit its type."""
     a, b = operands(a, b)
     if op == "mul" and widest((a, b)) == "int" and cell_type() in WIDE:
         a, b = convert(a, "long"), convert(b, "long")  # i * j may pass 32 bits where the cells need not
@@ -317,7 +318,7 @@ def arithmetic(op: str, a: Any, b: Any) -> Expr:
 
 
 def divide(a: Any, b: Any) -> Expr:
-    """A quotient of floats."""
+    """Return a quotient of floats."""
     a, b = operands(a, b)
     if widest((a, b)) not in ("float", "double"):
         if cell_type() not in ("float", "double"):
@@ -327,7 +328,7 @@ def divide(a: Any, b: Any) -> Expr:
 
 
 def whole(op: str, a: Any, b: Any) -> Expr:
-    """A quotient rounded down, or its remainder."""
+    """Return a quotient rounded down, or its remainder."""
     a, b = operands(a, b)
     if widest((a, b)) not in LIMITS:
         raise mistake(f"'{'//' if op == 'floordiv' else '%'}' takes integers in an equation.")
@@ -341,7 +342,7 @@ def whole(op: str, a: Any, b: Any) -> Expr:
 
 
 def compare(op: str, a: Any, b: Any) -> Expr:
-    """A comparison."""
+    """Return a comparison."""
     a, b = operands(a, b)
     if a.op == b.op == "const":
         a, b = (convert(value, widest((a, b))) for value in (a, b))
@@ -350,7 +351,7 @@ def compare(op: str, a: Any, b: Any) -> Expr:
 
 
 def logical(op: str, a: Any, b: Any) -> Expr:
-    """Two conditions joined by "and" or "or"."""
+    """Return two conditions joined by "and" or "or"."""
     a, b = condition(a), condition(b)
     known = settled(op, a, b)
     return node(op, a, b, type="bool") if known is None else known
@@ -376,7 +377,7 @@ def bitwise(symbol: str, a: Any, b: Any) -> Expr:
 
 
 def _is_condition(value: Any, symbol: str) -> bool:
-    """Whether a value is a condition; else it is an integer."""
+    """Return whether a value is a condition; else it is an integer."""
     value = expression(value)
     if value.type not in ("bool", *LIMITS):
         raise mistake(f"'{symbol}' takes conditions or integers. Got a value of type {value.type} instead.")
@@ -399,7 +400,7 @@ def shift(symbol: str, a: Any, b: Any) -> Expr:
 
 
 def settled(op: str, a: Expr, b: Expr) -> Expr | None:
-    """The value of "and" or "or" where a constant side decides it; else None."""
+    """Return the value of "and" or "or" where a constant side decides it; else None."""
     for known, other in ((a, b), (b, a)):
         if known.op == "const":
             return other if known.data == (op == "and") else known

@@ -70,7 +70,7 @@ class EquationBase:
         return tuple(root for root in (self.value, self.decision) if root is not None)
 
     def _annotated(self, function: Callable[..., Any], given: Any) -> Any:
-        """The given parameters, and those that the annotations of the function declare."""
+        """Return the given parameters, and those that the annotations of the function declare."""
         if given is not None and not isinstance(given, dict):
             return given
         found = {
@@ -105,11 +105,11 @@ class EquationBase:
             self.value, self.decision = with_own_indices(value, decision)
 
     def _leaf(self, name: str) -> Expr:
-        """The node of an index or a length."""
+        """Return the node of an index or a length."""
         return trace.node(name, type="int", data=self.names_in_c.get(name))
 
     def _argument(self, name: str) -> Expr | Values:
-        """The argument of a traced function for the parameter, or the length, of this name."""
+        """Return the argument of a traced function for the parameter, or the length, of this name."""
         p = self.parameters.get(name)
         if p is None:
             return self._leaf(name)
@@ -141,7 +141,7 @@ def _returned(result: Any, equation: EquationBase) -> tuple[Any, Any, Any]:
 
 
 def _by_field(result: Any, equation: EquationBase, kind: str) -> dict[str, Any]:
-    """Values by field, from a dictionary or a tuple in the order of the fields."""
+    """Return the values by field, from a dictionary or a tuple in the order of the fields."""
     fields = equation.cell.fields
     if isinstance(result, tuple) and len(result) == len(fields):
         return dict(zip(fields, result))
@@ -155,7 +155,7 @@ def _by_field(result: Any, equation: EquationBase, kind: str) -> dict[str, Any]:
 
 
 def _as_cell(result: Any, cell: CellType, name: str, field: str | None = None) -> Expr:
-    """The value in the type in which it is stored, or in a wider one that is fitted to it."""
+    """Return the value in the type in which it is stored, or in a wider one that is fitted to it."""
     value = trace.number(result)
     if value.type != cell.type and cell.type in types.LIMITS and value.type in ("float", "double"):
         what = f"the field {field} of its cells is" if field else "its cells are"
@@ -192,7 +192,7 @@ def _digits(choices: dict[str, Any], equation: EquationBase) -> tuple[Expr, dict
 
 
 def count_of(decision: Expr) -> int | str | None:
-    """The number of values of a choice if its operators tell it, "index" for an index, else None."""
+    """Return the number of values of a choice if its operators tell it, "index" for an index, else None."""
     if decision.op in ("which_min", "which_max"):
         return len(decision.args)
     if decision.op == "argreduce":

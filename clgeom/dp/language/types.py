@@ -47,24 +47,24 @@ class Trace:
 
 
 def cell_type() -> str | None:
-    """The cell type of the equation being traced; None if there is none."""
+    """Return the cell type of the equation being traced; None if there is none."""
     trace = traced.get()
     return None if trace is None else str(trace.cell)
 
 
 def is_exact() -> bool:
-    """Whether the equation being traced computes with int64 what may go beyond int32."""
+    """Return whether the equation being traced computes with int64 what may go beyond int32."""
     trace = traced.get()
     return bool(trace is not None and trace.exact)
 
 
 def float_type() -> str:
-    """The type of floats without a type of their own."""
+    """Return the type of floats without a type of their own."""
     return "double" if cell_type() == "double" else "float"
 
 
 def neutral(kind: str, type: str) -> float:
-    """The value of an empty reduction: the largest value for "min", the smallest for "max", 0 for "sum"."""
+    """Return the value of an empty reduction: the largest value for "min", the smallest for "max", 0 for "sum"."""
     if kind == "sum":
         return 0
     if type in LIMITS:

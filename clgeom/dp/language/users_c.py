@@ -60,7 +60,7 @@ def uncommented(source: str) -> str:
 
 
 def c_text(source: str, *, caller: str, name: str, empty: bool = False) -> str:
-    """The user's C text, validated; `empty`: it may be empty."""
+    """Return the user's C text, validated; `empty`: it may be empty."""
     instance(source, str, "OpenCL C text", name, caller=caller)
     source = source.replace("\r\n", "\n")
     strange = STRANGE.search(source)
@@ -99,7 +99,7 @@ def c_text(source: str, *, caller: str, name: str, empty: bool = False) -> str:
 
 
 def shown(line: str) -> str:
-    """A line as messages show it, cut to 80 characters."""
+    """Return a line as messages show it, cut to 80 characters."""
     return line.strip() if len(line.strip()) <= 80 else f"{line.strip()[:77]}..."
 
 
@@ -119,7 +119,7 @@ def _check_length(bare: str, *, caller: str, name: str) -> None:
 
 
 def body_and_kind(source: str) -> tuple[str, bool]:
-    """The text of an equation, and whether it is an expression; else it is statements that end with a return."""
+    """Return the text of an equation, and whether it is an expression; else it is statements that end with a return."""
     source = body = c_text(source, caller="Equation", name="what")
     bare = uncommented(source)
     if re.search(r"\breturn\b", bare):
@@ -136,7 +136,7 @@ def body_and_kind(source: str) -> tuple[str, bool]:
 
 
 def near_of(body: str) -> Near | None:
-    """The dependences of a text that reads only at i and j plus constants, else None."""
+    """Return the dependences of a text that reads only at i and j plus constants, else None."""
     if OWN_INDEX.search(uncommented(body)):
         return None  # an own i or j hides the cell's
     offsets: list[Any] = []
@@ -150,7 +150,7 @@ def near_of(body: str) -> Near | None:
 
 
 def reads_in_c(body: str, parameters: Mapping[str, Parameter]) -> list[tuple[Any, ...]]:
-    """The row and the column of every read of a text, as text; None where they are not known."""
+    """Return the row and the column of every read of a text, as text; None where they are not known."""
     names = OWN_NAME.findall(uncommented(body))
     if any(name in {"i", "j", "n", "m", *parameters} for name in names):
         return [(None, None)]  # a variable hides what an index means
@@ -159,7 +159,7 @@ def reads_in_c(body: str, parameters: Mapping[str, Parameter]) -> list[tuple[Any
 
 
 def has_loop(source: str) -> bool:
-    """Whether the text has a loop."""
+    """Return whether the text has a loop."""
     return not {"for", "while", "do", "goto"}.isdisjoint(words_of(source))
 
 

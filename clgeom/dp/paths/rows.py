@@ -62,7 +62,7 @@ def step_of(fill: Fill) -> int | None:
 
 
 def is_flipped(fill: Fill) -> bool:
-    """Whether the last row is filled first."""
+    """Return whether the last row is filled first."""
     return step_of(fill) == 1
 
 
@@ -112,7 +112,7 @@ def reaches_of(fill: Fill) -> tuple[np.ndarray, np.ndarray]:
 
 
 def in_parts(groups: NDArray[Any], most: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Launches cut into parts of at most `most` groups: (index of launch, first group, groups) of each."""
+    """Return the launches cut into parts of at most `most` groups: (index of launch, first group, groups) of each."""
     which, part = numbered_parts(-(-groups // most))
     first = part * most
     return which, first, np.minimum(groups[which] - first, most)
@@ -121,7 +121,9 @@ def in_parts(groups: NDArray[Any], most: int) -> tuple[NDArray[Any], NDArray[Any
 def launches(
     left: NDArray[Any], right: NDArray[Any], margin: int, guards: tuple[int, int], most: int = MOST_ROWS
 ) -> Launches:
-    """Launches of as many rows as the margins allow, at most `most`; rows that read beyond the guards go one by one."""
+    """Return the launches of as many rows as the margins allow, at most `most`; rows that read beyond the guards go one
+    by one.
+    """
     n = len(left)
     rows = np.arange(n)
     is_far = (left > guards[0]) | (right > guards[1])
@@ -209,7 +211,7 @@ class Rows:
         return tuple(self.fill.shape[0] - 1 - at for at in places) if self.flip else places
 
     def step(self, kernel: str, policy: Policy, args: Any, params: dict[Any, Any], rows: int) -> Step:
-        """A step with the fill's choices and parameters."""
+        """Return a step with the fill's choices and parameters."""
         n, m = self.fill.shape
         if self.bits:
             args += ("decisions", np.int32(packed_pitch(m, self.bits, ALIGN)))
@@ -219,7 +221,7 @@ class Rows:
         return Step(kernel, policy, (*args, *self.fill.arguments), 1, params, moved, self.fill.options)
 
     def on_gpu(self, direct: Policy, fused: Policy) -> list[Series]:
-        """Launches for GPUs: fused rows in local memory where their margins allow it, else direct rows."""
+        """Return the launches for GPUs: fused rows in local memory where their margins allow it, else direct rows."""
         n, m = self.fill.shape
         fused, guards, margin = shape_of(self.fill, fused, *self.reaches)
         most = most_cells(self.fill, rate=RATE)
@@ -247,7 +249,9 @@ class Rows:
         return series
 
     def on_cpu(self, policy: Policy) -> list[Series]:
-        """Launches for CPUs: several rows each, by work-items that share the columns, or by one if that is faster."""
+        """Return the launches for CPUs: several rows each, by work-items that share the columns, or by one if that is
+        faster.
+        """
         fill, (n, m) = self.fill, self.fill.shape
         items = max(policy.groups_per_unit, 1) * fill.session.profile.compute_units
         most, alone = (most_cells(fill, rate=RATE, units=units) for units in (None, 1))
@@ -275,7 +279,7 @@ class Rows:
         return [Series(step, tuple(range(2, 9)), values, groups)]
 
     def _parts_cost(self, core: int, margin: int, items: int, loops: str) -> bool:
-        """Whether columns in parts, with margins, cost more time in launches than they save."""
+        """Return whether columns in parts, with margins, cost more time in launches than they save."""
         n, m = self.fill.shape
         left, right = self.reaches
         far = int(((left > margin) | (right > margin)).sum())
@@ -288,7 +292,8 @@ class Rows:
 def shape_of(
     fill: Fill, policy: Policy, left: NDArray[Any], right: NDArray[Any]
 ) -> tuple[Policy, tuple[int, int], int]:
-    """A policy whose tiles fit in local memory, the columns to read on each side of a tile, and the largest margin.
+    """Return a policy whose tiles fit in local memory, the columns to read on each side of a tile, and the largest
+    margin.
 
     Of the tiles that fit, those with the least estimated time: small ones for narrow tables, so that the whole device
     works; large ones where they save launches or columns computed twice.

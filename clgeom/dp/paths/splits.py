@@ -68,7 +68,7 @@ class Frame:
 
     @classmethod
     def of(cls, fill: Fill) -> Frame | None:
-        """The frame of a fill, None when its reduction is of another form."""
+        """Return the frame of a fill, None when its reduction is of another form."""
         reach, turned = fill.equation.reach, fill.pattern.name == "NESO"
         if not isinstance(reach, Split) or fill.pattern.name not in ("SONE", "NESO"):
             return None
@@ -147,7 +147,7 @@ def shapes_of(fill: Fill) -> tuple[int, Policy, Policy]:
 
 
 def finish_bytes(fill: Fill, tile: int, finish: Policy) -> int:
-    """Bytes of local memory that `split_finish` needs with both triangles beside a tile."""
+    """Return the bytes of local memory that `split_finish` needs with both triangles beside a tile."""
     reach: Any = fill.equation.reach
     itemsize = np.dtype(NUMPY[reach.node.type]).itemsize
     return 2 * tile * (tile + 1) * itemsize + max(finish.wg_size, tile) * (itemsize + 4)
@@ -169,7 +169,7 @@ def fill_table(fill: Fill) -> Filled:
 
 
 def _planned(fill: Fill) -> tuple[Plan, Frame]:
-    """The plan of the launches, and the frame."""
+    """Return the plan of the launches, and the frame."""
     session, equation, dtype = fill.session, fill.equation, fill.equation.dtype
     frame: Any = Frame.of(fill)  # None only where the path does not apply
     reach: Any = equation.reach
@@ -244,7 +244,7 @@ def diagonals_of(fill: Fill, shape: tuple[int, int], tile: int, serial: bool) ->
 
 
 def leaves_parameters(fill: Fill, frame: Frame) -> bool:
-    """Whether the term may index a parameter out of range where no cell needs it: then indices are clamped."""
+    """Return whether the term may index a parameter out of range where no cell needs it: then indices are clamped."""
     reach: Any = fill.equation.reach
     term = reach.term
     if term is None:

@@ -38,7 +38,7 @@ NO_FAULT = np.array([0, 2**31 - 1, 0, 0, 0], np.int32)
 
 
 def is_quickest(fill: Fill) -> bool:
-    """Whether one group fills all rows (or columns) in one launch or a few, which is the fastest path to start.
+    """Return whether one group fills all rows (or columns) in one launch or a few, which is the fastest path to start.
 
     H200, in ms: knapsack of 1000 x 999 0.9, as fused rows 2.9; 1000^2 binomial coefficients 0.6 and 1.2. PoCL: 1.1
     and 0.7, 0.5 and 0.35, for rows go in vectors there.
@@ -110,7 +110,7 @@ def _write_initial_lines(fill: Fill, buffer: Any, ring: int, width: int) -> None
 
 
 def ring_of(fill: Fill) -> int:
-    """Number of lines in memory when the table need not be kept; 0 for all of them."""
+    """Return the number of lines in memory when the table need not be kept; 0 for all of them."""
     reach, pattern = fill.equation.reach, fill.pattern
     if fill.keep == "table" or fill.check or not fill.equation.reach_proven:
         return 0
@@ -159,7 +159,7 @@ def _run_stages(fill: Fill, policy: Policy, memory: Memory, trapped: bool = True
 
 
 def _plan(fill: Fill, policy: Policy, whole: OneStep) -> Plan:
-    """The launches of all stages."""
+    """Return the launches of all stages."""
     group = select(fill.session.profile, WIDE, fill.equation.dtype, max(fill.shape))
     parts = []
     for wide, begin, end in wide_ranges(fill, group):
@@ -191,7 +191,7 @@ class OneStep(NamedTuple):
 
 
 def one_step(fill: Fill, policy: Policy, memory: Memory, *, trial: bool = False, trapped: bool = True) -> OneStep:
-    """The step that fills stages. `trial`: trap as the check before a fill."""
+    """Return the step that fills stages. `trial`: trap as the check before a fill."""
     store, ring, decisions, kept = memory
     n, m = fill.shape
     checks = "trial" if trial else "all" if fill.check else None
@@ -203,7 +203,7 @@ def one_step(fill: Fill, policy: Policy, memory: Memory, *, trial: bool = False,
         "layout": store.layout,
         "ring": ring,
         "keep": 0 if kept is None else 2 if fill.pattern.last_is_column else 1,
-        **_chunking(store, "chunks", "shift"),
+        **_chunk_parameters(store, "chunks", "shift"),
         "equation": fill.text(checks=checks, loads_in_c=trapped),
         "checked": 2 if trial else int(fill.check),
     }
@@ -213,7 +213,10 @@ def one_step(fill: Fill, policy: Policy, memory: Memory, *, trial: bool = False,
     if isinstance(decisions, PackedStore):
         params |= {"decisions": "uint", "decision_bits": decisions.bits}
     elif decisions is not None:
-        params |= {"decisions": c_name(decisions.dtype), **_chunking(decisions, "decision_chunks", "decision_shift")}
+        params |= {
+            "decisions": c_name(decisions.dtype),
+            **_chunk_parameters(decisions, "decision_chunks", "decision_shift"),
+        }
     if decisions is not None:
         args += decisions.pointers("dp_d")
     if kept is not None:
@@ -231,7 +234,7 @@ def one_step(fill: Fill, policy: Policy, memory: Memory, *, trial: bool = False,
 
 
 def buffers_of(fill: Fill, memory: Memory, whole: OneStep) -> dict[str, Any]:
-    """The buffers of a step: those of the stores, and new ones for the line that is kept and for faults."""
+    """Return the buffers of a step: those of the stores, and new ones for the line that is kept and for faults."""
     store, _, decisions, kept = memory
     buffers = store.pointers("dp_t") | ({} if decisions is None else decisions.pointers("dp_d"))
     if kept is not None:
@@ -255,13 +258,14 @@ def raise_first(fill: Fill, whole: OneStep, result: Any, buffers: dict[str, Any]
         raise fault(fill, fill.pattern.cell(stage - 1, index, *fill.shape), kind, a, b)
 
 
-def _chunking(store: CellStore, chunks: str, shift: str) -> dict[str, Any]:
+def _chunk_parameters(store: CellStore, chunks: str, shift: str) -> dict[str, Any]:
+    """Return template parameters of these names: how many buffers hold the cells, and the shift of their index."""
     several = len(store.buffers) > 1
     return {chunks: MOST_CHUNKS if several else 1, shift: store.shift if several else 0}
 
 
 def counts_of(fill: Fill, begin: int, end: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The stages begin <= s < end, and how many cells each has."""
+    """Return the stages begin <= s < end, and how many cells each has."""
     n, m = fill.shape
     stages = np.arange(begin, end, dtype=np.int64)
     if fill.pattern.kind in ("rows", "columns"):
@@ -298,7 +302,9 @@ class Launches(NamedTuple):
 
 
 def launches(fill: Fill, policy: Policy, begin: int, end: int, *, wide: bool = False) -> Launches:
-    """Launches that fill stages: a stage each, several small ones together by one group, or long ones in parts."""
+    """Return the launches that fill stages: a stage each, several small ones together by one group, or long ones in
+    parts.
+    """
     stages, counts = counts_of(fill, begin, end)
     units = fill.session.profile.compute_units
     if wide:
@@ -331,7 +337,7 @@ def launches(fill: Fill, policy: Policy, begin: int, end: int, *, wide: bool = F
 
 
 def parameters_of_size(equation: EquationBase, values: Mapping[str, Any], size: int) -> str:
-    """The parameter of this size in words, or the parameters, of which a read out of range was one."""
+    """Return the parameter of this size in words, or the parameters, of which a read out of range was one."""
     names = []
     for p in equation.parameters.values():
         sizes = np.shape(values[p.name])
@@ -341,7 +347,9 @@ def parameters_of_size(equation: EquationBase, values: Mapping[str, Any], size: 
 
 
 def base_case_hint(cell: tuple[int, ...], negative: Sequence[bool], traced: bool = True) -> str:
-    """The sentence about a base case, after a blank, where the read of a first cell of an axis is `negative` there."""
+    """Return the sentence about a base case, after a blank, where the read of a first cell of an axis is `negative`
+    there.
+    """
     first = [f"{index} == 0" for index, at, is_negative in zip("ijk", cell, negative) if at == 0 and is_negative]
     if not first:
         return ""
@@ -352,7 +360,7 @@ def base_case_hint(cell: tuple[int, ...], negative: Sequence[bool], traced: bool
 
 
 def fault(fill: Fill, cell: tuple[int, int], kind: int, a: int, b: int) -> Any:
-    """The error for a fault of a checked cell: `a` and `b` are the cell that it read, or an index and the size."""
+    """Return the error for a fault of a checked cell: `a` and `b` are the cell that it read, or index and size."""
     if kind == OVERFLOW:
         return overflow_of(fill, cell)
     pattern, given = fill.pattern, "filled" if fill.initial is None else "given"
@@ -373,8 +381,9 @@ def error_of(
     found: tuple[int, ...],
     reasons: Mapping[int, str],
 ) -> Any:
-    """The error for a fault: `found` is the cell that was read, refused for one of `reasons`, or an index and the size,
-    or the choice."""
+    """Return the error for a fault: `found` is the cell that was read, refused for one of `reasons`, or an index and
+    the size, or the choice.
+    """
     where = f"Cell {cell} of {equation.name}"
     if kind in reasons:
         hint = base_case_hint(cell, [at < 0 for at in found], equation.traced) if kind == RANGE else ""

@@ -36,12 +36,12 @@ def new_counters(session: Session, count: int) -> Any:
 
 
 def patience(session: Session) -> np.int32:
-    """Number of looks after which a group of this device gives up."""
+    """Return the number of looks after which a group of this device gives up."""
     return np.int32(PATIENCE.get(session.profile.kind, PATIENCE["gpu"]))
 
 
 def are_safe(session: Session) -> bool:
-    """Whether the groups of a launch on this device see each other's writes in order. Probed once."""
+    """Return whether the groups of a launch on this device see each other's writes in order. Probed once."""
     return bool(session.cached(("tickets",), lambda: _probe(session)))
 
 

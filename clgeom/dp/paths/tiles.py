@@ -60,7 +60,9 @@ def flips_of(offsets: tuple[Any, ...], wanted: tuple[bool, bool] = (False, False
 
 
 def flips_for(fill: Fill, moves: Iterable[tuple[int, int]] = ()) -> tuple[bool, bool] | None:
-    """The flips that turn the offsets of a fill, and `moves`, to up and left; best those that fill its corner last."""
+    """Return the flips that turn the offsets of a fill, and `moves`, to up and left; best those that fill its corner
+    last.
+    """
     i, j = fill.pattern.corner(2, 2)
     reach: Any = fill.equation.reach
     return flips_of((*reach.offsets, *moves), (i == 0, j == 0))
@@ -100,7 +102,10 @@ class Sweep:
 
     @classmethod
     def of(cls, fill: Fill, flips: tuple[bool, bool] | None) -> Sweep | None:
-        """The sweep of a fill, None when its dependence offsets are too large for a block. Kept by the equation."""
+        """Return the sweep of a fill, None when its dependence offsets are too large for a block.
+
+        Kept by the equation.
+        """
         policy = select(fill.session.profile, KERNEL, fill.equation.dtype, fill.shape[0] * fill.shape[1])
         key = fill.shape, flips, fill.keep, policy, fill.session.profile, fill.band
         result: Sweep | None = fill.equation.cache.get(("sweep", *key), lambda: cls._of(fill, flips, policy))
@@ -216,14 +221,18 @@ class Sweep:
         return max(sizes)
 
     def numbers(self, top: int = 0, bottom: int | None = None, entry: int = 0, every: int = 0) -> tuple[Any, ...]:
-        """The first arguments of the kernel: the rows top .. bottom - 1, and which slots hold edges. See there."""
+        """Return the first arguments of the kernel: the rows top .. bottom - 1, and which slots hold edges.
+
+        See there.
+        """
         n, m = self.shape
         bottom = n if bottom is None else bottom
         numbers = n, m, 0, 0, self.lag, self.policy.strips, top, bottom, entry, every, self.edge_pitch
         return tuple(np.int32(number) for number in numbers)
 
     def flush(self, room: int) -> int:
-        """Number of steps whose cells and choices a group gathers in `room` bytes, to write them in runs of a row.
+        """Return the number of steps whose cells and choices a group gathers in `room` bytes, to write them in runs of
+        a row.
 
         0: items write their own.
         """
@@ -239,7 +248,7 @@ class Sweep:
         return 0
 
     def local(self, kinds: tuple[Any, ...], room: int) -> tuple[Any, ...]:
-        """Which elements are held in local memory of `room` bytes for all cells of a column, and the bytes left."""
+        """Return which elements local memory of `room` bytes holds for all cells of a column, and the bytes left."""
         p, held = self.policy, []
         room -= 2 * self.up * p.block_columns * self.itemsize * (p.wg_size + p.steps) + SPARE_BYTES
         for kind, type_name in kinds:
@@ -275,12 +284,12 @@ class Sweep:
         }
 
     def in_order(self, row: NDArray[Any]) -> NDArray[Any]:
-        """A row of whole blocks in the order of filling, as one of the table."""
+        """Return a row of whole blocks in the order of filling, as one of the table."""
         row = row[: self.shape[1]]
         return row[::-1].copy() if self.flips[1] else row
 
     def band_from(self, top: int) -> Any:
-        """The band of the rows from `top` on, counted from there."""
+        """Return the band of the rows from `top` on, counted from there."""
         if self.band is None:
             return None
         by = top if self.flips[0] == self.flips[1] else -top
@@ -323,7 +332,9 @@ class Sweep:
 
 
 def _band_in_order(fill: Fill, flips: tuple[bool, bool]) -> Any:
-    """The band of a fill, counted in the order of filling: of column - row, or where one is flipped, of their sum."""
+    """Return the band of a fill, counted in the order of filling: of column - row, or where one is flipped, of their
+    sum.
+    """
     if fill.band is None:
         return None
     (n, m), (low, high), (rows, columns) = fill.shape, fill.band, flips
@@ -333,7 +344,7 @@ def _band_in_order(fill: Fill, flips: tuple[bool, bool]) -> Any:
 
 
 def _narrow(policy: TilePolicy, width: int) -> TilePolicy:
-    """A policy of tiles that are not much larger than a band is wide."""
+    """Return a policy of tiles that are not much larger than a band is wide."""
     while policy.wg_size > LEAST_GROUP and policy.wg_size * policy.block_rows > width:
         policy = replace(policy, wg_size=policy.wg_size // 2)
     rows = policy.wg_size * policy.block_rows
@@ -345,7 +356,8 @@ def _narrow(policy: TilePolicy, width: int) -> TilePolicy:
 
 
 def reads_text(offsets: tuple[Any, ...], flips: tuple[bool, bool]) -> str:
-    """What a cell's function finds in `tile_sweep`: DP_CONTEXT, M(a, b), and NEAR_OF(r, c), the cells that it is given.
+    """Return what a cell's function finds in `tile_sweep`: DP_CONTEXT, M(a, b), and NEAR_OF(r, c), the cells that it is
+    given.
 
     Each read is the parameter `dp_near0 ..` of its offset.
     """
@@ -360,7 +372,8 @@ def reads_text(offsets: tuple[Any, ...], flips: tuple[bool, bool]) -> str:
 
 
 def elements_text(held: Any, kinds: tuple[Any, ...]) -> str:
-    """The functions of a cell whose elements of parameters `tile_sweep` holds, and HELD_OF(r, c), what it passes them.
+    """Return the functions of a cell whose elements of parameters `tile_sweep` holds, and HELD_OF(r, c), what it passes
+    them.
 
     Elements are read once for all cells that share them, and also where no cell needs them.
     """
@@ -397,7 +410,7 @@ def _write_outside(fill: Fill, buffer: Any, count: Any) -> None:
 
 
 def _depths(offsets: tuple[Any, ...]) -> tuple[int, int]:
-    """Rows above and columns to the left that a cell reads, at least one of each."""
+    """Return the rows above and columns to the left that a cell reads, at least one of each."""
     return tuple(max([1, *(-offset[axis] for offset in offsets)]) for axis in (0, 1))
 
 
@@ -439,7 +452,7 @@ def fill_table(fill: Fill, *, waited: bool = False) -> Filled:
 
 
 def _planned(fill: Fill, waited: bool) -> tuple[Plan, Sweep, Scratch]:
-    """The plan of the launches, the sweep, and the memory of the row that is completed last."""
+    """Return the plan of the launches, the sweep, and the memory of the row that is completed last."""
     n, m = fill.shape
     dtype = fill.equation.dtype
     sweep: Any = Sweep.of(fill, flips_for(fill))  # None only where the path does not apply

@@ -66,16 +66,16 @@ class DependencyGraph:
         return len(self.targets)
 
     def dependencies(self, cell: tuple[int, int]) -> NDArray[np.int64]:
-        """The cells that a cell reads directly, int64 of shape (k, 2), row by row."""
+        """Return the cells that a cell reads directly, int64 of shape (k, 2), row by row."""
         c = self._number(cell)
         return self._places(self.targets[self.starts[c] : self.starts[c + 1]])
 
     def all_dependencies(self, cell: tuple[int, int]) -> NDArray[np.int64]:
-        """The cells that a cell's value depends on, directly or not, int64 of shape (k, 2), row by row."""
+        """Return the cells that a cell's value depends on, directly or not, int64 of shape (k, 2), row by row."""
         return self._places(np.flatnonzero(self._reached(self._number(cell))))
 
     def generated_by(self, cell: tuple[int, int]) -> NDArray[np.bool_]:
-        """A mask of the table: the cell and all its dependencies, the cells that a solution generates."""
+        """Return a mask of the table: the cell and all its dependencies, the cells that a solution generates."""
         c = self._number(cell)
         reached = self._reached(c)
         reached[c] = True
@@ -138,7 +138,7 @@ class DependencyGraph:
         return frozenset((row, column) for row, column in signs.tolist())
 
     def patterns(self) -> tuple[str, ...]:
-        """The patterns whose region holds every dependency, in the study's order."""
+        """Return the patterns whose region holds every dependency, in the study's order."""
         return tuple(name for name, p in PATTERNS.items() if all(p.allows(*signs) for signs in self.regions))
 
     def _number(self, cell: Any) -> int:
@@ -152,7 +152,7 @@ class DependencyGraph:
         return i * self.shape[1] + j
 
     def _sources(self) -> NDArray[np.int64]:
-        """The cell that reads, for each edge."""
+        """Return the cell that reads, for each edge."""
         return np.repeat(np.arange(self.cells), np.diff(self.starts))
 
     def _places(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
@@ -179,13 +179,13 @@ class DependencyGraph:
 
 
 def _ranges(starts: NDArray[Any], stops: NDArray[Any]) -> NDArray[np.int64]:
-    """The numbers of all ranges, concatenated."""
+    """Return the numbers of all ranges, concatenated."""
     which, part = numbered_parts(stops - starts)
     return np.asarray(starts[which] + part)
 
 
 def graph_of(dependencies: Callable[[int, int], Iterable[tuple[int, int]]], shape: Any) -> DependencyGraph:
-    """The graph of a function that returns the cells (row, column) that cell (i, j) reads, in any order."""
+    """Return the graph of a function that returns the cells (row, column) that cell (i, j) reads, in any order."""
     n, m = _small(shape, "dependency_graph")
     starts, targets = [0], list[int]()
     for i in range(n):
@@ -213,7 +213,7 @@ def dependency_graph(
     caller: str = "dependency_graph",
     **parameters: Any,
 ) -> DependencyGraph:
-    """The dependency graph of an equation on a small table, from the reads of every cell, watched on the device.
+    """Return the dependency graph of an equation on a small table, from the reads of every cell, watched on the device.
 
     Parameters
     ----------
@@ -392,7 +392,7 @@ class Cells:
         self.arguments, self.bound = bind(self.session, equation, values, caller=caller)
 
     def upload(self, values: NDArray[Any]) -> Any:
-        """A buffer with these values."""
+        """Return a buffer with these values."""
         buffer = allocate(self.session, values.nbytes)
         write(self.session, buffer, values)
         return buffer
@@ -405,7 +405,7 @@ class Cells:
         return {name: self.upload(array) for name, array in arrays.items()} | more
 
     def table(self, buffers: dict[str, Any]) -> NDArray[Any]:
-        """The cells that kernels have computed."""
+        """Return the cells that kernels have computed."""
         n, m = self.shape
         return read(self.session, buffers["table"], self.equation.dtype, n * m).reshape(n, m)
 
@@ -447,7 +447,7 @@ FIRST_CAPACITY, ROUNDS = 16, 32
 def _watch(
     equation: Any, shape: Any, parameters: Mapping[str, Any], device: DeviceLike, caller: str
 ) -> tuple[DependencyGraph, NDArray[Any]]:
-    """The graph of an equation, and its table, by rounds of Algorithm 3."""
+    """Return the graph of an equation, and its table, by rounds of Algorithm 3."""
     n, m = _small(shape, caller)
     cells, total = Cells(equation, (n, m), parameters, device, caller), n * m
     capacity = FIRST_CAPACITY
@@ -477,7 +477,7 @@ def _watch(
 
 
 def _raise_outside(cells: Cells, buffers: dict[str, Any], unready: str = "") -> NDArray[np.uint32]:
-    """The number of reads of each cell; `DependencyError` for a read outside the table, or of an unready cell."""
+    """Return the number of reads of each cell; `DependencyError` for one outside the table or of an unready cell."""
     n, m = cells.shape
     counts = read(cells.session, buffers["counts"], np.uint32, n * m)
     outside = np.flatnonzero(counts == np.iinfo(np.uint32).max)
@@ -490,7 +490,7 @@ def _raise_outside(cells: Cells, buffers: dict[str, Any], unready: str = "") -> 
 
 
 def _small(shape: Any, caller: str) -> tuple[int, int]:
-    """Rows and columns of a table, which are not too many for a graph."""
+    """Return the rows and columns of a table, which are not too many for a graph."""
     n, m = check_shape(shape, caller=caller)
     if n * m > MOST_CELLS:
         expected = f"{MOST_CELLS:,} cells at most: the graph is for looking at small tables"

@@ -67,7 +67,7 @@ class PackedStore:
         return np.dtype(np.uint8)
 
     def _rows(self, first: int, count: int) -> NDArray[np.uint8]:
-        """Rows in their order in memory, unpacked."""
+        """Return the rows in their order in memory, unpacked."""
         m = self.shape[1]
         packed = launch.read(self.session, self.buffer, np.uint8, count * self.pitch, first * self.pitch)
         packed = packed.reshape(count, self.pitch)
@@ -77,20 +77,20 @@ class PackedStore:
         return values[:, ::-1] if self.flip_columns else values
 
     def cell(self, i: int, j: int) -> np.uint8:
-        """The choice of a cell."""
+        """Return the choice of a cell."""
         return self.row(i)[j]  # type: ignore[no-any-return]
 
     def row(self, i: int) -> NDArray[np.uint8]:
-        """The choices of a row."""
+        """Return the choices of a row."""
         return self._rows(self.shape[0] - 1 - i if self.flip_rows else i, 1).ravel()
 
     def numpy(self) -> NDArray[np.uint8]:
-        """All choices, shape (n, m)."""
+        """Return all choices, shape (n, m)."""
         values = self._rows(0, self.shape[0])
         return np.ascontiguousarray(values[::-1] if self.flip_rows else values)
 
     def reader(self, name: str) -> Reader:
-        """The `Reader` of this store."""
+        """Return the `Reader` of this store."""
         stem = f"dp_{name}0"
         row = "(n - 1 - (a))" if self.flip_rows else "(a)"
         column = "(m - 1 - (b))" if self.flip_columns else "(b)"
@@ -111,5 +111,5 @@ def new_packed(fill: Fill, bits: int, *, multiple: int, flip_rows: bool, flip_co
 
 
 def packed_pitch(m: int, bits: int, multiple: int) -> int:
-    """Bytes of a row of m choices, filled up to a multiple of columns."""
+    """Return the bytes of a row of m choices, filled up to a multiple of columns."""
     return ceil_div(m, multiple) * multiple * bits // 8

@@ -50,7 +50,7 @@ class OverTable:
     def max(
         self, axis: int | None = None, out: Any = None, *, region: Index = ..., field: str | None = None, **options: Any
     ) -> Any:
-        """The largest cell of the table, or of each line along an axis.
+        """Return the largest cell of the table, or of each line along an axis.
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ class OverTable:
     def min(
         self, axis: int | None = None, out: Any = None, *, region: Index = ..., field: str | None = None, **options: Any
     ) -> Any:
-        """The smallest cell of the table, or of each line along an axis.
+        """Return the smallest cell of the table, or of each line along an axis.
 
         Parameters
         ----------
@@ -109,8 +109,8 @@ class OverTable:
     def argmax(
         self, axis: int | None = None, out: Any = None, *, region: Index = ..., field: str | None = None, **options: Any
     ) -> Any:
-        """The index of the largest cell; of equal cells the first, and of NaN the first, as NumPy has it. Zeros of both
-        signs are equal.
+        """Return the index of the largest cell; of equal cells the first, and of NaN the first, as NumPy has it. Zeros
+        of both signs are equal.
 
         Parameters
         ----------
@@ -141,7 +141,7 @@ class OverTable:
     def argmin(
         self, axis: int | None = None, out: Any = None, *, region: Index = ..., field: str | None = None, **options: Any
     ) -> Any:
-        """The index of the smallest cell.
+        """Return the index of the smallest cell.
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ class OverTable:
     def sum(
         self, axis: int | None = None, out: Any = None, *, region: Index = ..., field: str | None = None, **options: Any
     ) -> Any:
-        """The sum of the cells, or of each line along an axis.
+        """Return the sum of the cells, or of each line along an axis.
 
         Parameters
         ----------
@@ -189,7 +189,7 @@ class OverTable:
     def count(
         self, comparison: str, value: Any, axis: int | None = None, *, region: Index = ..., field: str | None = None
     ) -> Any:
-        """The number of cells for which a comparison holds.
+        """Return the number of cells for which a comparison holds.
 
         Parameters
         ----------
@@ -222,7 +222,7 @@ class OverTable:
     def where(
         self, comparison: str, value: Any, *, region: Index = ..., field: str | None = None
     ) -> tuple[NDArray[np.int64], ...]:
-        """The cells for which a comparison holds: ``np.nonzero(table.numpy()[region] > value)``, for example.
+        """Return the cells for which a comparison holds: ``np.nonzero(table.numpy()[region] > value)``, for example.
 
         Parameters
         ----------
@@ -289,7 +289,7 @@ class OverTable:
         return self._gathered(np.arange(n), _integers(indices, m, "column"), crosses=True)
 
     def array(self, region: Index = ..., *, field: str | None = None, copy: bool = True, queue: Any = None) -> CLArray:
-        """The table, or a part of it, as an array on the device.
+        """Return the table, or a part of it, as an array on the device.
 
         Parameters
         ----------
@@ -370,7 +370,7 @@ class OverTable:
         return self._store
 
     def _of(self, field: str | None, caller: str) -> CellStore:
-        """The store of the cells, which are numbers, or of a field of them."""
+        """Return the store of the cells, which are numbers, or of a field of them."""
         store, names = self._kept(), self.dtype.names or ()
         if field is None and not names:
             return store
@@ -404,7 +404,7 @@ class OverTable:
         return found.reshape(())[()] if axis is None or any(chosen.dropped) else found
 
     def _part(self, region: Region, store: CellStore) -> NDArray[Any]:
-        """The cells of a region, in parts that fit a buffer."""
+        """Return the cells of a region, in parts that fit a buffer."""
         with store.in_place() as values:
             if values is not None:
                 return np.array(values[region.slices], order="C").reshape(region.shape)
@@ -444,7 +444,7 @@ def _is_all(part: Any) -> bool:
 
 
 def _integers(indices: Any, size: int, what: str) -> NDArray[np.int64]:
-    """Indices counted from the start, as int64; IndexError for one outside, as in NumPy."""
+    """Return the indices counted from the start, as int64; IndexError for one outside, as in NumPy."""
     found = np.asarray(indices)
     if found.size == 0:
         return found.astype(np.int64)

@@ -26,7 +26,7 @@ RESUMED = 4
 
 
 def run_recovery(table: Table, source: str, size: int, *, dtype: DTypeLike, helpers: str, state: Any) -> NDArray[Any]:
-    """The elements that a function writes, see `Table.recover`."""
+    """Return the elements that a function writes, see `Table.recover`."""
     body = c_text(source, caller="recover", name="source")
     helpers = c_text(helpers, caller="recover", name="helpers", empty=True)
     bare = uncommented(source)
@@ -77,7 +77,7 @@ def run_recovery(table: Table, source: str, size: int, *, dtype: DTypeLike, help
 
 
 def _state(state: Any, parameters: Mapping[str, Any]) -> NDArray[np.int64]:
-    """The `state` parameter of recover, as numbers of 64 bits."""
+    """Return the `state` parameter of recover, as numbers of 64 bits."""
     if "state" in parameters:
         raise InvalidInput("The 'state' parameter of recover needs an equation without a parameter of this name.")
     try:

@@ -43,7 +43,7 @@ NOWHERE = np.uint64(2**64 - 1)
 def reduce_region(
     store: CellStore, region: Region, axis: int | None, op: str, comparison: int = EQ, bound: Any = 0
 ) -> Any:
-    """The result of a reduction of a region of a `CellStore`, over all cells or over an axis, with NumPy's type.
+    """Return the result of a reduction of a region of a `CellStore`, over all cells or over an axis, with NumPy's type.
 
     `op` is "min", "max", "argmin", "argmax", "sum" or "count" (of the cells for which a comparison with a bound holds).
     """
@@ -69,12 +69,12 @@ def reduce_region(
 
 
 def is_exact(dtype: np.dtype[Any], op: str) -> bool:
-    """Whether a result is a sum of floats, which are added exactly, since their order is that of the device."""
+    """Return whether a result is a sum of floats, which are added exactly, since their order is that of the device."""
     return op == "sum" and dtype.kind == "f"
 
 
 def may_wrap(store: CellStore, region: Region, axis: int | None) -> NDArray[np.bool_]:
-    """Which sums of integers may have left their type: none of so many cells of this size."""
+    """Return which sums of integers may have left their type: none of so many cells of this size."""
     cells = region.cells if axis is None else region.sides[axis]
     if store.dtype.itemsize < 8 or not region.cells:
         return np.zeros((), bool)
@@ -95,7 +95,7 @@ def check_sums(part: NDArray[Any], axis: int | None) -> None:
 
 
 def reduce_array(part: NDArray[Any], axis: int | None, op: str, comparison: int = EQ, bound: Any = 0) -> Any:
-    """The same of cells in the memory of the host, whose cores read no faster by a kernel."""
+    """Return the same of cells in the memory of the host, whose cores read no faster by a kernel."""
     if op == "count":
         return np.asarray(np.count_nonzero(HOLDS[comparison](part, bound), axis), np.int64)
     with np.errstate(all="ignore"):
@@ -126,7 +126,7 @@ def _extreme(values: NDArray[Any], axis: int | None, op: str) -> Any:
 
 
 def result_type(dtype: np.dtype[Any], op: str) -> np.dtype[Any]:
-    """The type of a result, as NumPy has it."""
+    """Return the type of a result, as NumPy has it."""
     if op in ("argmin", "argmax", "count"):
         return np.dtype(np.int64)
     if op == "sum" and dtype.kind in "iu":
@@ -135,7 +135,7 @@ def result_type(dtype: np.dtype[Any], op: str) -> np.dtype[Any]:
 
 
 def _state_type(dtype: np.dtype[Any], op: str) -> np.dtype[Any]:
-    """The states of dp/dp_over.h."""
+    """Return the states of dp/dp_over.h."""
     if op in ("argmin", "argmax"):
         return np.dtype([("value", dtype), ("at", np.uint64)], align=True)
     if is_exact(dtype, op):
@@ -151,7 +151,7 @@ def _offset_indices(states: NDArray[Any], first: int, op: str) -> NDArray[Any]:
 
 
 def _join(states: NDArray[Any], dtype: np.dtype[Any], op: str) -> Any:
-    """The result of each row of partial states, in the order of the cells."""
+    """Return the result of each row of partial states, in the order of the cells."""
     if is_exact(dtype, op):
         return _sums_of_limbs(states["limbs"].sum(axis=1), dtype)
     value = states["value"]
@@ -172,7 +172,7 @@ def _join(states: NDArray[Any], dtype: np.dtype[Any], op: str) -> Any:
 
 
 def _sum_of(numbers: Sequence[float]) -> float:
-    """The sum of floats, rounded once."""
+    """Return the sum of floats, rounded once."""
     try:
         found = math.fsum(numbers)
     except (OverflowError, ValueError):  # beyond float64 on the way, or infinities of both signs
@@ -182,7 +182,7 @@ def _sum_of(numbers: Sequence[float]) -> float:
 
 
 def _rounded(total: Fraction | int) -> float:
-    """The float next to a fraction."""
+    """Return the float next to a fraction."""
     try:
         return float(total)
     except OverflowError:
@@ -190,7 +190,7 @@ def _rounded(total: Fraction | int) -> float:
 
 
 def _sums_of_limbs(limbs: NDArray[np.int64], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Sums of floats from the limbs of dp/dp_over.h, a row of int64 each."""
+    """Return the sums of floats from the limbs of dp/dp_over.h, a row of int64 each."""
     least = -149 if dtype == np.float32 else -1074
     limbs, (positive, negative) = limbs[:, :-2], limbs[:, -2:].T
     used = np.flatnonzero(limbs.any(axis=0))
@@ -264,7 +264,7 @@ def _partial_states(
 
 
 def _lines(kind: str, region: Region) -> tuple[int, int]:
-    """The number of lines of a region, and the cells of the longest."""
+    """Return the number of lines of a region, and the cells of the longest."""
     rows, columns = region.sides
     if kind in ("ROWS", "COLUMNS"):
         return (rows, columns) if kind == "ROWS" else (columns, rows)
@@ -296,7 +296,7 @@ def comparison_of(comparison: Any, bound: Any, dtype: np.dtype[Any], *, caller: 
 
 
 def _within(which: int, bound: Any, dtype: np.dtype[Any]) -> tuple[int, Any]:
-    """A comparison of integers with a bound that their type holds."""
+    """Return a comparison of integers with a bound that their type holds."""
     info = np.iinfo(dtype)
     if info.min <= bound <= info.max:
         return which, bound
@@ -305,7 +305,7 @@ def _within(which: int, bound: Any, dtype: np.dtype[Any]) -> tuple[int, Any]:
 
 
 def _of_floats(which: int, bound: Any, dtype: np.dtype[Any]) -> tuple[int, Any]:
-    """A comparison of floats with a bound of their type. Numbers of Python are rounded to it, as NumPy does."""
+    """Return a comparison of floats with a bound of their type. Numbers of Python are rounded to it, as NumPy does."""
     with np.errstate(over="ignore"):
         rounded = dtype.type(bound)
     if not isinstance(bound, np.generic) or math.isnan(rounded) or float(rounded) == float(bound):

@@ -55,7 +55,7 @@ class Region:
         return side(self.i, self.di, self.rows), side(self.j, self.dj, self.columns)
 
     def axis(self, axis: Any, caller: str) -> int | None:
-        """The axis of the region (0 or 1) for a caller's `axis`; None for all cells."""
+        """Return the axis of the region (0 or 1) for a caller's `axis`; None for all cells."""
         kept = [k for k in (0, 1) if not self.dropped[k]]
         if axis is None:
             return None
@@ -80,7 +80,7 @@ class Region:
 
 
 def region_of(index: Any, shape: Sequence[int], *, caller: str) -> Region | None:
-    """The region that integers, slices and ``...`` select from a table; None for an index of another kind.
+    """Return the region that integers, slices and ``...`` select from a table; None for an index of another kind.
 
     IndexError for an integer beyond the table, as in NumPy.
     """
@@ -109,7 +109,7 @@ def region_of(index: Any, shape: Sequence[int], *, caller: str) -> Region | None
 
 
 def place(axis: int, at: Any, shape: Sequence[int]) -> int:
-    """A row or column counted from the start; IndexError where the table has none."""
+    """Return a row or column counted from the start; IndexError where the table has none."""
     size = shape[axis]
     if not -size <= at < size:
         raise IndexError(f"{'row' if axis == 0 else 'column'} {at} of a table with {size}")

@@ -87,7 +87,7 @@ class CellStore:
         return self.field[1] if self.field else self.dtype
 
     def of_field(self, name: str) -> CellStore:
-        """A field of the cells: for gathers, readers and reading in place."""
+        """Return a field of the cells: for gathers, readers and reading in place."""
         return replace(self, dtype=self.dtype[name], field=(name, self.dtype))
 
     def cell(self, i: int, j: int) -> Any:
@@ -108,21 +108,21 @@ class CellStore:
         return out.astype(np.int64) - 1 if self.index else out
 
     def row(self, i: int) -> NDArray[Any]:
-        """All values of a row."""
+        """Return all values of a row."""
         n, m = self.shape
         if self.layout == "ROWS":
             return self._read(i * (self.pitch or m), m)
         return self.line(i, 0, 0, 1, m)
 
     def column(self, j: int) -> NDArray[Any]:
-        """All values of a column."""
+        """Return all values of a column."""
         n, m = self.shape
         if self.layout == "COLUMNS":
             return self._read(j * n, n)
         return self.line(0, j, 1, 0, n)
 
     def line(self, i: int, j: int, di: int, dj: int, count: int) -> NDArray[Any]:
-        """Values of `count` cells from (i, j) on, (di, dj) apart, gathered on the device."""
+        """Return the values of `count` cells from (i, j) on, (di, dj) apart, gathered on the device."""
         result, out = self.gather(Region(i, j, di, dj, *((1, count) if dj else (count, 1))))
         return result.read(out)
 
@@ -134,7 +134,7 @@ class CellStore:
 
     @contextlib.contextmanager
     def in_place(self) -> Iterator[NDArray[Any] | None]:
-        """The table as an array in its own memory, to read it, on a CPU; None where it cannot be read so."""
+        """Yield the table as an array in its own memory, to read it, on a CPU; None where it cannot be read so."""
         steps = self.strides
         if not self.session.profile.is_cpu or steps is None:
             yield None
@@ -176,7 +176,7 @@ class CellStore:
         return run(self.session, Plan(step), **reader.buffers, **buffers)
 
     def numpy(self) -> NDArray[Any]:
-        """The whole table, shape (n, m), C-contiguous."""
+        """Return the whole table, shape (n, m), C-contiguous."""
         n, m = self.shape
         if self.layout == "ROWS":
             pitch = self.pitch or m
@@ -199,7 +199,10 @@ class CellStore:
         return {f"{stem}{i}": self.buffers[i if i < len(self.buffers) else 0] for i in range(count)}
 
     def reader(self, name: str, *, write: bool = False) -> Reader:
-        """The `Reader` of this store; `name` keeps the pointers of several stores apart. `write`: cells may be set."""
+        """Return the `Reader` of this store; `name` keeps the pointers of several stores apart.
+
+        `write`: cells may be set.
+        """
         stem, kind = f"dp_{name}", ("" if write else "const ") + c_type(self.held)
         place = f"((ulong)(a) * {self.pitch} + (b))" if self.pitch else f"dp_offset(DP_{self.layout}, a, b, n, m)"
         buffers = self.pointers(stem)
@@ -361,7 +364,7 @@ class Table(OverTable):
         return self.shape[0]
 
     def cell(self, i: int, j: int) -> Any:
-        """The value of a cell.
+        """Return the value of a cell.
 
         Parameters
         ----------
@@ -390,7 +393,7 @@ class Table(OverTable):
         raise self._not_kept(f"cell ({i}, {j})")
 
     def row(self, i: int) -> NDArray[Any]:
-        """The values of a row.
+        """Return the values of a row.
 
         Parameters
         ----------
@@ -412,7 +415,7 @@ class Table(OverTable):
         return self._store.row(i) if self._store is not None else self._last_kept(i, f"row {i}", is_column=False)
 
     def column(self, j: int) -> NDArray[Any]:
-        """The values of a column.
+        """Return the values of a column.
 
         Parameters
         ----------
@@ -438,7 +441,7 @@ class Table(OverTable):
         return self._last.copy()
 
     def numpy(self) -> NDArray[Any]:
-        """The whole table.
+        """Return the whole table.
 
         Returns
         -------

@@ -176,7 +176,7 @@ def _fill_of(
 
 
 def _moves(moves: Any, equation: Equation, pattern: Pattern) -> tuple[tuple[str, ...], Moves]:
-    """The fields, one without a name for cells without, and for each its moves."""
+    """Return the fields, one without a name for cells without, and for each its moves."""
     places = equation.places
     fields = ("",) if places is None else tuple(places)
     if places is None:
@@ -211,7 +211,7 @@ def _move(move: Any, fields: tuple[str, ...], pattern: Pattern) -> tuple[int, in
 
 
 def _offsets(moves: Moves) -> list[tuple[int, int]]:
-    """The offsets of all moves, without those that end a traceback."""
+    """Return the offsets of all moves, without those that end a traceback."""
     return [move[:2] for of in moves for move in of if move is not None]
 
 

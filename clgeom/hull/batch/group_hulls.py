@@ -54,7 +54,7 @@ GroupArrays: TypeAlias = "tuple[HostOrDevice, ...]"
 
 
 def worth_an_item(sizes: np.ndarray, unit: int) -> int:
-    """The most points of a crowded group that one work-item solves; `convex_hull` solves the larger groups.
+    """Return the most points of a crowded group that one work-item solves; `convex_hull` solves the larger groups.
 
     The work-items run at the same time, so they take as long as the largest of their groups. The calls of `convex_hull`
     run one after the other, and each takes as long as a work-item with `unit` points. The result is the size with the
@@ -67,7 +67,9 @@ def worth_an_item(sizes: np.ndarray, unit: int) -> int:
 
 
 def tile_memory(dtype: np.dtype) -> Callable[[Policy], int]:
-    """Bytes of local memory of batch_tiles in a shape: a list of eight points to a work-item, indices and extremes."""
+    """Return the bytes of local memory of batch_tiles in a shape: a list of eight points to a work-item, indices and
+    extremes.
+    """
     return lambda shape: shape.wg_size * (16 * dtype.itemsize + 80) + 128
 
 
@@ -86,7 +88,7 @@ class _Results:
         self.buffer = in_place(job.session, self.host) if self.host is not None else allocate(job.session, nbytes)
 
     def read(self) -> HostOrDevice:
-        """The results, after waiting for the queue."""
+        """Return the results, after waiting for the queue."""
         if self.host is not None:
             show_host(self.session, self.buffer, self.host)
             return self.host
@@ -172,7 +174,7 @@ class GroupHulls:
         return result[listed], result[listed] if large else None, large
 
     def _sizes_summary(self) -> np.ndarray:
-        """The summary of batch_sizes; also sets `starts` and `classes`."""
+        """Return the summary of batch_sizes; also sets `starts` and `classes`."""
         types = (np.int32, np.int64, np.uint32, np.uint64)
         offsets = as_device_values(self.session, self.offsets, caller=self.work.caller, name="offsets", types=types)
         starts = Scratch("starts", np.uint32, self.groups + 1)
@@ -197,7 +199,10 @@ class GroupHulls:
     def _hulls_step(
         self, kind: np.uint32, count: int, jobs: str | Scratch, *, ids: str = "status"
     ) -> tuple[Step, dict[str, Any]]:
-        """A step of batch_hulls over `count` jobs, and its buffers. The caller binds "rows" and the names it passes."""
+        """Return a step of batch_hulls over `count` jobs, and its buffers.
+
+        The caller binds "rows" and the names it passes.
+        """
         bound: dict[str, Any] = {}
         share: str | np.uint32
         if self.serial:
@@ -212,7 +217,7 @@ class GroupHulls:
         return Step(HULLS, self.policy, args, groups, self._params(), bytes_moved=moved), bound | buffers
 
     def _outputs(self, ids: str, *before_measures: np.uint32) -> tuple[tuple[str | np.uint32, ...], dict[str, Any]]:
-        """The last arguments of batch_hulls and batch_tiles, and the buffers of these."""
+        """Return the last arguments of batch_hulls and batch_tiles, and the buffers of these."""
         args: tuple[str | np.uint32, ...] = (np.uint32(ids != "status"), ids, "slots", "counts", "status")
         buffers = {"slots": self.slots, "counts": self.counts, "status": self.status}
         if self.measures is not None:
@@ -226,7 +231,7 @@ class GroupHulls:
         return {**predicate_parameters(self.session, self.array.dtype), **own}
 
     def _bounds(self, jobs: int, *, even: bool) -> np.ndarray:
-        """The first job of each work-item, then the number of jobs. All ranges cost about the same."""
+        """Return the first job of each work-item, then the number of jobs. All ranges cost about the same."""
         parts = min(self.policy.groups_per_unit * self.profile.compute_units, jobs)
         if even:
             return np.arange(parts + 1) * jobs // parts
@@ -241,7 +246,10 @@ class GroupHulls:
     # Groups in pieces
 
     def _pieces_step(self, most: int, jobs: Scratch, ids: str) -> tuple[Step, dict[str, Any]]:
-        """A step that solves pieces, with one work-item or work-group each, and its buffers. See `_hulls_step`."""
+        """Return a step that solves pieces, with one work-item or work-group each, and its buffers.
+
+        See `_hulls_step`.
+        """
         if self.tiles is None:
             return self._hulls_step(PIECES, most, jobs, ids=ids)
         outputs, buffers = self._outputs(ids)
@@ -249,7 +257,7 @@ class GroupHulls:
         return Step(TILES, self.tiles, args, most, self._params()), buffers
 
     def _most_pieces(self, points: int, groups: int) -> int:
-        """An upper bound of the pieces of `groups` groups with `points` points in all."""
+        """Return an upper bound of the pieces of `groups` groups with `points` points in all."""
         return points // self.piece + min(groups, points)
 
     def _cut(self, large: cl.Buffer, groups: int) -> list[LargeHull]:
@@ -328,7 +336,7 @@ class GroupHulls:
         with_offsets: bool = False,
         starts: str = "starts",
     ) -> Step:
-        """A step that writes vertices one after another as numbers of a type, and the offsets of all groups."""
+        """Return a step that writes vertices one after another as numbers of a type, and the offsets of all groups."""
         policy = select(self.profile, EMIT, np.dtype(dtype), total)
         reach = max(total, groups + 1 if with_offsets else 0)
         counts = np.uint32(groups), np.uint32(total), np.uint32(first), np.uint32(with_offsets)
@@ -411,16 +419,16 @@ class GroupHulls:
         return int(stalled)
 
     def _scan(self, numbers: str | Scratch, start: int, n: int, out: Scratch, prefix: str) -> Plan:
-        """The plan of an exclusive scan of `n` numbers in a buffer, from entry `start` on."""
+        """Return the plan of an exclusive scan of `n` numbers in a buffer, from entry `start` on."""
         return sums_plan(self.profile, numbers, out, start=start, count=n, prefix=prefix)
 
     def _step(self, kernel: str, items: int, *args: str | Scratch | np.generic, **params: Any) -> Plan:
-        """A plan of one launch with `items` work-items."""
+        """Return a plan of one launch with `items` work-items."""
         policy = select(self.profile, kernel, np.dtype(np.uint32), items)
         return Plan(Step(kernel, policy, args, ceil_div(items, policy.wg_size), params, bytes_moved=4 * items))
 
     def _numbers(self, values: np.ndarray) -> cl.Buffer:
-        """A buffer with these numbers as uint32, which lives as long as the job."""
+        """Return a buffer with these numbers as uint32, which lives as long as the job."""
         array = to_device(self.session, np.ascontiguousarray(values, np.uint32), caller=self.work.caller)
         self.held.append(array)
         return array.one_buffer(f"A list of groups of {self.work.caller}")

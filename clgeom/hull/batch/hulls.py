@@ -253,7 +253,7 @@ def convex_hulls_by_label(
 
 
 def _call(caller: str, collinear: object, profile: bool, antimeridian: bool) -> Call:
-    """A call, whose options are whether points on an edge are vertices."""
+    """Return a call, whose options are whether points on an edge are vertices."""
     one_of(collinear, ("drop", "keep"), "collinear", caller=caller)
     boolean(antimeridian, "antimeridian", caller=caller)
     return Call(caller, profile=profile, options=collinear == "keep")
@@ -286,7 +286,7 @@ def _over_antimeridian(
 def _hulls_of_groups(
     call: Call, cloud: PointCloud, offsets: HostOrDevice, order: HostOrDevice | None = None
 ) -> HullBatch[Any]:
-    """The hulls of groups of points; of groups of ``points[order]`` if `order` is given."""
+    """Return the hulls of groups of points; of groups of ``points[order]`` if `order` is given."""
     on_device, group_offsets, kept = is_device_array(cloud.source), offsets, cloud.kept
     numbers = order  # indices of the points that are left, in the order of groups; None for 0, 1, 2 ..
     if kept is not None and len(kept) < len(cloud):
@@ -367,7 +367,10 @@ class HullsWork(Work):
         return self.piece(session, 0, self.n)
 
     def piece(self, session: Session, start: int, stop: int) -> GroupArrays:
-        """The hulls of some groups, in ranges that fit in one run. A group that is too large has its own range."""
+        """Return the hulls of some groups, in ranges that fit in one run.
+
+        A group that is too large has its own range.
+        """
         most_points, most_groups = _limits(session.profile, self.rows.dtype)
         results, offsets = [], on_host(self.offsets)
         while start < stop:
@@ -387,7 +390,7 @@ class HullsWork(Work):
         return *whole, *map(np.concatenate, measures)
 
     def upload(self, *results: Any) -> tuple[CLArray, ...]:
-        """Results as arrays on the device of the points."""
+        """Return the results as arrays on the device of the points."""
         return tuple(to_array(self.call.session, result, queue=self.queue) for result in results)
 
     def refuse(self) -> None:
@@ -404,7 +407,7 @@ class HullsWork(Work):
         return self.offsets
 
     def _solve(self, array: DeviceArray, offsets: HostOrDevice) -> GroupArrays:
-        """The result of `join` for groups in one chunk of points."""
+        """Return the result of `join` for groups in one chunk of points."""
         groups = len(offsets) - 1
         if array.n > MOST_POINTS:
             raise DeviceLimit(f"{self.caller} takes at most {MOST_POINTS:,} points on the device. Got {array.n:,}.")
@@ -444,6 +447,6 @@ def _ordered(call: Call, points: HostOrDevice, order: Any) -> HostOrDevice:
 
 
 def _limits(profile: DeviceProfile, dtype: np.dtype) -> tuple[int, int]:
-    """The most points of one run, and the most groups (two numbers of 8 bytes each)."""
+    """Return the most points of one run, and the most groups (two numbers of 8 bytes each)."""
     (_, most_points), *_ = chunk_bounds(profile, MOST_POINTS, 2 * dtype.itemsize)
     return most_points, min(max(profile.max_alloc_bytes // 16, 1), MOST_POINTS)

@@ -189,7 +189,7 @@ class HullBatch(Exchange, Generic[ArrayT]):
         return {"type": "FeatureCollection", "features": list(self.features())}
 
     def features(self, **columns: Any) -> Iterator[dict[str, Any]]:
-        """The features of the FeatureCollection one by one, with columns of values instead of the label.
+        """Yield the features of the FeatureCollection one by one, with columns of values instead of the label.
 
         Parameters
         ----------
@@ -256,7 +256,7 @@ class HullBatch(Exchange, Generic[ArrayT]):
         return made
 
     def to_shapely(self) -> NDArray[np.object_]:
-        """All hulls as Shapely geometries, as `Hull.to_shapely` returns them.
+        """Return all hulls as Shapely geometries, as `Hull.to_shapely` returns them.
 
         Returns
         -------
@@ -309,7 +309,7 @@ class _OnHost(NamedTuple):
 
 
 def _finite(number: float) -> float | None:
-    """A number for JSON; None for a nonfinite one, which JSON cannot hold."""
+    """Return a number for JSON; None for a nonfinite one, which JSON cannot hold."""
     return number if math.isfinite(number) else None
 
 
@@ -328,7 +328,7 @@ def picked_on_device(session: Session, table: CLArray, picked: HostOrDevice, *, 
 
 
 def flat_hulls(corners: np.ndarray, offsets: np.ndarray, keep_collinear: bool, session: Session | None) -> np.ndarray:
-    """A mask of the hulls with a dimension below 2, from the coordinates of their vertices."""
+    """Return a mask of the hulls with a dimension below 2, from the coordinates of their vertices."""
     counts = np.diff(offsets)
     flat = counts < 3
     if keep_collinear:  # the first vertex is a true corner, or all are on one line

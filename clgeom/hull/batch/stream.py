@@ -65,7 +65,7 @@ class LongitudeSample:
             self.samples, self.names = map(list, zip(self.joined()))
 
     def joined(self) -> tuple[Sample | None, Any]:
-        """The sample of all labels in ascending order, None for none; and these labels."""
+        """Return the sample of all labels in ascending order, None for none; and these labels."""
         if not self.samples or self.turn is None:
             return None, None
         labels = as_labels(_one_kind(self.names), None, caller=CALLER)
@@ -96,7 +96,7 @@ def hulls_of_chunks(
     by_label: Callable[..., HullBatch[Any]],
     by_offsets: Callable[..., HullBatch[Any]],
 ) -> HullBatch[Any]:
-    """The result of `convex_hulls_by_label` for chunks of (points, labels), with its checked options.
+    """Return the result of `convex_hulls_by_label` for chunks of (points, labels), with its checked options.
 
     `by_label` and `by_offsets` are `convex_hulls_by_label` and `convex_hulls`.
     """
@@ -124,7 +124,9 @@ def hulls_of_chunks(
         meter.add(part.nbytes)
 
     def solve(piece: Piece) -> tuple[HullBatch[Any], np.ndarray | None]:
-        """The hulls of a piece, and the numbers of its points outside earlier hulls, None for all; adds the others."""
+        """Return the hulls of a piece, and the numbers of its points outside earlier hulls, None for all; adds the
+        others.
+        """
         with Call(CALLER, profile=options["profile"]) as own:
             found = inner.outside(piece.rows, piece.labels)
         if found is not None:
@@ -193,7 +195,7 @@ def hulls_of_chunks(
 def _unite(
     parts: list[Part], by_offsets: Callable[..., HullBatch[Any]], options: dict[str, Any]
 ) -> tuple[Part, HullBatch[Any]]:
-    """The hulls of the labels of all parts: as one part, and as a batch whose vertices are rows of the parts."""
+    """Return the hulls of the labels of all parts: as one part, and as a batch whose vertices are rows of the parts."""
     labels = as_labels(_one_kind([part.labels for part in parts]), None, caller=CALLER)
     distinct, owners = np.unique(labels.keys, return_inverse=True)
     owners = owners.reshape(-1)

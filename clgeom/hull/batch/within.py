@@ -83,7 +83,7 @@ class Within:
         )
 
     def outside(self, points: Any, labels: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """The indices of the points that are not within, the labels of those within, and their counts.
+        """Return the indices of the points that are not within, the labels of those within, and their counts.
 
         None where rectangles do not apply to the arrays, or leave out few points.
         """

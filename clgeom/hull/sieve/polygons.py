@@ -49,7 +49,7 @@ MOST = 4
 
 
 def hoods_memory(shape: Policy, dtype: np.dtype) -> int:
-    """Bytes of local memory of tile_hoods: coordinates, two lists of indices, memory for merging."""
+    """Return the bytes of local memory of tile_hoods: coordinates, two lists of indices, memory for merging."""
     return 2 * dtype.itemsize * shape.tile + 4 * max(shape.tile, 2 * shape.wg_size) + 6 * shape.wg_size + 64
 
 
@@ -81,11 +81,13 @@ class Polygons:
         return self.shapes["tile_hoods"].tile
 
     def hull(self, n: int) -> Step:
-        """The step that computes the hoods of `n` points, at most one tile."""
+        """Return the step that computes the hoods of `n` points, at most one tile."""
         return self._hoods(np.uint32(n))
 
     def sample(self, n: int) -> tuple[tuple[Step, ...], tuple[Scratch, Scratch]]:
-        """Steps that compute bounds of what is certainly inside the hull of `n` points, and the memory they write."""
+        """Return the steps that compute bounds of what is certainly inside the hull of `n` points, and the memory they
+        write.
+        """
         chunk = self.shapes["sample_extremes"].tile
         count = max(min(n // (8 * chunk), 128), 1)
         stride = max(n // (count * chunk), 1)
@@ -111,7 +113,7 @@ class Polygons:
         return (extremes, polygon), inside
 
     def finish(self, kept: List) -> tuple[tuple[Step, ...], tuple[tuple[List, ...], ...]]:
-        """Steps from a list to its hoods, after those of `sample`, and the intermediate lists."""
+        """Return the steps from a list to its hoods, after those of `sample`, and the intermediate lists."""
         room, units = max(kept.room // 4, MOST * self.size), self.device.compute_units
         lower, upper = List("lower", room, LOWER), List("upper", room, UPPER)
         caps, cut = self.shapes["cap_extremes"], self.shapes["polygon_cut"]
@@ -143,7 +145,7 @@ class Polygons:
         return (extremes, whole, outside, self._hoods_of(lower, upper)), ((lower, upper),)
 
     def finish_few(self, kept: List) -> tuple[tuple[Step, ...], tuple[tuple[List, ...], ...]]:
-        """The step from a list to its hoods if it is short, and no intermediate lists."""
+        """Return the step from a list to its hoods if it is short, and no intermediate lists."""
         return (self._hoods_of(kept, kept),), ()
 
     def _hoods_of(self, lower: List, upper: List) -> Step:

@@ -54,7 +54,8 @@ class SieveResult:
 
 
 def sieved_hull(points: DeviceArray, *, keep_collinear: bool, sieve: bool = True, short: bool = True) -> SieveResult:
-    """The hull of a DeviceArray of one chunk and a point at least, or a list of points that contains all its vertices.
+    """Return the hull of a DeviceArray of one chunk and a point at least, or a list of points that contains all its
+    vertices.
 
     Without `sieve`, more points than one tile are returned as they are. With `short`, few points take fewer launches.
     """
@@ -88,7 +89,7 @@ def start_sieve(
 
 
 def _launches(points: DeviceArray, keep_collinear: bool) -> tuple[Policy, Polygons | Tiles]:
-    """The policy of the sieve and its launches, cached for all calls."""
+    """Return the policy of the sieve and its launches, cached for all calls."""
 
     def make() -> tuple[Policy, Polygons | Tiles]:
         shape = select_fitting(
@@ -132,7 +133,7 @@ def _sieve(launches: Polygons | Tiles, shape: Policy, n: int, inside: tuple[Scra
 
 
 def _read_hoods(result: Result, plan: Plan) -> tuple[SieveResult | None, int]:
-    """The hull, None when the launches computed no hoods; and the number of points that the sieve kept."""
+    """Return the hull, None when the launches computed no hoods; and the number of points that the sieve kept."""
     records = plan.scratch["hull"]
     record: Any = records.dtype  # of `vertex_type`
     id_at = record.fields["id"][1] // 4

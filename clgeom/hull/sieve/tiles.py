@@ -59,11 +59,12 @@ class Tiles:
         return cls(session.profile, dtype, shape, params, shape.tile)
 
     def hull(self, n: int) -> Step:
-        """The step that computes the hoods of `n` points, at most one tile."""
+        """Return the step that computes the hoods of `n` points, at most one tile."""
         return self._hoods((1, n))
 
     def sample(self, n: int) -> tuple[tuple[Step, ...], tuple[Scratch, Scratch]]:
-        """Steps that compute the bounds of what is certainly inside the hull of `n` points, and the memory they write.
+        """Return the steps that compute the bounds of what is certainly inside the hull of `n` points, and the memory
+        they write.
 
         Outside the hull of a sample of `m` of `n` points are about `n * h / m` points, if it has h vertices. The sample
         is so large that sorting it takes as long as sorting these. All compute units get the same number of tiles.
@@ -101,7 +102,10 @@ class Tiles:
         out: List | None = None,
         groups: int = 1,
     ) -> Step:
-        """A step of tile_hull. `source` is a List, or (stride, samples) of the points. Unused memory is `sizes`."""
+        """Return a step of tile_hull.
+
+        `source` is a List, or (stride, samples) of the points. Unused memory is `sizes`.
+        """
         ids: str | Scratch
         if isinstance(source, List):
             (ids, *inputs), stride, samples = source.arguments, 0, 0

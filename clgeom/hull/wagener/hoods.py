@@ -387,7 +387,7 @@ def matching_plan(
 
 
 def block_policy(profile: DeviceProfile, dtype: np.dtype, n: int) -> Policy:
-    """The policy of blocks in local memory: a power of two of points that fits there."""
+    """Return the policy of blocks in local memory: a power of two of points that fits there."""
     policy = select(profile, "hull/wagener/hood_match_blocks", dtype, n)
     items = 1 << (policy.items_per_thread.bit_length() - 1)
     point = 2 * (2 * np.dtype(dtype).itemsize) // 2 + 4 + 2 + 6  # coordinates, two hoods, sizes, results of samples
@@ -428,7 +428,7 @@ def _published(points: DeviceArray, side: int, *, keep_collinear: bool, trace: b
 
 
 def _blocks_of(result: Result, made: Matching, stage: int, n: int) -> list[np.ndarray]:
-    """The hood of every block after a number of stages."""
+    """Return the hood of every block after a number of stages."""
     size = 1 << (made.log_block + stage)
     blocks = ceil_div(n, size)
     hood = result.read(made.hoods[stage % 2]).astype(np.int64)

@@ -41,7 +41,7 @@ class Hoods:
     keep_collinear: bool
 
     def runs(self, merged: Result) -> list[np.ndarray]:
-        """The ranges of corners of the lower and of the upper hood, from left to right, read from the device."""
+        """Return the ranges of corners of the lower and of the upper hood, from left to right, read from the device."""
         state, blocks = merged.read(self.state), self.blocks
         runs, lengths = state[: 4 * blocks].reshape(2, 2, blocks)
         ranges = state[4 * blocks :].reshape(2, blocks, 2)
@@ -49,7 +49,7 @@ class Hoods:
 
 
 def block_memory(dtype: np.dtype) -> Callable[[Policy], int]:
-    """Bytes of local memory of hood_blocks in a shape: coordinates, a hood, and five numbers to a work-item."""
+    """Return the bytes of local memory of hood_blocks in a shape: coordinates, a hood, five numbers to a work-item."""
     each = 2 * dtype.itemsize + 2
     return lambda shape: 0 if shape.variant == "serial" else shape.tile * each + 10 * shape.wg_size + 64
 

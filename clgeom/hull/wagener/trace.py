@@ -77,12 +77,12 @@ class HoodMerge:
 
 
 def results_size(log_d: int) -> int:
-    """How many results a pair of blocks of ``2**log_d`` points has; the layout of ``hood_match.cl.mako``."""
+    """Return how many results a pair of blocks of ``2**log_d`` points has; the layout of ``hood_match.cl.mako``."""
     return (2 << (log_d + 1) // 2) + (1 << log_d // 2) + 3
 
 
 def merges_of(hoods: list[Any], merged: list[Any], results: NDArray[np.uint32], log_d: int) -> list[HoodMerge]:
-    """The merges of a stage from blocks of ``2**log_d`` points.
+    """Return the merges of a stage from blocks of ``2**log_d`` points.
 
     `hoods` and `merged` are the hoods of all blocks before and after. `results` are ``brackets d1 | touches d1 |
     candidates d2 | first, p, q`` for each pair, as the kernel wrote them.

@@ -56,7 +56,7 @@ def points_and_sizes(value: Any, *, caller: str, name: str, in_order: bool = Fal
         found = arrow.arrow_points(value, parameter)
     elif arrow.is_capsule(value):
         found = arrow.arrow_points(arrow.imported(value, parameter), parameter)
-    return (_in_memory(value, parameter), None) if found is None else found
+    return (_host_copy(value, parameter), None) if found is None else found
 
 
 def values_of(value: Any, *, caller: str, name: str) -> Any:
@@ -73,10 +73,11 @@ def values_of(value: Any, *, caller: str, name: str) -> Any:
         found = arrow.arrow_values(value, parameter)
     elif arrow.is_capsule(value):
         found = arrow.arrow_values(arrow.imported(value, parameter), parameter)
-    return _in_memory(value, parameter) if found is None else found
+    return _host_copy(value, parameter) if found is None else found
 
 
-def _in_memory(value: Any, parameter: Parameter) -> Any:
+def _host_copy(value: Any, parameter: Parameter) -> Any:
+    """Return a host copy of an object in the memory of a device; any other object as it is."""
     found = memory.host_copy(value, parameter)
     return value if found is None else found
 

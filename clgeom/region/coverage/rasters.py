@@ -162,7 +162,7 @@ def as_stack(raster: Any, session: Session, *, caller: str) -> Stack:
     if isinstance(raster, Strips):
         return _as_strips(raster, session, caller)
     if type(raster) is not np.ndarray and is_device_array(raster):
-        return _adopted(session, raster, caller)
+        return _stack_on_device(session, raster, caller)
     array, integers = canonical_cells(raster, caller=caller)
     if array.dtype == np.float64:
         session.profile.require_fp64(caller)
@@ -232,7 +232,8 @@ def _converted(array: np.ndarray, dtype: Any) -> np.ndarray:
         return array.astype(dtype, copy=False)
 
 
-def _adopted(session: Session, raster: Any, caller: str) -> Stack:
+def _stack_on_device(session: Session, raster: Any, caller: str) -> Stack:
+    """Return the maps of a raster on the device, in place where kernels take its type."""
     _check_shape(raster.shape, caller)
     if raster.dtype.name not in THRESHOLDS:
         return as_stack(fetched(raster), session, caller=caller)

@@ -57,7 +57,7 @@ class Buckets:
         return self.starts[-1] + sum(extent.rows for extent in self.overflow)
 
     def facts(self) -> dict[str, Any]:
-        """The state for JSON, from which `restore` goes on."""
+        """Return the state for JSON, from which `restore` goes on."""
         return {"filled": self.filled, "overflow": self.overflow}
 
     def restore(self, facts: dict[str, Any]) -> None:
@@ -78,7 +78,7 @@ class Buckets:
                 end += stop - start - fitting
 
     def blocks(self, paths: tuple[Path, ...], dtype: np.dtype, header: int) -> list[Block]:
-        """The buckets that have keys, each as a block, in the order in which its keys arrived."""
+        """Return the buckets that have keys, each as a block, in the order in which its keys arrived."""
         extents = [[Extent(k, self.starts[k], filled)] for k, filled in enumerate(self.filled)]
         for extent in self.overflow:
             extents[extent.bucket].append(extent)

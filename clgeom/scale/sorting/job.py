@@ -170,7 +170,7 @@ class FileSort:
         )
 
     def kept(self) -> str:
-        """A sentence that says where the state is, if it is kept."""
+        """Return a sentence that says where the state is, if it is kept."""
         if self.state is None or not self.state.folder.exists():
             return ""
         folder = printable(str(self.state.folder))
@@ -212,7 +212,9 @@ class FileSort:
     # Buckets and runs ---------------------------------------------------------------------------------------------
 
     def _sample(self) -> tuple[np.ndarray, int]:
-        """Some keys' order, ascending, and the lowest bit of it by which to sort chunks: a prefix then has few keys."""
+        """Return some keys' order, ascending, and the lowest bit of it by which to sort chunks: a prefix then has few
+        keys.
+        """
         digits = np.sort(self.order.digits(self.source.sample(SAMPLE)))
         blocks = 4 * PARTS if self.source.n is None else self.source.n // self.most + 1
         most = max(len(digits) // (self.shares * blocks), PARTS)
@@ -223,12 +225,12 @@ class FileSort:
         return digits, 0
 
     def _prefixes(self, low: int) -> Callable[[np.ndarray], np.ndarray]:
-        """A function: the bits of keys' order from `low` on."""
+        """Return a function: the bits of keys' order from `low` on."""
         shift = self.order.storage.type(low)
         return lambda keys: self.order.digits(keys) >> shift
 
     def _chunks(self, shares: int = 1) -> Iterator[Piece]:
-        """The keys of the source in chunks, by their first index."""
+        """Return the keys of the source in chunks, by their first index."""
         return (Chunk(self.source, start, shares) for start in itertools.count(0, self.most))
 
     def _pieces_of_buckets(self, n: int) -> tuple[list[Part], list[int]]:
@@ -345,7 +347,7 @@ class FileSort:
         return self._pieces(group, blocks_of(runs, self._prefixes(low), max(self.most // self.shares, 1)), low)
 
     def _pieces(self, group: str, blocks: list[Block], low: int) -> list[Part]:
-        """What to read, sort and write one after the other: blocks, and what too large blocks are divided into."""
+        """Return what to read, sort and write in turn: blocks, and the parts of too large blocks."""
         pieces: list[Part] = []
         small: list[Block] = []
 
@@ -409,7 +411,8 @@ class FileSort:
 
 
 def _host_is_quicker(session: Session, types: tuple[np.dtype, ...], n: int, bits: int) -> bool:
-    """Whether threads with NumPy's sort are expected to take less time than a CPU device that sorts by so many bits.
+    """Return whether threads with NumPy's sort are expected to take less time than a CPU device that sorts by so many
+    bits.
 
     That is for integers alone.
     """

@@ -90,7 +90,7 @@ class Pipeline:
             self._free.append(going[0])
 
     def parts(self, array: np.ndarray) -> Iterator[memoryview]:
-        """The bytes of an array in parts; `Stopped` when the work is to end."""
+        """Yield the bytes of an array in parts; `Stopped` when the work is to end."""
         view = memoryview(array.view("u1"))  # type: ignore[arg-type]  # an array has the buffer protocol
         for start in range(0, len(view), AT_ONCE):
             if self._stop.is_set():
@@ -130,7 +130,7 @@ def reserve(file: Any, nbytes: int) -> None:
 
 
 def npy_header(dtype: np.dtype, n: int) -> bytes:
-    """The first bytes of a .npy file."""
+    """Return the first bytes of a .npy file."""
     file = io.BytesIO()
     np.lib.format.write_array_header_1_0(
         file, {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (n,)}

@@ -47,7 +47,7 @@ class Run:
         return self.stop - self.start
 
     def part(self, start: int, stop: int) -> Run:
-        """The rows from `start` to `stop` of the whole file."""
+        """Return the rows from `start` to `stop` of the whole file."""
         return replace(self, start=start, stop=stop)
 
     def read(self, pipeline: Pipeline, columns: Sequence[np.ndarray]) -> None:
@@ -58,7 +58,7 @@ class Run:
                 pipeline.read(file, column)
 
     def keys_at(self, start: int, count: int, step: int = 1) -> np.ndarray:
-        """Some of its keys, counted from its own start. They are not mapped: pages around them would be, too."""
+        """Return some of its keys, counted from its own start. They are not mapped: pages around them would be, too."""
         width = self.dtype.itemsize
         with open(self.paths[0], "rb", buffering=0) as file:
 
@@ -124,7 +124,7 @@ def blocks_of(runs: Sequence[Run], digits: Callable[[np.ndarray], np.ndarray], c
 def _first_not_before(
     run: Run, digits: Callable[[np.ndarray], np.ndarray], prefix: int, samples: np.ndarray, apart: int
 ) -> int:
-    """The index of the first key of a run that does not precede a prefix."""
+    """Return the index of the first key of a run that does not precede a prefix."""
     start = int(np.searchsorted(samples, prefix)) * apart
     keys = run.keys_at(start, min(apart - 1, len(run) - start))
     return start + int(np.searchsorted(digits(keys), prefix))
@@ -148,7 +148,7 @@ class Chunk:
         return (self.source.n or 0) - self.start
 
     def bounds(self, rows: int) -> tuple[int, ...]:
-        """Where its shares begin and end, if each is sorted by itself."""
+        """Return where its shares begin and end, if each is sorted by itself."""
         return tuple(rows * k // self.shares for k in range(self.shares + 1)) if self.shares > 1 else ()
 
     def read(self, pipeline: Pipeline, columns: Sequence[np.ndarray]) -> int:
@@ -171,7 +171,7 @@ class Part:
         return sum(block.n for block in self.blocks)
 
     def bounds(self, rows: int) -> tuple[int, ...]:
-        """Where the blocks begin and end, if each is sorted by itself."""
+        """Return where the blocks begin and end, if each is sorted by itself."""
         return tuple(itertools.accumulate((block.n for block in self.blocks), initial=0)) if self.in_threads else ()
 
     def read(self, pipeline: Pipeline, columns: Sequence[np.ndarray]) -> int:
@@ -182,7 +182,7 @@ class Part:
         return first
 
     def first_row(self, path: Path) -> float:
-        """The first row of a file that it reads, infinity if there is none."""
+        """Return the first row of a file that it reads, infinity if there is none."""
         runs = itertools.chain.from_iterable(block.parts for block in self.blocks)
         return min((run.start for run in runs if run.paths[0] == path), default=math.inf)
 
@@ -192,7 +192,7 @@ Piece: TypeAlias = Chunk | Part
 
 
 def are_read_in_time(pieces: list[Part], path: Path) -> bool:
-    """Whether the pieces, sorted, may be written to a file from its first row on while they are read from it."""
+    """Return whether the pieces, sorted, may be written to a file from its first row on while they are read from it."""
     ends = itertools.accumulate(piece.n for piece in pieces)
     firsts = [piece.first_row(path) for piece in pieces]
     still_to_read = list(itertools.accumulate(reversed(firsts), min))[::-1]

@@ -43,7 +43,7 @@ class FileKeys:
         return [self.path, *self._facts, self._offset, self.stored.str]
 
     def sample(self, count: int) -> np.ndarray:
-        """Some keys, evenly spaced. They are not mapped: pages around them would be, too."""
+        """Return some keys, evenly spaced. They are not mapped: pages around them would be, too."""
         width, step = self.stored.itemsize, max(self.n // count, 1)
         with open(self.path, "rb", buffering=0) as file:
             found = []
@@ -63,7 +63,7 @@ class FileKeys:
         return len(out)
 
     def is_changed(self) -> bool:
-        """Whether the file was changed since it was opened."""
+        """Return whether the file was changed since it was opened."""
         return self._stat() != self._facts
 
 
@@ -116,7 +116,7 @@ class ChunkKeys:
                 return True
 
     def sample(self, count: int) -> np.ndarray:
-        """Some keys of the first chunk, evenly spaced."""
+        """Return some keys of the first chunk, evenly spaced."""
         return self._rest[:: max(len(self._rest) // count, 1)].astype(self.dtype)
 
     def read(self, pipeline: Pipeline, start: int, out: np.ndarray) -> int:

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 def state_folder(out: str | os.PathLike[str]) -> Path:
-    """The folder beside an output that holds the state of its sort."""
+    """Return the folder beside an output that holds the state of its sort."""
     target = Path(os.path.realpath(out))
     return target.with_name(f".{target.name}.clgeom-sort")
 
@@ -56,11 +56,11 @@ class State:
                 path.unlink()
 
     def path(self, name: str) -> Path:
-        """A file of the folder."""
+        """Return a file of the folder."""
         return self.folder / name
 
     def settled(self, name: str, value: T) -> T:
-        """The value of a setting in the call that began the job; this one's if it is the first."""
+        """Return the value of a setting in the call that began the job; this one's if it is the first."""
         setting: T = self.settings.setdefault(name, value)
         return setting
 
@@ -119,7 +119,7 @@ class State:
 
 
 def _locked(folder: Path, out: Path) -> IO[str]:
-    """The open file of the lock of a folder, which is made.
+    """Return the open file of the lock of a folder, which is made.
 
     `InvalidInput` where another process has it, or the folder is not one of clgeom's.
     """

@@ -25,7 +25,7 @@ SAMPLES = 16
 
 
 def merged(inputs: SortInput, pieces: list[tuple[Any, Any]]) -> tuple[Any, Any]:
-    """The sorted keys (None for argsort) and the payload (None for keys alone).
+    """Return the sorted keys (None for argsort) and the payload (None for keys alone).
 
     The inputs have all keys, on the host. A piece has sorted keys, which follow those of the piece before it, and their
     indices among all keys, None for keys alone.
@@ -56,7 +56,7 @@ def merged(inputs: SortInput, pieces: list[tuple[Any, Any]]) -> tuple[Any, Any]:
 
 
 def _cuts(inputs: SortInput, pieces: list[np.ndarray], blocks: int) -> np.ndarray:
-    """Where each block begins in each piece, and the end: shape (pieces, blocks + 1)."""
+    """Return where each block begins in each piece, and the end: shape (pieces, blocks + 1)."""
     samples = np.concatenate([inputs.digits(keys[:: max(len(keys) // (SAMPLES * blocks), 1)]) for keys in pieces])
     bounds = splitters(np.sort(samples), max(len(samples) // blocks, 1))
     cuts = [np.concatenate([[0], first_not_before(inputs.digits, keys, bounds), [len(keys)]]) for keys in pieces]
@@ -64,7 +64,7 @@ def _cuts(inputs: SortInput, pieces: list[np.ndarray], blocks: int) -> np.ndarra
 
 
 def sorted_in_chunks(inputs: SortInput, most: int, order_of: Callable[[SortInput], np.ndarray]) -> tuple[Any, Any]:
-    """The result of `merged` for keys beyond a device's memory: `order_of` sorts chunks of at most `most` keys."""
+    """Return the result of `merged` for keys beyond a device's memory: `order_of` sorts chunks of `most` keys."""
     indices = np.empty(inputs.n, np.int64)
     offsets = np.array([0, inputs.n]) if inputs.offsets is None else inputs.offsets
     for begin, end in _whole_segments(offsets, most):

@@ -199,7 +199,7 @@ class Pass:
 
 
 def passes_of(order: KeyOrder, windows: Windows, keep_keys: bool, special: bool) -> list[Pass]:
-    """The pass of each window.
+    """Return the pass of each window.
 
     Sorting by ordered keys is cheaper than by floats. So the first pass stores them if the last one can convert them
     back to keys, or if the caller needs no keys. In the second case a pass also stores fewer bits once these are enough
@@ -276,7 +276,7 @@ def shares(policy: Policy, n: int, profile: DeviceProfile) -> tuple[int, int]:
 
 
 def tile_policy(profile: DeviceProfile, policy: Policy, widest_bits: int) -> Policy:
-    """The policy of a kernel that orders tiles in local memory, for keys or payloads of so many bits.
+    """Return the policy of a kernel that orders tiles in local memory, for keys or payloads of so many bits.
 
     The table's items have 4 bytes. A work-item takes fewer wider items, and fewer where local memory is small.
     """
@@ -298,7 +298,7 @@ def tile_policy(profile: DeviceProfile, policy: Policy, widest_bits: int) -> Pol
 
 
 def _reduced_steps(profile: DeviceProfile, n: int, move: Move, features: RadixFeatures, prefix: str) -> list[Step]:
-    """The three launches of a pass by reduce-then-scan."""
+    """Return the three launches of a pass by reduce-then-scan."""
     keys, digit_pass = move.inputs[0], move.digit_pass
     count, spine, scatter = (
         select(profile, f"sorting/radix/radix_{name}", move.read, n) for name in ("count", "spine", "scatter")
@@ -348,7 +348,8 @@ def _chained_steps(
     copies: int,
     prefix: str,
 ) -> list[Step]:
-    """The launches that count all digits, with so many copies of each count, and of all passes by a chained scan.
+    """Return the launches that count all digits, with so many copies of each count, and of all passes by a chained
+    scan.
 
     `chain` has for each window a number of tiles and the counts of its digits, and then twice `cells` words of tiles.
     """
@@ -398,7 +399,7 @@ def count_copies(profile: DeviceProfile, windows: Windows) -> int:
 
 
 def is_counted(profile: DeviceProfile, order: KeyOrder) -> bool:
-    """Whether keys of this order are sorted by counting, if all their bits matter and nothing moves with them."""
+    """Return whether keys of this order are sorted by counting if all bits matter and nothing moves with them."""
     return not order.floating and order.bits <= NARROW and profile.is_cpu
 
 

@@ -31,7 +31,7 @@ SERIAL_ON_GPU = (256,)
 
 
 def segment_capacity(profile: DeviceProfile, dtype: np.dtype, longest: int | None = None) -> int:
-    """The capacity of radix_segments for segments of up to `longest` keys, by default the largest one."""
+    """Return the capacity of radix_segments for segments of up to `longest` keys, by default the largest one."""
     policy = select(profile, "sorting/radix/radix_segments", dtype, longest or max(CAPACITIES["group"]))
     sizes: Sequence[int] = CAPACITIES[policy.variant]
     if policy.variant == "serial" and not profile.is_cpu:

@@ -216,7 +216,7 @@ def argsort(
     device: DevicesLike = None,
     profile: bool = False,
 ) -> Any:
-    """Indices that sort an array, as ``numpy.argsort(keys, kind="stable")`` has them.
+    """Return the indices that sort an array, as ``numpy.argsort(keys, kind="stable")`` has them.
 
     Parameters
     ----------
@@ -329,7 +329,7 @@ def _check_kind(call: Call, kind: str | None, stable: bool | None) -> None:
 
 
 def _along(call: Call, keys: Any, axis: Any, *, out: Any, index_type: Any = None, **options: Any) -> Any:
-    """The return value of `sort` or `argsort` along an axis."""
+    """Return the return value of `sort` or `argsort` along an axis."""
     if type(axis) is int and axis in (-1, 0):
         if type(keys) is np.ndarray and keys.ndim == 1:
             return _result(call, SortInput(call, keys, out=out, index_type=index_type, **options))
@@ -351,7 +351,7 @@ def _along(call: Call, keys: Any, axis: Any, *, out: Any, index_type: Any = None
 def _of_rows(
     call: Call, keys: Any, axis: int | None, out: Any, index_type: Any, *, offsets: Any, device: Any, **options: Any
 ) -> Any:
-    """The return value for keys of several dimensions."""
+    """Return the return value for keys of several dimensions."""
     if offsets is not None:
         raise call.wrong("offsets", "None for keys of several dimensions", f"offsets for keys of shape {keys.shape}")
     choose_sessions(call, keys, device, shared=False)
@@ -370,7 +370,7 @@ def _of_rows(
 
 
 def _result(call: Call, inputs: SortInput) -> Any:
-    """The return value of a call."""
+    """Return the return value of a call."""
     with call:
         keys, payload = sort_arrays(inputs)
     result = keys if payload is None else payload if keys is None else (keys, payload)
@@ -388,14 +388,14 @@ class Rows:
         self.offsets = np.arange(0, keys.size + 1, self.length) if keys.size else np.zeros(1, np.int64)
 
     def _transposed(self, array: Any, axes: list[int]) -> Any:
-        """A contiguous array with the axes in another order."""
+        """Return a contiguous array with the axes in another order."""
         array = array if axes == sorted(axes) else array.transpose(axes)
         if is_device_array(array):
             return native_array(self.session, array, caller=self.caller, name="keys")
         return np.ascontiguousarray(array)
 
     def restored(self, result: Any) -> Any:
-        """A result of the flat keys, in the shape of the keys."""
+        """Return a result of the flat keys, in the shape of the keys."""
         return self._transposed(result.reshape(self.shape), [self.axes.index(i) for i in range(len(self.axes))])
 
     def within(self, indices: Any) -> Any:

@@ -103,7 +103,7 @@ kernel void probe(global uint *digits)
 
 
 def sort_by_cached_plan(caller: str, keys: Any, descending: bool, session: Session) -> Any:
-    """The result for contiguous keys on the device if the session has a cached plan for them, else None.
+    """Return the result for contiguous keys on the device if the session has a cached plan for them, else None.
 
     Unlike `_sorted` it makes no SortInput, which takes the host longer than the launches of few keys.
     """
@@ -127,12 +127,12 @@ def sort_by_cached_plan(caller: str, keys: Any, descending: bool, session: Sessi
 
 
 def sort_arrays(inputs: SortInput) -> Sorted:
-    """The sorted keys and the payload."""
+    """Return the sorted keys and the payload."""
     return sorted_on_host(inputs) or sorted_by_kernels(inputs)
 
 
 def sorted_by_kernels(inputs: SortInput) -> Sorted:
-    """The result of `sort_arrays`, by the sessions of the call."""
+    """Return the result of `sort_arrays`, by the sessions of the call."""
     result: Sorted = dispatch(inputs.call, SortWork(inputs))
     return result
 
@@ -178,7 +178,8 @@ class SortWork(Work):
 
 
 def most_at_once(inputs: SortInput, session: Session, payload_type: np.dtype | None = None) -> int:
-    """The most host keys of one chunk, with the memory that sorting them and this payload, by default theirs, needs.
+    """Return the most host keys of one chunk, with the memory that sorting them and this payload, by default theirs,
+    needs.
 
     Kernels read each array in one chunk. There may be one more offset than keys.
     """
@@ -189,7 +190,7 @@ def most_at_once(inputs: SortInput, session: Session, payload_type: np.dtype | N
 
 
 def most_keys(device: DeviceProfile, key: int, payload: int, least: int = 1) -> int:
-    """The most keys of so many bytes that one sort takes, each with so many bytes of payload."""
+    """Return the most keys of so many bytes that one sort takes, each with so many bytes of payload."""
     by_allocation = device.max_alloc_bytes // max(key, payload, least)
     by_memory = device.global_mem_bytes // 10 * 9 // (3 * (key + payload) + 8)
     most = min(by_allocation, by_memory, MOST_ITEMS)
@@ -200,7 +201,7 @@ def most_keys(device: DeviceProfile, key: int, payload: int, least: int = 1) -> 
 
 
 def _sorted(inputs: SortInput) -> Sorted:
-    """The sorted keys and the payload, by one device at once."""
+    """Return the sorted keys and the payload, by one device at once."""
     if inputs.n > MOST_KEYS:
         raise DeviceLimit(
             f"{inputs.caller} takes at most {MOST_KEYS:,} keys on the device. Got {inputs.n:,}; as a NumPy array they "
@@ -262,7 +263,7 @@ class DeviceSort:
         return to_device(self.session, array.view(unsigned(array.dtype)), caller=self.inputs.caller)
 
     def plan(self) -> Plan:
-        """The plan for these keys, after a survey of them where it depends on their values."""
+        """Return the plan for these keys, after a survey of them where it depends on their values."""
         inputs, profile, order, segments = self.inputs, self.session.profile, self.inputs.order, 0
         if inputs.offsets is None:
             plan = self._fixed_plan()
@@ -318,7 +319,8 @@ class DeviceSort:
         )
 
     def _needs_survey(self, windows: Windows) -> bool:
-        """Whether to survey all keys before chained passes: if these are many, and a sample does not tell all there is.
+        """Return whether to survey all keys before chained passes: if these are many, and a sample does not tell all
+        there is.
 
         If bits of every digit vary in the sample, and it is not in order, then no pass can be left out. Of float64 it
         is also worth knowing that no key is -0.0 or NaN: passes over ordered keys are quicker (H200, 1e8: 6.4 against
@@ -354,7 +356,7 @@ def _plan_key(
     features: RadixFeatures,
     types: tuple[Any, ...],
 ) -> tuple[Any, ...]:
-    """The key of a cached plan independent of key values."""
+    """Return the key of a cached plan independent of key values."""
     return "plans of sorts", n, dtype, descending, significant, features, types, SURVEYED_BYTES
 
 
@@ -365,7 +367,7 @@ def surveyed(result: Result, found: Scratch) -> tuple[int, bool, bool]:
 
 
 def features_of(session: Session) -> RadixFeatures:
-    """The features of a device: "ballot" where PTX votes compile, "chain" where it was measured to be faster."""
+    """Return the features of a device: "ballot" where PTX votes compile, "chain" where it was measured to be faster."""
 
     def probe() -> RadixFeatures:
         if session.shuffle != "ptx" or not compiles(session, render_text(BALLOT_PROBE)):
@@ -393,7 +395,7 @@ def host_may_sort() -> bool:
 
 
 def sorted_on_host(inputs: SortInput) -> Sorted | None:
-    """The sorted keys and the payload; None where the device is to sort."""
+    """Return the sorted keys and the payload; None where the device is to sort."""
     if inputs.on_device or inputs.offsets is not None or not host_may_sort():
         return None
     if inputs.order.dtype.kind not in "iuf":
@@ -406,7 +408,7 @@ def sorted_on_host(inputs: SortInput) -> Sorted | None:
 
 
 def _copy_in_order(inputs: SortInput, turns: int | None) -> Sorted | None:
-    """The result for keys in order, or strictly in the opposite order; None for others."""
+    """Return the result for keys in order, or strictly in the opposite order; None for others."""
     descending = inputs.order.descending
     rises: np.ufunc = np.less_equal if descending else np.greater_equal
     falls: np.ufunc = np.greater if descending else np.less
@@ -425,7 +427,7 @@ def _copy_in_order(inputs: SortInput, turns: int | None) -> Sorted | None:
 
 
 def _all_pairs(compare: np.ufunc, keys: np.ndarray) -> bool:
-    """Whether each key and the one before it compare so; never with NaN."""
+    """Return whether each key and the one before it compare so; never with NaN."""
     starts = range(0, len(keys) - 1, BLOCK)
     return all(compare(keys[i + 1 : i + 1 + BLOCK], keys[i:-1][:BLOCK]).all() for i in starts)
 
@@ -447,7 +449,7 @@ def _negate_descending(inputs: SortInput, keys: np.ndarray) -> np.ndarray:
 
 
 def _kind(inputs: SortInput, turns: int | None) -> Literal["stable", "quicksort"] | None:
-    """The kind of sort by which NumPy is about as quick as the device, or quicker; None if there is none."""
+    """Return the kind of sort by which NumPy is about as quick as the device, or quicker; None if there is none."""
     if turns is None:
         return "stable" if inputs.n <= FEW else None
     counted = not inputs.order.floating and inputs.order.bits <= 16
@@ -459,7 +461,7 @@ def _kind(inputs: SortInput, turns: int | None) -> Literal["stable", "quicksort"
 
 
 def _count_turns(inputs: SortInput) -> int:
-    """How often neighbours that lie far from each other in the array turn from rising to falling or back.
+    """Return how often neighbours that lie far from each other in the array turn from rising to falling or back.
 
     Keys that fall at first count as one turn. A guess: it may choose the slower sort, never another result.
     """

@@ -69,7 +69,7 @@ def ladder_of(gaps: str | Sequence[int], sequence: tuple[int, ...]) -> tuple[int
 def auto_passes(
     profile: DeviceProfile, n: int, code_bits: int, gaps: tuple[int, ...], ladder: tuple[int, ...]
 ) -> tuple[Pass, ...]:
-    """The passes of "auto" for n codes of so many bits. Pure: needs no device.
+    """Return the passes of "auto" for n codes of so many bits. Pure: needs no device.
 
     `ladder` has all gaps that may be in the last launch. After an out-of-place pass, "codes" and "spare" are exchanged.
     """
@@ -108,7 +108,7 @@ class _Shape:
         self.built_in = tuple(gap for gap in ladder if gap < self.small)
 
     def passes(self) -> list[Pass]:
-        """The passes: one for each large gap, then one for all small gaps."""
+        """Return the passes: one for each large gap, then one for all small gaps."""
         if self.n <= self.small:
             return [self._last_pass(0, 0, self.n)]
         last, halo = self._last_gaps()
@@ -138,7 +138,7 @@ class _Shape:
     # The last gaps, all in one launch
 
     def _last_gaps(self) -> tuple[int, int | None]:
-        """The index of the first gap of the last launch, and its halo, the largest that leaves enough core."""
+        """Return the index of the first gap of the last launch, and its halo, the largest that leaves enough core."""
         most = self.windows.items_per_thread if self.serial_windows else self.tile
         for i, gap in enumerate(self.gaps):
             # A halo is at least the smallest earlier gap less one. This alone excludes most gaps without a search.
@@ -150,13 +150,15 @@ class _Shape:
         return len(self.gaps), None
 
     def _rows(self, halo: int) -> int:
-        """Rows of a window: as many as fit in local memory; on a CPU so that every lane of every unit has a window."""
+        """Return the rows of a window: as many as fit in local memory; on a CPU so that every lane of every unit has a
+        window.
+        """
         if not self.serial_windows:
             return self.tile
         return min(self.windows.items_per_thread, ceil_div(self.n, self.lanes * self.units) + 2 * halo)
 
     def _last_pass(self, at: int, halo: int, core: int) -> Pass:
-        """The pass of all gaps from index `at` on, in windows of neighbouring elements."""
+        """Return the pass of all gaps from index `at` on, in windows of neighbouring elements."""
         gaps, windows, rows = self.gaps[at:], ceil_div(self.n, core), core + 2 * halo
         if not self.serial_windows:
             return self._windows_pass(gaps, 1, 0, halo, core, windows)
@@ -179,7 +181,7 @@ class _Shape:
     def _windows_pass(
         self, gaps: tuple[int, ...], gap: int, width_bits: int, halo: int, core: int, groups: int
     ) -> Pass:
-        """The pass of these gaps, in windows of 2 ** width_bits h-subsequences of gap `gap`, in local memory."""
+        """Return the pass of these gaps, in windows of 2 ** width_bits h-subsequences of gap `gap`, in local memory."""
         first = self.built_in.index(gaps[0] // gap)  # in rows of a window
         args = (*map(np.uint32, (gap, width_bits, halo, core, first)), "spare")
         return self._pass(
@@ -196,7 +198,7 @@ class _Shape:
     # One gap
 
     def _subsequences_pass(self, i: int) -> Pass:
-        """The pass of one gap: by h-subsequences in place, by windows, or by blocks until nothing changes."""
+        """Return the pass of one gap: by h-subsequences in place, by windows, or by blocks until nothing changes."""
         gap = self.gaps[i]
         gaps, rows = (gap,), ceil_div(self.n, gap)
         if self.subsequences.variant == "serial":

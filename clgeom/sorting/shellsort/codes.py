@@ -64,11 +64,11 @@ class Codes:
         return sum(phase.seconds or 0.0 for phase in self.call.phases[begun:]) if self.call.profile else None
 
     def read(self, name: str, count: int = 1, number: type[np.unsignedinteger[Any]] = np.uint32) -> np.ndarray:
-        """The unsigned integers that a name is bound to."""
+        """Return the unsigned integers that a name is bound to."""
         return read(self.session, self.buffers[name], number, count)
 
     def in_order(self) -> bool:
-        """Whether the codes are sorted."""
+        """Return whether the codes are sorted."""
         self.clear("descent", 1)
         args = ("codes", np.uint32(self.n), "descent")
         step = Step.over(
@@ -83,7 +83,7 @@ class Codes:
         return not self.read("descent")[0]
 
     def decoded(self) -> Any:
-        """The keys of the current codes, in the type and the place of the input."""
+        """Return the keys of the current codes, in the type and the place of the input."""
         out = Output(self.session, self.order.dtype, self.n, (self.keys,))
         if self.n:
             step = self._step("decode", "codes", "keys", self.n)

@@ -106,7 +106,7 @@ def _below(limit: int, gaps: Iterable[int]) -> list[int]:
 
 @keeps_subnormals
 def gaps_for(gaps: str | Sequence[int], n: int) -> tuple[int, ...]:
-    """The gaps to sort n elements with, largest first, ending in 1.
+    """Return the gaps to sort n elements with, largest first, ending in 1.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def displacement(gap: int, larger: Sequence[int], most: int | None = None) -> in
 
 
 def _may_be_sum(number: int, gaps: tuple[int, ...]) -> bool:
-    """Whether a number is a sum of these increasing gaps; also True where that takes too many partial sums."""
+    """Return whether a number is a sum of these increasing gaps; also True where that takes too many partial sums."""
     if len(gaps) < 2:
         return not gaps or number % gaps[0] == 0
     rest = np.array([number], np.int64)  # after partial sums of all but the two smallest gaps

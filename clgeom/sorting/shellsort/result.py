@@ -58,7 +58,7 @@ class ShellPhase:
         return self.groups * self.items_per_group
 
     def asdict(self) -> dict[str, Any]:
-        """The phase as plain values, ready for JSON."""
+        """Return the phase as plain values, ready for JSON."""
         return {**vars(self), "gaps": list(self.gaps)}
 
 

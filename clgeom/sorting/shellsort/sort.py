@@ -171,7 +171,7 @@ def shellsort(
 
 
 def _items_option(value: Any, default: int, name: str, variant: str) -> int:
-    """The value of an option for the variants of `SEVERAL_ITEMS`; `InvalidInput` if it is given for another."""
+    """Return the value of an option for the variants of `SEVERAL_ITEMS`; `InvalidInput` if it is given for another."""
     if value is None:
         return default
     if variant not in SEVERAL_ITEMS:
@@ -180,7 +180,7 @@ def _items_option(value: Any, default: int, name: str, variant: str) -> int:
 
 
 def _checked_variant(variant: Any) -> Variant:
-    """The variant in upper case, but "auto"."""
+    """Return the variant in upper case, but "auto"."""
     if isinstance(variant, str) and variant.upper() in VARIANTS:
         variant = variant.upper()
     return cast("Variant", one_of(variant, VARIANTS, "variant", caller="shellsort"))

@@ -51,7 +51,7 @@ class StudyPhase:
 def study_phases(
     variant: str, n: int, gaps: tuple[int, ...], most_items: int, least_elements: int, code_bytes: int, capacity: int
 ) -> tuple[StudyPhase, ...]:
-    """A StudyPhase for each gap. Pure: needs no device.
+    """Return a StudyPhase for each gap. Pure: needs no device.
 
     An h-subsequence of variants B to F has up to `most_items` chunks of `least_elements` or more. A chunk (E) or a
     group's part of the h-subsequence (F) has up to `capacity` codes.
@@ -128,7 +128,7 @@ class Study:
             again = 1
 
     def _launches(self, phase: StudyPhase, again: int = 0) -> list[Step]:
-        """The launches that sort every h-subsequence or, once more (`again`), every part of one."""
+        """Return the launches that sort every h-subsequence or, once more (`again`), every part of one."""
         gap, items, parts = phase.gap, np.uint32(phase.items), np.uint32(phase.parts)
         if self.variant == "0":
             each = ceil_div(gap, MOST_LAUNCHES)
