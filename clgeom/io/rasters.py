@@ -28,8 +28,9 @@ from clgeom.intake.interop.rasters import (
 )
 from clgeom.intake.interop.strips import Strips, is_large
 from clgeom.io.arrays import Archive, load_array
-from clgeom.io.files import TABLES, FilePath, reading
+from clgeom.io.files import NO_NETWORK, TABLES, FilePath, reading
 from clgeom.io.numbers import EXACT, as_float, may_lose
+from clgeom.io.zarr_codecs import check_codecs
 from clgeom.optional import require
 
 #: Endings of rasters, and the GDAL driver that may open each. These drivers open no files except local ones beside the
@@ -139,7 +140,7 @@ def _band_strips(path: FilePath, band: int, window: Callable[[int, int, int, int
     import rasterio
 
     try:
-        with warnings.catch_warnings(), _quiet_log(), rasterio.Env(CPL_VSIL_CURL_ALLOWED_FILENAME="-"):
+        with warnings.catch_warnings(), _quiet_log(), rasterio.Env(**NO_NETWORK):
             warnings.simplefilter("ignore")
             with rasterio.open(Path(path).absolute(), driver=RASTERS[Path(path).suffix.lower()]) as source:
                 return strips_of(source, band, window)
@@ -184,6 +185,8 @@ def _read_xarray(
     import xarray
 
     options: dict[str, Any] = {"engine": "zarr", "consolidated": None} if suffix == ".zarr" else {}
+    if suffix == ".zarr":
+        check_codecs(path)
     try:
         with xarray.open_dataset(path.absolute(), decode_times=False, decode_coords="all", **options) as source:
             one = source[_variable_name(path, source, array)]
@@ -227,7 +230,7 @@ def _read_rasterio(path: Path, band: int, nodata: Any, window: Any) -> Any:
 
     _check_sides(path)
     # Only drivers that read this file and local files beside it; no file that these name is opened elsewhere.
-    alone = rasterio.Env(CPL_VSIL_CURL_ALLOWED_FILENAME="-")
+    alone = rasterio.Env(**NO_NETWORK)
     with warnings.catch_warnings(record=True) as caught, _quiet_log(), alone:
         warnings.simplefilter("always")
         try:

@@ -1,6 +1,9 @@
 """Rasters of rasterio and xarray, files and windows of them, and what covered cells amount to."""
 
+import json
 import math
+import os
+import pickle
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +14,7 @@ from clgeom.errors import InputWarning, InvalidInput
 from clgeom.intake.interop import rasters
 from clgeom.intake.interop.rasters import placed_raster, unit_of_band
 from clgeom.io.rasters import read_raster
+from clgeom.io.zarr_codecs import check_codecs
 from clgeom.radio import coverage_map
 
 PLACE = (20.0, 0.0, 691_000.0, 0.0, -20.0, 5_335_500.0)
@@ -405,3 +409,46 @@ def test_covered_area_refuses_what_coverage_regions_does():
             clgeom.covered_area(values(), levels)
     with pytest.raises(InvalidInput, match="'raster' parameter of covered_area must be a whole raster, no strips of"):
         clgeom.covered_area(iter([values()]), 5)
+
+
+class Payload:
+    """What a pickle runs when it is read."""
+
+    def __reduce__(self):
+        return open, ("ran", "w")
+
+
+@pytest.mark.parametrize("where", (".zarray", ".zmetadata"))
+@pytest.mark.parametrize("filters", (["pickle"], ["vlen-bytes", "pickle"], ["vlen-utf8", "pickle"]))
+def test_zarr_runs_no_pickles(tmp_path, monkeypatch, where, filters):
+    pytest.importorskip("zarr")
+    monkeypatch.chdir(tmp_path)
+    store = tmp_path / "map.zarr"
+    (store / "v").mkdir(parents=True)
+    array = {"zarr_format": 2, "shape": [9, 9], "chunks": [9, 9], "dtype": "|O", "compressor": None, "fill_value": None}
+    array |= {"order": "C", "filters": [{"id": name} for name in filters]}
+    plain, group, attributes = {**array, "filters": None}, {"zarr_format": 2}, {"_ARRAY_DIMENSIONS": ["y", "x"]}
+    files = {".zgroup": group, "v/.zarray": array if where == ".zarray" else plain, "v/.zattrs": attributes}
+    if where == ".zmetadata":
+        metadata = {".zgroup": group, "v/.zarray": array, "v/.zattrs": attributes}
+        files[".zmetadata"] = {"zarr_consolidated_format": 1, "metadata": metadata}
+    for name, content in files.items():
+        (store / name).write_text(json.dumps(content))
+    (store / "v" / "0.0").write_bytes(pickle.dumps(Payload()))
+    with pytest.raises(InvalidInput, match="has the codec 'pickle', which is not run"):
+        read_raster(store)
+    assert not os.path.exists("ran")
+
+
+@pytest.mark.parametrize("codecs", ([{"name": "numcodecs.pickle"}], [{"name": "bytes"}, {"name": "run"}]))
+def test_zarr_of_version_3_runs_known_codecs_only(tmp_path, codecs):
+    store = tmp_path / "map.zarr"
+    (store / "v").mkdir(parents=True)
+    nested = [{"name": "sharding_indexed", "configuration": {"codecs": codecs}}]
+    for some in (codecs, nested):
+        (store / "v" / "zarr.json").write_text(json.dumps({"node_type": "array", "codecs": some}))
+        with pytest.raises(InvalidInput, match="has the codec '(pickle|run)', which is not run"):
+            check_codecs(store)
+    (store / "v" / "zarr.json").write_text("[" * 100_000)
+    with pytest.raises(InvalidInput, match="its 'zarr.json' is no object of JSON"):
+        check_codecs(store)
