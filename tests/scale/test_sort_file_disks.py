@@ -20,7 +20,7 @@ import clgeom
 from clgeom.errors import InvalidInput
 from clgeom.io.atomic import is_one_disk
 from clgeom.scale.sorting import job as external
-from clgeom.scale.sorting.state import state_folder
+from clgeom.scale.sorting.state import MARK, state_folder
 
 
 @pytest.fixture
@@ -161,21 +161,40 @@ def test_a_note_of_a_copy_removes_no_other_file(tmp_path):
     kept.touch()
     for note in (os.fsencode(kept), b"", b"\0/.clgeom-1-00000000.part", b"none/.clgeom-1-00000000.part"):
         state_folder(out).mkdir(exist_ok=True)
-        (state_folder(out) / "lock").touch()
+        (state_folder(out) / "lock").write_bytes(MARK)
         (state_folder(out) / "copy").write_bytes(note)
         clgeom.scale.sort_file(np.arange(9)[::-1], out)
         assert sorted(os.listdir(tmp_path)) == ["kept.npy", "s.npy"]
 
 
 @pytest.mark.parametrize("linked", (True, False))
-def test_a_folder_of_others_is_not_taken_for_the_state(tmp_path, linked):
+@pytest.mark.parametrize("names", ((), ("precious",), ("lock",), ("lock", "precious"), ("lock", MARK)))
+def test_a_folder_of_others_is_not_taken_for_the_state(tmp_path, names, linked):
+    """Nor is one that has an empty lock and other files, nor any link, nor what a link names."""
     out, folder = tmp_path / "s.npy", tmp_path / "others"
     folder.mkdir()
-    (folder / "precious").write_text("data")
+    contents = {"precious": b"data", "lock": MARK if MARK in names else b"" if "precious" in names else b"token"}
+    contents = {name: contents[name] for name in names if name in contents}
+    for name, content in contents.items():
+        (folder / name).write_bytes(content)
     if linked:
         state_folder(out).symlink_to(folder)
+    elif names in ((), ("lock", MARK)):
+        pytest.skip("this is an empty folder, or one of clgeom's")
     else:
         folder = folder.rename(state_folder(out))
     with pytest.raises(InvalidInput, match="is no folder of a sort"):
         clgeom.scale.sort_file(np.arange(9)[::-1], out)
-    assert [path.name for path in folder.iterdir()] == ["precious"] and not out.exists()
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == contents and not out.exists()
+
+
+@pytest.mark.parametrize("there", (True, False))
+def test_a_lock_that_is_a_link_stays(tmp_path, there):
+    out, victim = tmp_path / "s.npy", tmp_path / "victim"
+    if there:
+        victim.write_text("token")
+    state_folder(out).mkdir()
+    (state_folder(out) / "lock").symlink_to(victim)
+    with pytest.raises(InvalidInput, match="is no folder of a sort"):
+        clgeom.scale.sort_file(np.arange(9)[::-1], out)
+    assert (victim.read_text() == "token") if there else not victim.exists()

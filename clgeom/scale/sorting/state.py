@@ -20,6 +20,8 @@ from clgeom.errors import InvalidInput
 from clgeom.io.atomic import is_part
 
 T = TypeVar("T")
+#: What the lock of a folder has, so that no folder of others is taken for one.
+MARK = b"clgeom sort\n"
 
 
 def state_folder(out: str | os.PathLike[str]) -> Path:
@@ -118,34 +120,30 @@ class State:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _locked(folder: Path, out: Path) -> IO[str]:
+def _locked(folder: Path, out: Path) -> IO[bytes]:
     """Return the open file of the lock of a folder, which is made.
 
     `InvalidInput` where another process has it, or the folder is not one of clgeom's.
     """
-    names: list[str] = []
-    with contextlib.suppress(FileNotFoundError):
-        names = os.listdir(folder)
-    if folder.is_symlink() or (names and "lock" not in names):
-        raise wrong_file(
-            printable(str(folder)),
-            "is no folder of a sort, whose pieces are kept there: move it, or name another output",
-        )
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     while True:
         with contextlib.suppress(FileExistsError):  # another process may remove it at this moment
             folder.mkdir(exist_ok=True)
         try:
-            file = open(folder / "lock", "w")
+            names = os.listdir(folder)
+            if folder.is_symlink() or (folder / "lock").is_symlink() or (names and "lock" not in names):
+                raise _not_ours(folder)
+            file = open(os.open(folder / "lock", flags, 0o666), "r+b")
         except FileNotFoundError:
             continue
         try:
             import fcntl
         except ImportError:  # Windows: it refuses to remove a file that is open
-            return file
+            return _marked(file, folder)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.path.samestat(os.fstat(file.fileno()), os.stat(folder / "lock")):
-                return file
+                return _marked(file, folder)
         except BlockingIOError:
             file.close()
             raise wrong_file(
@@ -154,3 +152,20 @@ def _locked(folder: Path, out: Path) -> IO[str]:
         except FileNotFoundError:  # that of a folder that is gone
             pass
         file.close()
+
+
+def _marked(file: IO[bytes], folder: Path) -> IO[bytes]:
+    """Return the file of a lock with `MARK` in it; `InvalidInput` if it has anything else, or others have no mark."""
+    content = file.read(len(MARK) + 1)
+    if content != MARK:
+        if content or os.listdir(folder) != ["lock"]:
+            file.close()
+            raise _not_ours(folder)
+        file.write(MARK)
+        file.flush()
+    return file
+
+
+def _not_ours(folder: Path) -> InvalidInput:
+    remedy = "move it, or name another output"
+    return wrong_file(printable(str(folder)), f"is no folder of a sort, whose pieces are kept there: {remedy}")
