@@ -128,10 +128,13 @@ def _reader(path: FilePath, file: Any) -> tuple[Any, ...]:
             file.seek(0)
             whole = parquet.ParquetFile(file, read_dictionary=texts, pre_buffer=rows is None)
             if rows is None:
-                yield whole.read(columns=names)
+                table = whole.read(columns=names)
+                table.validate(full=True)  # else a damaged file has indices of texts beyond its dictionary
+                yield table
                 return
             count, done = whole.metadata.num_rows, 0
             for batch in whole.iter_batches(batch_size=rows, columns=names):
+                batch.validate(full=True)
                 yield pa.Table.from_batches([batch])
                 done += len(batch)
                 if progress is not None:

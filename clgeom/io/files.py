@@ -23,6 +23,8 @@ FilePath: TypeAlias = "str | os.PathLike[str]"
 Progress: TypeAlias = "Callable[[int, int], object]"
 #: The name of standard input.
 STDIN = "-"
+#: Settings with which GDAL opens no network connection, whatever a file names: neither as a file nor by HTTP.
+NO_NETWORK = {"CPL_VSIL_CURL_ALLOWED_FILENAME": "-", "GDAL_HTTP_PROXY": "none://x", "GDAL_HTTPS_PROXY": "none://x"}
 #: Signs of patterns.
 WILD = "*?["
 #: Endings of tables of text.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -16,7 +17,7 @@ from clgeom.errors import InvalidInput
 from clgeom.io.cloud import Cloud
 from clgeom.io.columnar import check_names, cloud_of_geometries, numbers_of
 from clgeom.io.columns import position_of
-from clgeom.io.files import FilePath, is_stdin, opened, reading, standard_input, suffix_of
+from clgeom.io.files import NO_NETWORK, FilePath, is_stdin, opened, reading, standard_input, suffix_of
 from clgeom.optional import require
 
 #: First bytes of a file by its ending.
@@ -102,20 +103,29 @@ def _check_start(path: FilePath) -> None:
         raise wrong_file(path, f"is cut short: it has {total:,} bytes, and its header says more")
 
 
-#: For GDAL while it reads a file: its general code for FlatGeobuf, since its own for this format fails at a feature
-#: without a geometry, and no network, whatever a file names.
-SETTINGS = {"OGR_FLATGEOBUF_STREAM_BASE_IMPL": True, "CPL_VSIL_CURL_ALLOWED_FILENAME": "-"}
+#: For GDAL while it reads a layer. Its own code for FlatGeobuf fails at a feature without a geometry.
+SETTINGS = {"OGR_FLATGEOBUF_STREAM_BASE_IMPL": True, **NO_NETWORK}
+_lock = threading.Lock()
+_readers: list[dict[str, Any]] = []  # for each thread that reads, the settings before the first one
 
 
 @contextlib.contextmanager
 def _careful(pyogrio: Any) -> Iterator[None]:
-    """Let GDAL read with `SETTINGS`."""
-    before = {name: pyogrio.get_gdal_config_option(name) for name in SETTINGS}
-    pyogrio.set_gdal_config_options(SETTINGS)
+    """Let GDAL read with `SETTINGS`, which are those of the process: the last thread to end puts the old ones back."""
+    with _lock:
+        if not _readers:
+            before = {name: pyogrio.get_gdal_config_option(name) for name in SETTINGS}
+            pyogrio.set_gdal_config_options(SETTINGS)
+        else:
+            before = _readers[0]
+        _readers.append(before)
     try:
         yield
     finally:
-        pyogrio.set_gdal_config_options(before)
+        with _lock:
+            _readers.pop()
+            if not _readers:
+                pyogrio.set_gdal_config_options(before)
 
 
 def _layer(path: FilePath, source: Any, wanted: Any) -> str:

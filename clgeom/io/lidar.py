@@ -21,6 +21,8 @@ from clgeom.optional import require
 
 #: Points that are read at once.
 AT_ONCE = 1 << 20
+#: Most points in a chunk of a LAZ file that has fewer, and what stands for chunks of different sizes.
+MOST_IN_CHUNK, VARIABLE = 1 << 22, (1 << 32) - 1
 AXES = ("X", "Y", "Z")
 NEGATIVE = "a scale of the file is not positive: the coordinates became float64"
 #: The part of a compressed record that holds a dimension of LAS 1.4.
@@ -144,11 +146,24 @@ def _check_size(path: FilePath, header: Any, file: Any) -> None:
     size = file.seek(0, 2)
     chunks = _chunk_count(file, header.offset_to_point_data) if header.are_points_compressed else 0
     file.seek(here)
-    if chunks > size:  # lazrs would ask for memory for all of them, and end the process where there is none
+    # lazrs would ask for memory for all chunks, and for one, and end the process where there is none
+    if chunks > size:
         raise wrong_file(path, f"is damaged: it has {size:,} bytes, for {chunks:,} chunks of points")
+    most = max(header.point_count, MOST_IN_CHUNK)
+    if header.are_points_compressed and most < (points := _points_in_chunk(header)) < VARIABLE:
+        raise wrong_file(path, f"is damaged: it has {header.point_count:,} points, in chunks of {points:,}")
     has = (size - header.offset_to_point_data) // header.point_format.size
     if has < header.point_count and not header.are_points_compressed:
         raise _cut_short(path, max(has, 0), header.point_count)
+
+
+def _points_in_chunk(header: Any) -> int:
+    """Return the number of points in a chunk of a LAZ file, by its record; 0 where it does not say."""
+    for record in header.vlrs:
+        if record.record_id == 22204 and record.user_id == "laszip encoded":
+            data = record.record_data_bytes()
+            return int(struct.unpack_from("<I", data, 12)[0]) if len(data) >= 16 else 0
+    return 0
 
 
 def _chunk_count(file: Any, start: Any) -> int:

@@ -1,10 +1,16 @@
 """Points, groups and numbers from files of every format: what is in them, and one clear error for each fault."""
 
+import http.server
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from point_files import stdin
 
 from clgeom.errors import InvalidInput
+from clgeom.io import layers
 from clgeom.io.cloud import NO_GROUP, joined
 from clgeom.io.items import read_items
 from clgeom.io.keys import read_numbers
@@ -317,6 +323,56 @@ def test_maps_that_name_other_files_are_refused(tmp_path, name):
         (tmp_path / name).write_text(text.format(tmp_path / "other.csv"))
         with pytest.raises(InvalidInput, match="it does not begin as one"):
             read_cloud(tmp_path / name)
+
+
+@pytest.fixture
+def server():
+    """The address of a server on this machine, and the requests that it got."""
+    requests = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            requests.append(self.path)
+            self.send_error(404)
+
+        do_HEAD = do_POST = do_GET
+
+        def log_message(self, *args):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
+        thread = threading.Thread(target=listening.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{listening.server_port}/crs", requests
+        listening.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("kind", ("link", "url"))
+@pytest.mark.parametrize("ending", ("geojson", "json"))
+def test_no_network_for_what_a_file_names(tmp_path, server, kind, ending):
+    pytest.importorskip("pyogrio")
+    address, requests = server
+    crs = {"type": kind, "properties": {"href": address, "url": address, "type": "proj4"}}
+    point = {"type": "Feature", "properties": {"id": 1}, "geometry": {"type": "Point", "coordinates": [1, 2]}}
+    path = tmp_path / f"t.{ending}"
+    for collection in ({"crs": crs, "features": [point]}, {"features": [point], "crs": crs}):
+        path.write_text(json.dumps({"type": "FeatureCollection", **collection}).replace("link", "li\\u006ek"))
+        assert read_points(path).tolist() == [[1, 2]] and requests == []
+
+
+def test_settings_of_gdal_are_put_back(tmp_path):
+    """After several threads have read, too, of which each may begin and end while others read."""
+    shapely, pyogrio = pytest.importorskip("shapely"), pytest.importorskip("pyogrio")
+    path = write_map(tmp_path / "t.geojson", shapely.points(XY), "EPSG:4326", id=IDS)
+    names = list(layers.SETTINGS)
+    before = [pyogrio.get_gdal_config_option(name) for name in names]
+    with ThreadPoolExecutor(4) as pool:
+        assert all((points == XY).all() for points in pool.map(read_points, [path] * 24))
+    assert [pyogrio.get_gdal_config_option(name) for name in names] == before
+    with layers._careful(pyogrio), layers._careful(pyogrio):
+        pass
+    assert [pyogrio.get_gdal_config_option(name) for name in names] == before
 
 
 def test_an_attribute_with_the_name_of_the_geometries(tmp_path):

@@ -119,6 +119,18 @@ def test_laz_that_counts_more_chunks_than_it_has(tmp_path):
         read_cloud(path)
 
 
+def test_laz_with_chunks_far_larger_than_it_is(tmp_path):
+    path = tmp_path / "t.laz"
+    write_las(path, n=20)
+    data = bytearray(path.read_bytes())
+    at = data.index(b"laszip encoded") + 52 + 12  # of the record's data
+    assert int.from_bytes(data[at : at + 4], "little") == 50_000
+    data[at : at + 4] = (1 << 31).to_bytes(4, "little")
+    path.write_bytes(data)
+    with pytest.raises(InvalidInput, match=r"it has 20 points, in chunks of 2,147,483,648"):
+        read_cloud(path)
+
+
 def test_a_panic_of_lazrs_is_an_error(tmp_path, monkeypatch):
     laspy = pytest.importorskip("laspy")
 
