@@ -126,8 +126,42 @@ def test_split_reach():
     assert isinstance(dp.Equation(out_of_order, parameters={"w": "int32[,]"}).reach, Split)
     floats = dp.Equation(out_of_order, dtype="float32", parameters={"w": "float32[,]"})
     assert isinstance(floats.reach, Far)  # a float sum is not to be reordered
+    doubles = dp.Equation(out_of_order, dtype="float64", parameters={"w": "float64[,]"})
+    assert isinstance(doubles.reach, Far)
     three = dp.Equation(lambda M, i, j: dp.min_over("k", i, j, lambda k: M[i, k] + M[k + 1, j] + M[k, k]))
     assert isinstance(three.reach, Far)
+
+
+@pytest.mark.parametrize("a, b", ((1, 0), (0, 1), (-1, 0), (2, 3)))
+def test_sums_of_cells_in_other_rows_and_columns_are_no_splits(a, b):
+    """The kernels of splits read row i and column j only."""
+
+    def cell(M, i, j):
+        both = lambda k: M[i + a, k] + M[k + 1, j + b]  # noqa: E731
+        return dp.where(j - i < 6, (i * 7 + j * 3) % 11, dp.min_over("k", i + 2, j - 2, both))
+
+    assert not isinstance(dp.Equation(cell).reach, Split)
+
+
+@pytest.mark.parametrize("name", ("WG_SIZE", "TILE", "CELLS"))
+def test_macros_of_kernels_are_no_names_of_parameters(name):
+    with pytest.raises(InvalidInput, match=f"cannot be called '{name}': this name has a meaning in a kernel"):
+        dp.Equation(f"{name}[j]", parameters={name: "int32[]"})
+
+
+@pytest.mark.parametrize("name", ("DECISIONS", "DIVISORS", "RING", "KEEP", "PATTERN_I", "N", "W"))
+@pytest.mark.parametrize("pattern", ("NOSE", "RUD"))
+def test_other_names_in_capitals(session, name, pattern):
+    before = "M(i - 1, j)" if pattern == "RUD" else "max(M(i - 1, j), M(i, j - 1))"
+    text = f"i == 0 || j == 0 ? {name}[j] : {before} + {name}[j]"
+    equation = dp.Equation(text, parameters={name: "int32[]"}, pattern=pattern)
+    other = dp.Equation(text.replace(name, "w"), parameters={"w": "int32[]"}, pattern=pattern)
+    values = np.arange(90, dtype=np.int32)
+    found, expected = (
+        dp.fill(one, (70, 90), values={key: values}, device=session).numpy()
+        for one, key in ((equation, name), (other, "w"))
+    )
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_what_a_group_reduces():

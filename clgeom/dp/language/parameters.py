@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import keyword
 import re
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clgeom.arguments import instance
+from clgeom.core import sources
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.types import CELL_TYPES
 from clgeom.errors import InvalidInput, short
@@ -30,6 +32,7 @@ RESERVED = frozenset(
     "NAN INFINITY MAXFLOAT HUGE_VAL HUGE_VALF".split()
 )
 RESERVED_STEMS = tuple("dp_ DP_ CLGEOM __ FLT_ DBL_ INT_ LONG_ UINT_ ULONG_ CL_ CLK_ M_ FP_".split())
+MACRO = re.compile(r"^\s*#\s*define\s+(\w+)", re.MULTILINE)
 C_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
@@ -95,11 +98,21 @@ def require_c_name(name: Any, what: str) -> None:
         raise InvalidInput(f"{what} a name in C and in Python. Got {short(name)} instead.")
 
 
+@functools.cache
+def _macros() -> frozenset[str]:
+    """Return the macros of the kernels that compute cells, in which they would replace a parameter."""
+    kernels = [kernel for kernel in sources.kernels() if kernel.startswith("dp/")]
+    texts = {sources.template(kernel, variant) for kernel in kernels for variant in ("group", "serial")}
+    return frozenset(name for text in texts for name in MACRO.findall(sources.inline_headers(text)))
+
+
 def parameter(name: str, what: Any) -> Parameter:
     """Return a parameter from "int32", "int32[]" or "int32[,]"; a NumPy type stands for a scalar."""
     require_c_name(name, "A parameter's name must be")
     if name in RESERVED or name.startswith(RESERVED_STEMS):
         raise InvalidInput(f"A parameter cannot be called {name!r}: this name has a meaning in every equation.")
+    if name.isupper() and name in _macros():
+        raise InvalidInput(f"A parameter cannot be called {name!r}: this name has a meaning in a kernel.")
     if isinstance(what, Parameter):
         return Parameter(name, what.dtype, what.ndim)
     ndim, dtype = 0, what

@@ -11,9 +11,9 @@
 // The items of a group fill a stage together, and wait for each other before the next.
 % endif
 // Work: one call of the equation for each cell.
-#define DECISIONS ${int(bool(decisions))}
-#define TRAPS ${int(traps)}
-#define KIND_COLUMNS ${int(kind == "columns")}
+#define DP_WITH_DECISIONS ${int(bool(decisions))}
+#define DP_WITH_TRAPS ${int(traps)}
+#define DP_KIND_COLUMNS ${int(kind == "columns")}
 #define CLGEOM_SERIAL ${int(variant == "serial")}
 #include "portable.h"
 ${record}
@@ -32,7 +32,7 @@ ${equation}
 #include "dp/dp_overflow.h"
 
 inline void fill_cell(const int i, const int j, const int n, const int m, const uint number, global ${cell} *table
-#if DECISIONS
+#if DP_WITH_DECISIONS
                       , global ${decisions} *choices
 #endif
                       DP_KERNEL_PARAMETERS)
@@ -41,10 +41,10 @@ inline void fill_cell(const int i, const int j, const int n, const int m, const 
     int over = 0;
     const cell_t value = dp_cell(i, j, n, m, table DP_ARGUMENTS DP_DECISION(&decision) DP_OVER(&over));
     table[(long)i * m + j] = DP_AS_STORED(value);
-#if TRAPS
+#if DP_WITH_TRAPS
     if (over) atomic_min(dp_overflow, (int)number);     // the first table with a cell beyond its type
 #endif
-#if DECISIONS
+#if DP_WITH_DECISIONS
     choices[(long)i * m + j] = (${decisions})DP_STORED_DECISION(decision);
 #endif
 }
@@ -52,7 +52,7 @@ inline void fill_cell(const int i, const int j, const int n, const int m, const 
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void batch_fill(global const int2 *shapes, const uint count, global ${cell} *tables, global const ulong *offsets, const ulong slab
-#if DECISIONS
+#if DP_WITH_DECISIONS
                 , global ${decisions} *all_choices
 #endif
                 , global ${cell} *corners
@@ -65,12 +65,12 @@ void batch_fill(global const int2 *shapes, const uint count, global ${cell} *tab
     for (uint t = get_group_id(0); t < count; t += get_num_groups(0)) {
         const int n = shapes[t].x, m = shapes[t].y;
         global ${cell} *table = tables + ${"offsets[t]" if keep == "table" else "get_group_id(0) * slab"};
-#if DECISIONS
+#if DP_WITH_DECISIONS
         global ${decisions} *choices = all_choices + offsets[t];
 #endif
         ${located}
 #if CLGEOM_SERIAL
-#if KIND_COLUMNS
+#if DP_KIND_COLUMNS
         for (int line = 0; line < m; ++line)
             for (int i = 0; i < n; ++i)
                 fill_cell(i, ${"line" if column_step > 0 else "m - 1 - line"}, ${passed});

@@ -14,12 +14,12 @@
 // that is outside the table, or of a plane that is not filled, is noted: faults[0] is the number of a stage + 1, faults[1]
 // the kind of a fault of one of its cells, then that cell, and the cell that it read, or an index and the size.
 // Work: one call of the equation per cell; memory: the reads of the equation, and one write per cell.
-#define PATTERN_J ${int(pattern == "J")}
-#define PATTERN_K ${int(pattern == "K")}
-#define RING ${int(bool(ring))}
-#define PATTERN_IJK ${int(pattern == "IJK")}
-#define PATTERN_I ${int(pattern == "I")}
-#define KEEP ${int(bool(keep))}
+#define DP_PATTERN_J ${int(pattern == "J")}
+#define DP_PATTERN_K ${int(pattern == "K")}
+#define DP_WITH_RING ${int(bool(ring))}
+#define DP_PATTERN_IJK ${int(pattern == "IJK")}
+#define DP_PATTERN_I ${int(pattern == "I")}
+#define DP_WITH_KEPT ${int(bool(keep))}
 #define CLGEOM_SERIAL ${int(variant == "serial")}
 #include "portable.h"
 #define WG_SIZE ${wg_size}
@@ -35,11 +35,11 @@ typedef ${value} value_t;
 
 inline ulong dp_offset(const int i, const int j, const int k, const int n, const int m, const int p)
 {
-#if RING
+#if DP_WITH_RING
     const int slot = DP_PLANE(i, j, k) % ${ring};
-#if PATTERN_J
+#if DP_PATTERN_J
     return ((ulong)slot * n + i) * p + k;
-#elif PATTERN_K
+#elif DP_PATTERN_K
     return ((ulong)slot * n + i) * m + j;
 #else
     return ((ulong)slot * m + j) * p + k;
@@ -78,11 +78,11 @@ inline value_t dp_cell(const int i, const int j, const int dp_k, const int n, co
 inline void fill_cell(const int u, const int v, const int plane, const int n, const int m, const int p,
                       global stored_t *table, global stored_t *kept, global int *faults DP_KERNEL_PARAMETERS)
 {
-#if PATTERN_IJK
+#if DP_PATTERN_IJK
     const int i = plane - u - v, j = u, k = v;
-#elif PATTERN_I
+#elif DP_PATTERN_I
     const int i = plane, j = u, k = v;
-#elif PATTERN_J
+#elif DP_PATTERN_J
     const int i = u, j = plane, k = v;
 #else
     const int i = u, j = v, k = plane;
@@ -99,7 +99,7 @@ inline void fill_cell(const int u, const int v, const int plane, const int n, co
         faults[7] = fault[3];
     }
     table[dp_offset(i, j, k, n, m, p)] = value;
-#if KEEP
+#if DP_WITH_KEPT
     if (${dict(I="i == n - 1", J="j == m - 1", K="k == p - 1", IJK="i == n - 1")[pattern]})
         kept[(ulong)u * ${"m" if pattern == "K" else "p"} + v] = value;
 #endif
@@ -119,7 +119,7 @@ void fill_plane(global stored_t *table, global stored_t *kept, global int *fault
         const uint from = (uint)(row % width);
         const uint count = (uint)min(end - row, (ulong)(width - from));
         int first = v0 + (int)from, last = first + (int)count;
-#if PATTERN_IJK
+#if DP_PATTERN_IJK
         first = max(first, plane - u - (n - 1));
         last = min(last, plane - u + 1);
 #endif
@@ -130,7 +130,7 @@ void fill_plane(global stored_t *table, global stored_t *kept, global int *fault
 #else
     for (ulong index = (ulong)low + get_global_id(0); index < high; index += get_global_size(0)) {
         const int u = u0 + (int)((uint)index / width), v = v0 + (int)((uint)index % width);
-#if PATTERN_IJK
+#if DP_PATTERN_IJK
         if (u + v > plane || plane - u - v >= n) continue;
 #endif
         fill_cell(u, v, plane, n, m, p, table, kept, faults DP_ARGUMENTS);

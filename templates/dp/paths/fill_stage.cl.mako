@@ -14,8 +14,8 @@
 // a barrier between them. Of a stage that takes long, it fills the cells low <= index < high. This kernel is the reference
 // for all others, and the path of equations with far dependences.
 // Work: one call of the equation per cell; memory: the reads of the equation, and one write per cell.
-#define DIVISORS ${int(divisors)}
-#define DECISIONS ${int(bool(decisions))}
+#define DP_WITH_DIVISORS ${int(divisors)}
+#define DP_WITH_DECISIONS ${int(bool(decisions))}
 #define CLGEOM_SERIAL ${int(variant == "serial")}
 #include "portable.h"
 ${record}
@@ -29,7 +29,7 @@ ${record}
 #define DP_CHUNKS ${chunks}
 #define DP_SHIFT ${shift}
 #define DP_CHECK ${checked}
-#if DIVISORS
+#if DP_WITH_DIVISORS
 #define DP_DIVISORS
 #endif
 #include "dp/dp_math.h"
@@ -40,7 +40,7 @@ ${equation}
 #include "dp/dp_sample.h"
 % endif
 #define DP_KEEP ${keep}
-#if DECISIONS
+#if DP_WITH_DECISIONS
 #define DP_DECISIONS ${decisions}
 #define DP_DECISION_CHUNKS ${decision_chunks}
 #define DP_DECISION_SHIFT ${decision_shift}

@@ -8,7 +8,7 @@
 //
 // A launch has the items from `part` on: rows that take long are filled in parts. Work: (core + left + right) / core
 // evaluations for each cell; memory: one row in and out for each launch, and a bit or more for each choice.
-#define LOOPS ${int(bool(loops))}
+#define DP_WITH_LOOPS ${int(bool(loops))}
 #define DP_ROUNDED_DIVIDE ${int(rounded)}
 #include "portable.h"
 ${record}
@@ -118,7 +118,7 @@ void rows_direct(const int n, const int m, const int part, const int row, const 
                                     : straight ? cells + (size_t)(i ${"+ 1" if flip_rows else "- 1"}) * pitch + base
                                                : rows[(r + 1) & 1];
         global cell_t *kept = cells + (size_t)(keep ? i : to) * pitch + base, *target = only || straight ? kept : rows[r & 1];
-#if LOOPS
+#if DP_WITH_LOOPS
         if (r)
             fill_loops(target, source, won, base, only ? first : begin, only ? stop : end, first, stop, i, n, m DP_ARGUMENTS);
         else

@@ -9,7 +9,7 @@
 // left and right are the sums over the rows of the reach of a cell, so the core is correct in the last row, and groups
 // need no data of each other. Item t has columns t, t + WG_SIZE ..: neighbours are in different banks.
 // Work: (core + left + right) / core evaluations for each cell; memory: one row in and out for each launch.
-#define TABLE ${int(table)}
+#define DP_WITH_TABLE ${int(table)}
 #define DP_ROUNDED_DIVIDE ${int(rounded)}
 #include "portable.h"
 ${record}
@@ -128,7 +128,7 @@ void rows_fused(const int n, const int m, const int row, const int count, const 
         #pragma unroll
         for (int c = 0; c < ITEMS; ++c)
             tile[lid + c * WG_SIZE] = value[c];
-#if TABLE
+#if DP_WITH_TABLE
         #pragma unroll
         for (int c = 0; c < ITEMS; ++c) {
             const int j = base + lid + c * WG_SIZE;
@@ -146,7 +146,7 @@ void rows_fused(const int n, const int m, const int row, const int count, const 
         group_pack(decisions + (size_t)r * decision_pitch + start / PER_BYTE, won + left, stop - start, lid);
 #endif
     }
-#if !TABLE
+#if !DP_WITH_TABLE
     for (int x = lid; x < stop - start; x += WG_SIZE)
         cells[(size_t)to * pitch + start + x] = tile[left + x];
 #endif

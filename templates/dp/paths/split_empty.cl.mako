@@ -4,7 +4,7 @@
 //   x . . .
 //   x x . .    x: computed here in parallel, because they read no cell
 //   x x x .
-#define DECIDED ${int(bool(decided))}
+#define DP_WITH_DECIDED ${int(bool(decided))}
 #define DP_ROUNDED_DIVIDE ${int(rounded)}
 #include "portable.h"
 #include "dp/dp_math.h"
@@ -25,7 +25,7 @@ ${equation}
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void split_empty(const int n, const int m, const int from, const int to, global cell_t *restrict table, const int pitch
-#if DECIDED
+#if DP_WITH_DECIDED
                  , global ${decided} *restrict decisions
 #endif
                  DP_KERNEL_PARAMETERS)
@@ -40,7 +40,7 @@ void split_empty(const int n, const int m, const int from, const int to, global 
             table[(size_t)i * pitch + j] = dp_cell(SPLIT_CELL(i, j), SPLIT_SHAPE, (sum_t)(${start}), -1 DP_ARGUMENTS
                                                    DP_DECISION(&decision) DP_OVER(&over));
             SPLIT_NOTE_OVER(over, i, j);
-#if DECIDED
+#if DP_WITH_DECIDED
             decisions[(size_t)i * pitch + j] = (${decided})DP_STORED_DECISION(decision);
 #endif
         }

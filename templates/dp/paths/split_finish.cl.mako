@@ -9,8 +9,8 @@
 //   +---------+
 //
 // Cells without splits are filled already (split_empty). Work: TILE evaluations for each cell; of equal ones the lowest k.
-#define HAS_NEAR ${int(near)}
-#define DECIDED ${int(bool(decided))}
+#define DP_WITH_NEAR ${int(near)}
+#define DP_WITH_DECIDED ${int(bool(decided))}
 #define DP_ROUNDED_DIVIDE ${int(rounded)}
 #include "portable.h"
 #include "dp/dp_math.h"
@@ -58,7 +58,7 @@ inline void join_parts(local sum_t *cells, global const cell_t *table, const int
     }
 }
 
-#if HAS_NEAR
+#if DP_WITH_NEAR
 // Loads the operands in the tiles on the main diagonal, both in one square: row x of the left one from column x on, and
 // before it column x of the right one, transposed so that neighbouring items access neighbouring memory.
 inline void load_beside(local sum_t *beside, global const cell_t *table, const int pitch, const int i0, const int j0,
@@ -117,7 +117,7 @@ inline sum_t take_far(int *found, local const sum_t *cells, global const cell_t 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void split_finish(const int n, const int m, const int diagonal, const int parts, const int from, global cell_t *table,
                   const int pitch, global const sum_t *restrict best_of, global int *restrict k_of
-#if DECIDED
+#if DP_WITH_DECIDED
                   , global ${decided} *restrict decisions
 #endif
                   DP_KERNEL_PARAMETERS)
@@ -139,7 +139,7 @@ void split_finish(const int n, const int m, const int diagonal, const int parts,
 #endif
     const int lid = get_local_id(0), r = lid % TILE, share = lid / TILE, i = i0 + r;
     join_parts(cells, table, pitch, best_of, k_of, product ? parts : 0, i0, j0, n, m, lid);
-#if HAS_NEAR
+#if DP_WITH_NEAR
     local sum_t beside[TILE * PITCH];
     if (product)
         load_beside(beside, table, pitch, i0, j0, k_last, n, m, lid);
@@ -155,7 +155,7 @@ void split_finish(const int n, const int m, const int diagonal, const int parts,
             at_product = k_of[r * TILE + c];
 #endif
         if (here) {
-#if HAS_NEAR
+#if DP_WITH_NEAR
             if (product)
                 best = take_near(&at, cells, beside, i + FIRST, k_first, k_last, j + LAST, share, i, j, i0, j0, n, m
                                  DP_ARGUMENTS);
@@ -178,7 +178,7 @@ void split_finish(const int n, const int m, const int diagonal, const int parts,
             cells[r * PITCH + c] =
                 dp_cell(SPLIT_CELL(i, j), SPLIT_SHAPE, best, at DP_ARGUMENTS DP_DECISION(&decision) DP_OVER(&over));
             SPLIT_NOTE_OVER(over, i, j);
-#if DECIDED
+#if DP_WITH_DECIDED
             decisions[(size_t)i * pitch + j] = (${decided})DP_STORED_DECISION(decision);
 #endif
         }

@@ -10,7 +10,7 @@
 //   +---------+
 //
 // Cells without splits are filled already (split_empty). Work: TILE evaluations for each cell; of equal ones the lowest k.
-#define DECIDED ${int(bool(decided))}
+#define DP_WITH_DECIDED ${int(bool(decided))}
 #define DP_ROUNDED_DIVIDE ${int(rounded)}
 #include "portable.h"
 #include "dp/dp_math.h"
@@ -54,7 +54,7 @@ ${equation}
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void split_finish(const int n, const int m, const int diagonal, const int parts, const int from, global cell_t *table,
                   const int pitch, global const sum_t *restrict best_of, global int *restrict k_of
-#if DECIDED
+#if DP_WITH_DECIDED
                   , global ${decided} *restrict decisions
 #endif
                   DP_KERNEL_PARAMETERS)
@@ -105,7 +105,7 @@ void split_finish(const int n, const int m, const int diagonal, const int parts,
             int over = 0;
             row[j] = dp_cell(SPLIT_CELL(i, j), SPLIT_SHAPE, best[d], at[d] DP_ARGUMENTS DP_DECISION(&decision) DP_OVER(&over));
             SPLIT_NOTE_OVER(over, i, j);
-#if DECIDED
+#if DP_WITH_DECIDED
             decisions[(size_t)i * pitch + j] = (${decided})DP_STORED_DECISION(decision);
 #endif
         }

@@ -8,7 +8,7 @@
 // Any pattern (kind, reverse); cells of a stage from index `low` on. Stages of one cell are filled by one group, several to a
 // launch, with a barrier between.
 // Work: one call of the reduction's body per cell and k.
-#define DECISIONS ${int(bool(decisions))}
+#define DP_WITH_DECISIONS ${int(bool(decisions))}
 #include "portable.h"
 ${record}
 #define WG_SIZE ${wg_size}
@@ -29,7 +29,7 @@ ${equation}
 #include "dp/dp_sample_wide.h"
 % endif
 #define DP_KEEP ${keep}
-#if DECISIONS
+#if DP_WITH_DECISIONS
 #define DP_DECISIONS ${decisions}
 #define DP_DECISION_CHUNKS ${decision_chunks}
 #define DP_DECISION_SHIFT ${decision_shift}

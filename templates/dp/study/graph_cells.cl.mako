@@ -8,8 +8,8 @@
 //   probe   cells of a list, whose reads return made-up values; masks[k] records the regions of the reads
 //
 // A work-item for each cell. For small tables: every round visits every cell.
-#define MODE_READY ${int(mode == "ready")}
-#define MODE_PROBE ${int(mode == "probe")}
+#define DP_MODE_READY ${int(mode == "ready")}
+#define DP_MODE_PROBE ${int(mode == "probe")}
 #include "portable.h"
 #define DP_ROUNDED_DIVIDE ${int(rounded)}
 #include "dp/dp_math.h"
@@ -25,7 +25,7 @@ typedef struct {
 
 inline ${cell} graph_read(graph_t *graph, const long i, const long j, const long n, const long m, const long a, const long b)
 {
-#if MODE_PROBE
+#if DP_MODE_PROBE
     const uint rows = a < i ? 0 : a == i ? 1 : 2, columns = b < j ? 0 : b == j ? 1 : 2;
     graph->mask |= 1u << (3 * rows + columns);
     uint hash = (uint)a * 0x9e3779b9u ^ (uint)b * 0x85ebca6bu ^ graph->seed * 0xc2b2ae35u;
@@ -42,7 +42,7 @@ inline ${cell} graph_read(graph_t *graph, const long i, const long j, const long
     }
     const uint c = (uint)(a * m + b);
     const uint done = atomic_or(graph->done + c, 0);    // atomic: other work-items set theirs in this round
-#if MODE_READY
+#if DP_MODE_READY
     if (graph->count < graph->capacity)
         graph->reads[graph->count] = c;
     graph->count++;
@@ -83,7 +83,7 @@ void graph_cells(const int n, const int m, global stored_t *table, global uint *
 #if DP_HAS_DECISION
         uint decision = 0;
 #endif
-#if MODE_PROBE
+#if DP_MODE_PROBE
         for (uint seed = 0; seed < round; ++seed) {
             graph.seed = seed;
             (void)dp_cell((int)(cells[k] / m), (int)(cells[k] % m), n, m, &graph DP_ARGUMENTS DP_DECISION(&decision));
@@ -91,7 +91,7 @@ void graph_cells(const int n, const int m, global stored_t *table, global uint *
         masks[k] = graph.mask;
 #else
         const uint c = ${"k" if mode == "ready" else "(uint)cells[first + k]"};
-#if MODE_READY
+#if DP_MODE_READY
         if (atomic_or(done + c, 0))
             continue;
         graph.reads = reads + (ulong)c * capacity;

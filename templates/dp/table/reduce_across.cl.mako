@@ -8,7 +8,7 @@
 //   out      [ part 0: line 0 | line 1 | .. | part 1: line 0 | .. ]   a state for each part of each line
 //
 // Cell (r, c) of the region is cell (i + r * di, j + c * dj) of the table${"; both steps are 1" if unit else ""}. Ties go to the first. Reads every cell once.
-#define UNIT ${int(unit)}
+#define DP_WITH_UNIT ${int(unit)}
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define CELL ${cell}
@@ -17,7 +17,7 @@
 #define CELL_IS_DOUBLE ${int(cell == "double")}
 #define OP ${ops.index(op)}
 #define LANES ${items_per_thread}
-#if UNIT
+#if DP_WITH_UNIT
 #define DI 1
 #define DJ 1
 #else

@@ -11,8 +11,8 @@
 //
 // Cell (r, c) of the region is cell (i + r * di, j + c * dj) of the table${"; both steps are 1" if unit else ""}. Ties go to the cell that comes first in the rows of
 // the region. Reads every cell once.
-#define UNIT ${int(unit)}
-#define EACH ${int(each)}
+#define DP_WITH_UNIT ${int(unit)}
+#define DP_FOR_EACH ${int(each)}
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define CELL ${cell}
@@ -23,7 +23,7 @@
 #define KIND DP_${kind}
 #define LANES ${items_per_thread}   // cells of a line that a work-item takes together, each for a state of its own
 #define NUMBER(r, c) ${("(ulong)(c)" if kind == "ROWS" else "(ulong)(r)") if each else "((ulong)(r) * columns + (c))"}
-#if UNIT
+#if DP_WITH_UNIT
 #define DI 1
 #define DJ 1
 #else
@@ -71,7 +71,7 @@ void reduce_cells(${parameters}, const int n, const int m, const int i, const in
             over_take(state, dp_read(i + r * DI, j + c * DJ, n, m, ${names}), NUMBER(r, c), comparison, bound);
         }
 #endif
-#if EACH
+#if DP_FOR_EACH
         for (uint lane = 1; lane < LANES; ++lane) {
             state[0] = over_join(state[0], state[lane]);
             state[lane] = over_none(neutral);
@@ -82,7 +82,7 @@ void reduce_cells(${parameters}, const int n, const int m, const int i, const in
         state[0] = over_none(neutral);
 #endif
     }
-#if !EACH
+#if !DP_FOR_EACH
     for (uint lane = 1; lane < LANES; ++lane)
         state[0] = over_join(state[0], state[lane]);
     OVER_GROUP(lid, local_states, state[0]);
