@@ -230,9 +230,9 @@ def _hull_of_all(call: HullCall) -> None:
         from clgeom.plotting.hoods import check_traceable
 
         check_traceable(cloud.points)
-    turn = call.turn(cloud.names, crs)
+    computing, turn = call.computing, call.turn(cloud.names, crs)
     with terminal.progress("hull", hidden=call.as_json) as progress, saying_where(call.files, counts):
-        hull, work = terminal.worked(convex_hull, cloud.points, progress=progress, **call.computing)
+        hull, work = terminal.worked(convex_hull, cloud.points, progress=progress, **computing)
     hull = _in_system(call, hull, cloud, turn, lambda: [cloud.coordinates])
     content = encode_hull(hull, call.output, crs=crs) if call.output and not is_map(call.output) else None
     places = placed(hull, cloud.coordinates)
@@ -254,12 +254,13 @@ def _hull_of_large(call: HullCall) -> None:
     from clgeom.io.points import cloud_parts, saying_where
 
     counts: list[int] = []
+    computing = call.computing  # a wrong device is refused before a file is read
     first = next(cloud_parts(call.files[0], rows=1, **call.reading))
     first = first if call.crs is None else replace(first, crs=call.crs)
     crs = _system(call, first)
     turn = call.turn(first.names, crs)
     with terminal.progress("hull", hidden=call.as_json) as progress, saying_where(call.files, counts):
-        (hull, cloud, left_out), work = terminal.worked(hull_of_large_files, call, first, counts, progress)
+        (hull, cloud, left_out), work = terminal.worked(hull_of_large_files, call, computing, first, counts, progress)
     hull = _in_system(call, hull, cloud, turn, lambda: coordinates_of(call.files, call.reading))
     _write_hull(call, hull, crs)
     _print_hull(call, hull, cloud, left_out, crs, work)
@@ -397,9 +398,9 @@ def _hulls_by(call: HullCall, by: str, noise: str | None) -> None:
     assert groups is not None
     named = [number for number, name in enumerate(groups.names) if str(name) == noise]
     numbers = np.where(groups.numbers == named[0], NO_GROUP, groups.numbers) if named else groups.numbers
-    turn = call.turn(cloud.names, crs)
+    computing, turn = call.computing, call.turn(cloud.names, crs)
     with saying_where(call.files, counts):
-        batch, work = terminal.worked(convex_hulls_by_label, cloud.points, numbers, noise=NO_GROUP, **call.computing)
+        batch, work = terminal.worked(convex_hulls_by_label, cloud.points, numbers, noise=NO_GROUP, **computing)
     batch = batch_across(call, scaled_batch(batch, cloud), cloud, numbers, turn)
     places = placed_groups(batch, cloud, numbers) if call.picture else None
     batch = named_batch(batch, groups)
@@ -441,6 +442,7 @@ def _hulls_by_file(call: HullCall, skip_bad: bool, max_bytes: str | None) -> Non
     """Compute, write and print a hull for each file."""
     from clgeom.commands.hull_files import batch_of, hulls_of_files
 
+    session = call.session  # a wrong device is refused before anything is read or written
     systems: list[Any] = []
     (hulls, bad, state), work = terminal.worked(
         hulls_of_files,
@@ -463,7 +465,7 @@ def _hulls_by_file(call: HullCall, skip_bad: bool, max_bytes: str | None) -> Non
             "hulls": _hulls_as_json(batch, "file"),
             "left_out": [{"file": file, "error": why} for file, why in bad],
             "points_left_out": lost,
-            "device": call.session.profile.name,
+            "device": session.profile.name,
             "seconds": {"load": work.loading, "hulls": work.seconds},
         }
         terminal.print_json({**facts, "crs": None if system is None else str(system), "notes": list(notes)})

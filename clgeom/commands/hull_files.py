@@ -215,11 +215,13 @@ def are_large(files: list[str]) -> bool:
     return sum(map(_size, files)) >= LARGE_BYTES
 
 
-def hull_of_large_files(call: HullCall, first: Any, counts: list[int], progress: Any) -> tuple[Any, ...]:
+def hull_of_large_files(
+    call: HullCall, computing: dict[str, Any], first: Any, counts: list[int], progress: Any
+) -> tuple[Any, ...]:
     """Return the hull of the points of all files, which are read in parts, with what it belongs to.
 
     Returns the hull, the cloud without points that it belongs to, and the number of points that were left out. `first`
-    is a part of the first file; `counts` gets the number of points of each file.
+    is a part of the first file; `counts` gets the number of points of each file, `computing` has options of the hull.
     """
     files = call.files
     total, done, left_out = sum(map(_size, files)), [0], [0]
@@ -245,10 +247,10 @@ def hull_of_large_files(call: HullCall, first: Any, counts: list[int], progress:
             done[0] += size
 
     try:
-        found = convex_hull(Chunks(lambda: points(False), copy=False), **call.computing)
+        found = convex_hull(Chunks(lambda: points(False), copy=False), **computing)
     except Differ:
         first = replace(first, scale=None, offset=None, notes=(*first.notes, DIFFER))
-        found = convex_hull(Chunks(lambda: points(True), copy=False), **call.computing)
+        found = convex_hull(Chunks(lambda: points(True), copy=False), **computing)
     return found, first, left_out[0]
 
 

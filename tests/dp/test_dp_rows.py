@@ -280,3 +280,20 @@ def test_tiles_have_a_core(tile, farthest, dtype):
             here = slice(row, row + count)
             assert policy.tile - before - after >= ALIGN
             assert left[here].max() <= guards[0] and right[here].max() <= guards[1]
+
+
+def single_row(step):
+    """A cell that reads the row `step` before it."""
+    return lambda M, i, j, n, m: dp.where((i + step < 0) | (i + step >= n), j + 1, M[i + step, j] + 1)
+
+
+@pytest.mark.parametrize("pattern", ("SONE", "SENO", "RDU", "RUD", "NOSE", "NESO"))
+@pytest.mark.parametrize("keep", ("last", "corner", "table"))
+def test_single_row_is_filled_by_rows_in_both_directions(session, pattern, keep):
+    for step in (-1, 1):
+        equation = dp.Equation(single_row(step))
+        table = dp.fill(equation, (1, 5), pattern=pattern, path="rows", keep=keep, device=session)
+        assert table.path == "rows"
+        if keep != "corner":
+            found = table.last if keep == "last" else table.numpy()[0]
+            assert np.asarray(found).tolist() == [1, 2, 3, 4, 5]

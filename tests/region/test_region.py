@@ -16,6 +16,7 @@ from regions import SHAPES, comb, in_order, same
 from clgeom import adaptive_region, convex_hull
 from clgeom.core import launch
 from clgeom.core.tuning import override
+from clgeom.errors import InvalidInput
 from clgeom.intake.arrays import as_device_points, as_device_values
 from clgeom.region.arc.chains import chains_of
 from clgeom.region.arc.outline_plans import OutlineOptions
@@ -365,3 +366,11 @@ def test_many_regions_at_once(subtests, session, cuts):
                     alone = adaptive_region(in_order(source), segments, cuts=cuts, device=session)
                     assert np.array_equal(got, alone.lower if source.base is lower or got is low else alone.upper)
                     assert chains.effective[r] == alone.segments
+
+
+def test_regions_of_both_axes_that_geos_cannot_intersect(session):
+    if not session.profile.fp64:
+        pytest.skip("float64 is needed for coordinates as large as these")
+    region = adaptive_region(cloud("huge", 2500, np.float64, seed=0), 7, axis="both", device=session)
+    with pytest.raises(InvalidInput, match="GEOS cannot intersect regions of coordinates as large as these"):
+        region.to_shapely()

@@ -295,3 +295,16 @@ def test_other_files_are_not_taken_for_a_state(tiles, content, linked):
     assert result.exit_code == 2 and "Finished hulls are kept there" in result.stderr, result.stderr
     assert len(result.stderr.splitlines()) == 1 and not os.path.exists("out.geojson")
     assert Path("victim" if linked else STATE).read_bytes() == content and os.path.islink(STATE) == linked
+
+
+def test_wrong_device_is_refused_before_a_state_is_used(here):  # noqa: F811
+    """Also where the state has all hulls, so that no device is needed to write the output."""
+    np.savetxt("a.csv", [[1, 2], [3, 4], [5, 0]], delimiter=",", header="x,y", comments="")
+    assert "--crs" in run("hull", "a.csv", "--by-file", "-o", "out.geojson").stderr
+    assert os.path.exists(STATE)
+    again = ("hull", "a.csv", "--by-file", "-o", "out.geojson", "--crs", "EPSG:4326")
+    wrong = run(*again, "--device", "no-such-device")
+    assert wrong.exit_code == 2 and "no-such-device" in wrong.stderr
+    assert os.path.exists(STATE) and not os.path.exists("out.geojson")
+    done(*again)
+    assert os.path.exists("out.geojson") and not os.path.exists(STATE)

@@ -52,7 +52,7 @@ class CellType:
 
     dtype: np.dtype[Any]
     overflow: str
-    fields: Mapping[str, CellType] = field(default_factory=dict, hash=False)
+    fields: Mapping[str, CellType] = field(default_factory=dict, hash=False, repr=False)
 
     @property
     def scalars(self) -> tuple[CellType, ...]:

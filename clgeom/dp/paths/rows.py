@@ -70,10 +70,11 @@ def obstacle(fill: Fill) -> str | None:
     """Why this path does not apply; None if it does."""
     if step_of(fill) is None:
         return f"it reads {fill.equation.reach}, not only the row before"
-    reason = obstacle_by_rows(fill, flipped=is_flipped(fill))
+    n, m = fill.shape
+    flipped = is_flipped(fill) if n > 1 else fill.pattern.last(2, 2) == 0  # a single row is the first and the last
+    reason = obstacle_by_rows(fill, flipped=flipped)
     if reason is not None:
         return reason
-    n, m = fill.shape
     rows = n if fill.keep == "table" else 2
     nbytes = max(rows * _pitch(m) * fill.equation.dtype.itemsize, n * packed_pitch(m, bits_of(fill) or 0, ALIGN))
     return too_large(fill, nbytes)

@@ -401,7 +401,11 @@ class CrossRegion(PointRegion):
 
     @functools.cached_property
     def _shape(self) -> Any:
-        return self.x.to_shapely().intersection(self.y.to_shapely())
+        shapes = self.x.to_shapely(), self.y.to_shapely()
+        try:
+            return shapes[0].intersection(shapes[1])
+        except require_shapely().errors.GEOSException as error:
+            raise InvalidInput(f"GEOS cannot intersect regions of coordinates as large as these: {error}") from error
 
     def to_shapely(self) -> Any:
         """Return the region as a valid Shapely geometry.
