@@ -362,6 +362,8 @@ class Trials:
         environment.pop("CI", None)
         if self.options.profile == "ci":
             environment["CI"] = "true"
+        listed = copy.with_name(copy.name + "-tests.txt")  # more names than a command may have
+        listed.write_text("\n".join(tests), encoding="utf-8")
         command = [
             sys.executable,
             "-m",
@@ -375,7 +377,7 @@ class Trials:
             "no:cacheprovider",
             "-m",
             "slow or not slow",
-            *tests,
+            f"@{listed}",
         ]
         command += ["--device", self.options.device] if self.options.device else []
         with self.lock:
