@@ -7,7 +7,7 @@ from functools import cache
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 from clgeom.core.device import as_session
 from clgeom.dp import problems
@@ -104,6 +104,8 @@ def test_viterbi(subtests, any_session):
 
 @pytest.mark.settings("as_is", "as_gpu")
 @given(coins=st.lists(st.integers(1, 40), max_size=6), amount=st.integers(0, 90))
+@example(coins=[7, 3], amount=7)
+@example(coins=[8, 9], amount=7)
 def test_coin_change(any_session, coins, amount):
     fewest = [0]
     for j in range(1, amount + 1):

@@ -269,3 +269,9 @@ def test_rings_of_rasters_larger_than_an_allocation(any_session):
     values = np.hypot(rows - 300, columns - 280).astype(np.float32) % 60
     assert values.nbytes > any_session.profile.max_alloc_bytes
     check(rings_of(masks_of(values, (20, 50), any_session)), [values >= 20, values >= 50])
+
+
+def test_chosen_polygons(session):
+    polygons = coverage_regions(np.eye(5), 1, outline="cells", device=session)
+    for chosen, places in (([0], [0]), ([0, 2], [0, 2]), ([-5, 1], [0, 1]), ([1, -1], [1, 4])):
+        assert polygons.select(chosen).parts.tolist() == polygons.parts[places].tolist() == places
