@@ -144,8 +144,18 @@ def test_nothing_done_leaves_no_state(tiles):
     footprints()
 
 
-def interrupted(tiles, monkeypatch, *, after):
-    """Ctrl-C while a file is read, after so many others."""
+def test_progress_of_several_interrupted_commands_adds_up(tiles, monkeypatch):
+    expected = footprints()
+    os.remove("out.geojson")
+    interrupted(tiles, monkeypatch, after=3)
+    interrupted(tiles, monkeypatch, after=2, before=3)
+    interrupted(tiles, monkeypatch, after=1, before=5)
+    seen = counted(monkeypatch)
+    assert footprints() == expected and seen == ["tile6.npy", "tile7.npy"]
+
+
+def interrupted(tiles, monkeypatch, *, after, before=0):
+    """Ctrl-C while a file is read, after so many others, and those of earlier commands."""
     plain, count = hull_files._hull_of_file, []
     with monkeypatch.context() as patches:
 
@@ -157,8 +167,8 @@ def interrupted(tiles, monkeypatch, *, after):
 
         patches.setattr(hull_files, "_hull_of_file", stopping)
         result = run("hull", "tile*.npy", "--by-file", "--crs", "EPSG:4326", "-o", "out.geojson")
-    assert result.stderr.endswith("clgeom: stopped\n") and f"{after} files are done" in result.stderr
-    assert len(open(STATE).read().splitlines()) == after + 1 and not os.path.exists("out.geojson")
+    assert result.stderr.endswith("clgeom: stopped\n") and f"{before + after} files are done" in result.stderr
+    assert len(open(STATE).read().splitlines()) == before + after + 1 and not os.path.exists("out.geojson")
 
 
 def test_a_full_disk(tiles, monkeypatch):
