@@ -1,11 +1,13 @@
 """What convex_hulls and convex_hulls_by_label take and refuse: devices, callers' arrays, offsets, labels."""
 
+import itertools
 import re
 
 import numpy as np
 import pytest
 from batches import device_arrays, mixed
 from clouds import cloud
+from device_settings import in_setting
 from reference import hull as reference_hull
 
 from clgeom.core.device import Session
@@ -215,3 +217,20 @@ def test_convex_hulls_needs_float64_for_float64(session):
     limited = Session(session.device, fp64=False)
     with pytest.raises(DeviceLimit, match="convex_hulls needs float64"):
         convex_hulls(np.zeros((3, 2)), [0, 3], device=limited)
+
+
+def test_a_single_nonfinite_coordinate_is_found(session):
+    """In x or y, of the first, an inner and the last point of a group, on all paths of hulls of groups."""
+    rng = np.random.default_rng(0)
+    for setting in ("as_is", "as_gpu", "odd_shapes"):
+        with in_setting(session.device, setting) as one:
+            for n, many in itertools.product((5, 65, 200, 300, 1025, 4100), (1, 3, 20)):
+                points = rng.normal(size=(n * many, 2)).astype(np.float32)
+                offsets, begin = np.arange(0, n * many + 1, n), many // 2 * n
+                for at, column in itertools.product((0, n // 2, n - 1), (0, 1)):
+                    before, points[begin + at, column] = points[begin + at, column], np.nan
+                    with pytest.raises(
+                        InvalidInput, match=rf"must be finite. Got nan at index \[{begin + at}, {column}\]"
+                    ):
+                        convex_hulls(points, offsets, device=one)
+                    points[begin + at, column] = before
