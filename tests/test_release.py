@@ -3,6 +3,7 @@
 import configparser
 import contextlib
 import importlib.util
+import os
 import re
 import runpy
 import warnings
@@ -231,3 +232,13 @@ def test_deprecated_names_are_listed_until_they_are_removed(package, old, new, s
     short = package.__name__.removeprefix("clgeom").removeprefix(".")
     row = [f"``{short}.{name}``".replace("``.", "``") for name in (old, new)]
     assert re.search(rf"^{row[0]} +{row[1]} +{since} +{removal}$", read("docs/versions.rst"), re.MULTILINE)
+
+
+def test_readme_counts_the_tests(request):
+    """Of a run of all tests as CI runs them: their number to the nearest hundred, or the one beside."""
+    chosen, config = request.session.items, request.config
+    whole = not config.option.keyword and config.option.markexpr in ("", "not slow") and os.environ.get("CI") == "true"
+    if not whole or len({item.path for item in chosen}) < 150:
+        pytest.skip("not all tests are run")
+    said = re.search(r"``CI=true`` selects ([\d,]+) of them", read("README.rst"))
+    assert said and abs(int(said[1].replace(",", "")) - len(chosen)) < 150
