@@ -292,6 +292,9 @@ def test_accessor():
     frame = geopandas.GeoDataFrame({"name": ["a", "a", "a", "b", "b"]}, geometry=series(FIJI))
     with pytest.warns(InputWarning, match=r"group 'a' of convex_hull lie closer .* \(and those of 1 group more\)"):
         frame.clgeom.convex_hull(by="name")
+    with pytest.warns(InputWarning, match="group 'a' of convex_hull lie closer") as caught:
+        frame[frame.name == "a"].clgeom.convex_hull(by="name")
+    assert "more" not in str(caught[0].message)
     found = frame.clgeom.convex_hull(by="name", antimeridian=True)
     assert found.geometry.geom_type.tolist() == ["MultiPolygon", "MultiLineString"]
     assert found["area"].tolist() == pytest.approx([3.75, 0])
