@@ -437,3 +437,13 @@ def test_warnings_are_one_line(capsys):
         warnings.showwarning = cli._warn
         warnings.warn("first\nsecond", UserWarning, stacklevel=1)
     assert capsys.readouterr().err == "clgeom: warning: first second\n"
+
+
+def test_traces_without_matplotlib(here, monkeypatch):
+    """A page needs no package; a picture does, and is refused before anything is read."""
+    monkeypatch.setattr("clgeom.optional.is_installed", lambda package: package != "matplotlib")
+    done("trace", "sort", "--keys", "9", "-o", "trace.html")
+    assert Path("trace.html").stat().st_size > 1000
+    for ending in ("gif", "pdf", "png", "svg", "PNG"):
+        said = refused("trace", "sort", "--keys", "9", "-o", f"picture.{ending}")
+        assert "Drawing needs Matplotlib, which is not installed: pip install 'clgeom[plot]'" in said
