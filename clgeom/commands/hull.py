@@ -96,13 +96,6 @@ class HullCall:
         """The parameters of functions that compute hulls."""
         return {**self.options, "device": self.session, "profile": self.profile}
 
-    @property
-    def is_large(self) -> bool:
-        """Whether the files are read in parts for one hull of all."""
-        from clgeom.commands.hull_files import are_large
-
-        return are_large(self.files)
-
     def turn(self, names: Any, crs: Any) -> float | None:
         """Return the longitude of one turn, None for what is not longitude and latitude; see `turn_of_columns`."""
         from clgeom.commands.hull_across import turn_of_columns
@@ -175,6 +168,7 @@ def hull(
     --by-file reads files in parts; they may be larger than memory. Finished hulls are kept beside OUT: after an
     interrupt or an error the same command continues.
     """
+    from clgeom.commands.hull_files import are_large
     from clgeom.io.files import files_of
     from clgeom.io.vector import require_packages
 
@@ -194,7 +188,7 @@ def hull(
         _hulls_by_file(call, skip_bad, max_bytes)
     elif by is not None:
         _hulls_by(call, by, noise)
-    elif call.is_large and picture is None and trace is None:
+    elif picture is None and trace is None and are_large(files):
         _hull_of_large(call)
     else:
         _hull_of_all(call)

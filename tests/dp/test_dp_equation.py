@@ -137,8 +137,8 @@ def test_sums_of_cells_in_other_rows_and_columns_are_no_splits(a, b):
     """The kernels of splits read row i and column j only."""
 
     def cell(M, i, j):
-        both = lambda k: M[i + a, k] + M[k + 1, j + b]  # noqa: E731
-        return dp.where(j - i < 6, (i * 7 + j * 3) % 11, dp.min_over("k", i + 2, j - 2, both))
+        best = dp.min_over("k", i + 2, j - 2, lambda k: M[i + a, k] + M[k + 1, j + b])
+        return dp.where(j - i < 6, (i * 7 + j * 3) % 11, best)
 
     assert not isinstance(dp.Equation(cell).reach, Split)
 
