@@ -27,16 +27,23 @@ MOST_BYTES = 1 << 26
 
 
 def check_codecs(path: Path) -> None:
-    """Raise `InvalidInput` if metadata of a Zarr store name a codec that is not one of `CODECS`."""
-    for folder, folders, names in os.walk(path):
-        for name in METADATA:
-            if name in names:
+    """Raise `InvalidInput` if metadata anywhere in a Zarr store name a codec that is not one of `CODECS`.
+
+    All folders are looked into, those of chunks and those behind links, too: any of them may hold another array.
+    """
+    seen = set()
+    for folder, folders, names in os.walk(path, followlinks=True):
+        place = os.path.realpath(folder)
+        if place in seen:  # a loop of links
+            folders.clear()
+            continue
+        seen.add(place)
+        for name in names:
+            if name.lower() in METADATA:
                 metadata = _metadata(path, Path(folder, name))
                 unknown = sorted({str(codec) for codec in _codecs(metadata)} - CODECS)
                 if unknown:
                     raise wrong_file(path, f"has the codec {shown(unknown[0])!r}, which is not run")
-        if ".zarray" in names:
-            folders.clear()  # chunks
 
 
 def _metadata(path: Path, file: Path) -> Any:
@@ -53,7 +60,7 @@ def _metadata(path: Path, file: Path) -> Any:
 
 
 def _codecs(metadata: Any) -> Iterator[Any]:
-    """Yield the names of codecs in metadata, at any depth."""
+    """Yield the names of codecs in metadata, at any depth: also those of attributes called as if they had codecs."""
     if isinstance(metadata, dict):
         for key, name in (("codecs", "name"), ("index_codecs", "name"), ("filters", "id"), ("compressor", "id")):
             some = metadata.get(key)

@@ -440,6 +440,25 @@ def test_zarr_runs_no_pickles(tmp_path, monkeypatch, where, filters):
     assert not os.path.exists("ran")
 
 
+@pytest.mark.parametrize("hidden", ("below an array", "behind a link"))
+def test_codecs_are_looked_for_in_all_folders(tmp_path, hidden):
+    store, elsewhere = tmp_path / "map.zarr", tmp_path / "elsewhere"
+    store.mkdir()
+    (store / ".zgroup").write_text('{"zarr_format": 2}')
+    (store / ".zarray").write_text('{"filters": null, "compressor": {"id": "zlib"}}')
+    check_codecs(store)
+    folder = store / "0" / "v" if hidden == "below an array" else elsewhere
+    folder.mkdir(parents=True)
+    (folder / ".zarray").write_text('{"filters": [{"id": "pickle"}], "compressor": null}')
+    if hidden == "behind a link":
+        (store / "v").symlink_to(elsewhere)
+        (elsewhere / "loop").symlink_to(store)
+    with pytest.raises(InvalidInput, match="has the codec 'pickle', which is not run"):
+        check_codecs(store)
+    (folder / ".zarray").write_text('{"filters": [], "compressor": null}')
+    check_codecs(store)
+
+
 @pytest.mark.parametrize("codecs", ([{"name": "numcodecs.pickle"}], [{"name": "bytes"}, {"name": "run"}]))
 def test_zarr_of_version_3_runs_known_codecs_only(tmp_path, codecs):
     store = tmp_path / "map.zarr"
