@@ -13,11 +13,12 @@ import os
 import re
 import sys
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 
-from clgeom.errors import InvalidInput, is_integer, short
+from clgeom.errors import InputWarning, InvalidInput, is_integer, short, warn
 
 T = TypeVar("T")
 #: Types of the words of `one_of`.
@@ -31,6 +32,23 @@ def wrong(name: str, caller: str, expected: str, got: object, *, verb: str = "be
     """
     after = f" {hint}" if hint else ""
     return InvalidInput(f"The '{name}' parameter of {caller} must {verb} {expected}. Got {got} instead.{after}")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """The parameter `name` of the public function `caller`; with `in_order` two columns are taken in their order."""
+
+    name: str
+    caller: str
+    in_order: bool = False
+
+    def wrong(self, expected: str, got: str) -> InvalidInput:
+        """Return the error for a wrong value; `expected` begins with a verb."""
+        return InvalidInput(f"The '{self.name}' parameter of {self.caller} must {expected}. Got {got} instead.")
+
+    def note(self, fact: str) -> None:
+        """Warn of a fact about the value that the result does not show."""
+        warn(f"The '{self.name}' parameter of {self.caller} {fact}", InputWarning)
 
 
 def wrong_file(path: object, fault: str, kind: str = "file") -> InvalidInput:

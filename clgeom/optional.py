@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from typing import Any
 
 from clgeom.errors import InvalidInput
@@ -10,6 +11,12 @@ from clgeom.errors import InvalidInput
 
 def is_installed(package: str) -> bool:
     return importlib.util.find_spec(package) is not None
+
+
+def is_instance(value: object, package: str, *names: str) -> bool:
+    """Return whether a value is of one of these classes of a package, without importing the package."""
+    module = sys.modules.get(package)
+    return module is not None and isinstance(value, tuple(getattr(module, n) for n in names if hasattr(module, n)))
 
 
 def require(package: str, what: str, extra: str = "geo") -> None:

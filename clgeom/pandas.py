@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from clgeom import adaptive_region, argsort, convex_hull, convex_hulls_by_label
-from clgeom.arguments import absent, boolean, wrong
+from clgeom.arguments import Parameter, absent, boolean, wrong
 from clgeom.core.messages import listed
 from clgeom.errors import InputWarning, InvalidInput, is_integer, short, warn
 from clgeom.geo.geodesy import as_crs
@@ -30,8 +30,7 @@ from clgeom.hull.antimeridian import batch_over_antimeridian, checked_turn, memb
 from clgeom.hull.result import Hull
 from clgeom.intake.arrays import as_point_array
 from clgeom.intake.interop.columns import choose_pair
-from clgeom.intake.interop.crs import crs_of, is_geopandas
-from clgeom.intake.interop.parameter import Parameter
+from clgeom.intake.interop.frames import crs_of, is_geopandas
 from clgeom.intake.labels import as_labels
 from clgeom.optional import any_m, require, require_shapely
 from clgeom.region.arc.result import CrossRegion, Region

@@ -27,7 +27,7 @@ from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 from clgeom.arguments import integer, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput, short
-from clgeom.intake.interop.parameter import is_instance
+from clgeom.optional import is_instance
 
 #: Partial results of one join. More make less depth, and a larger union on one worker. A level takes as long as 5 to 10
 #: tasks more, and 32 hulls have a few thousand vertices.

@@ -29,10 +29,10 @@ from clgeom.geo.longitudes import Sample
 from clgeom.hull.antimeridian import warn_of_samples
 from clgeom.hull.batch import hulls as batches
 from clgeom.hull.batch.result import HullBatch
-from clgeom.intake.interop.crs import is_geopandas
-from clgeom.intake.interop.parameter import is_instance
+from clgeom.intake.interop.frames import is_geopandas
 from clgeom.intake.labels import as_array, as_labels
 from clgeom.intake.typing import Collinear, NDArray, Nonfinite
+from clgeom.optional import is_instance
 
 CALLER = "dask.convex_hulls_by_label"
 

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.arguments import has_shape, wrong
+from clgeom.arguments import Parameter, has_shape, wrong
 from clgeom.dask.graphs import is_array, is_bag, is_frame, is_series
 from clgeom.geo.longitudes import Sample, numbered_parts, turn_of_crs
 from clgeom.intake.arrays import as_point_array, as_point_array_with_sizes, canonical_points
 from clgeom.intake.interop.columns import choose_pair
-from clgeom.intake.interop.crs import crs_of, is_geopandas
-from clgeom.intake.interop.parameter import Parameter
+from clgeom.intake.interop.frames import crs_of, is_geopandas
 
 EXPECTED = "an array, a dataframe, a series of geometries or a bag of Dask"
 

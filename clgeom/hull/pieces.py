@@ -20,7 +20,7 @@ from clgeom.geo.geodesy import same_crs
 from clgeom.intake.arrays import as_point_array_with_sizes, canonical_points, leave_out, require_finite_rows
 from clgeom.intake.chunks import Chunks, Meter, in_chunk, read_ahead
 from clgeom.intake.device_arrays import fetched, is_device_array
-from clgeom.intake.interop.crs import crs_of
+from clgeom.intake.interop.frames import crs_of
 from clgeom.intake.mapped import require_whole
 
 #: Most bytes of a piece, and the part of `Chunks.max_bytes` that it is: the pieces that wait take half of that.

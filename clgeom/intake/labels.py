@@ -17,21 +17,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clgeom.arguments import wrong
+from clgeom.arguments import Parameter, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput, is_integer, short
 from clgeom.intake.device_arrays import fetched, is_device_array
+from clgeom.intake.interop.arrow import chunked, imported, is_arrow, is_text
 from clgeom.intake.interop.objects import values_of
-from clgeom.intake.interop.parameter import is_instance
-from clgeom.optional import require
+from clgeom.optional import is_instance
 
 if TYPE_CHECKING:
-    import polars as pl
     import pyarrow as pa
 
 EXPECTED = "integers, floats, text, dates, categories, or other values of one kind that sort, of shape (n,)"
 #: Labels of an Arrow array that one thread converts to numbers.
 PIECE = 1 << 20
+#: Types of Polars that Arrow does not have, by name.
+POLARS_ALONE = ("Object", "Int128", "UInt128")
 #: Types whose values may be equal.
 ALIKE = (
     (int, float, np.number),
@@ -105,17 +106,10 @@ def _as_labels(labels: Any, noise: Any, caller: str, name: str) -> Labels:
     extension = is_instance(labels, "pandas.api.extensions", "ExtensionArray")
     if extension or is_instance(labels, "pandas", "Series", "Index"):
         return _of_pandas(sys.modules["pandas"], labels, noise)
-    if is_instance(labels, "polars", "Series"):
-        require("PyArrow", "A Polars Series as labels")
-        return _of_polars(sys.modules["polars"], labels, noise)
-    if is_instance(labels, "pyarrow", "Array", "ChunkedArray"):
-        return _of_arrow(labels, noise)
-    one, many = hasattr(labels, "__arrow_c_array__"), hasattr(labels, "__arrow_c_stream__")
-    if (one or many) and not hasattr(labels, "__array__"):
-        require("PyArrow", "Labels of another Arrow library")
-        import pyarrow
-
-        return _of_arrow(pyarrow.array(labels) if one else pyarrow.chunked_array(labels), noise)
+    if str(getattr(labels, "dtype", None)) in POLARS_ALONE:
+        return _of_objects(labels.to_list(), np.dtype(object), noise)
+    if is_arrow(labels):
+        return _of_arrow(imported(labels, Parameter(name, caller)), noise)
     if isinstance(labels, np.ma.MaskedArray):
         if labels.ndim == 1 and np.ma.is_masked(labels):
             return _of_masked(labels, noise)
@@ -291,7 +285,7 @@ def _of_pandas(pandas: ModuleType, labels: Any, noise: Any) -> Labels:
     if isinstance(dtype, pandas.ArrowDtype) or getattr(dtype, "storage", None) == "pyarrow":
         import pyarrow
 
-        found = _of_arrow(pyarrow.array(values), noise)
+        found = _of_arrow(chunked(pyarrow.array(values)), noise)
         return Labels(found.keys, lambda keys: pandas.Index(found.column_of(keys), dtype=dtype), found.absent)
     try:
         codes, uniques = pandas.factorize(values, sort=True)
@@ -302,68 +296,49 @@ def _of_pandas(pandas: ModuleType, labels: Any, noise: Any) -> Labels:
     return Labels(codes, lambda found: uniques.take(found), (-1, *absent))
 
 
-# Polars and Arrow -------------------------------------------------------------------------------------------------
+# Arrow ----------------------------------------------------------------------------------------------------------
 
 
-def _of_polars(polars: ModuleType, labels: pl.Series, noise: Any) -> Labels:
+def _of_arrow(column: pa.ChunkedArray | pa.Table, noise: Any) -> Labels:
     import pyarrow
 
-    try:
-        array = None if labels.dtype == polars.Object else labels.to_arrow()  # Arrow would have the objects' addresses
-    except pyarrow.ArrowException:  # integers of 128 bits
-        array = None
-    return _of_objects(labels.to_list(), np.dtype(object), noise) if array is None else _of_arrow(array, noise)
-
-
-def _of_arrow(array: pa.Array | pa.ChunkedArray, noise: Any) -> Labels:
-    import pyarrow
-
-    of, kind = pyarrow.types, array.type
-    if of.is_dictionary(kind) and not (_is_text(of, kind.value_type) or _is_ordered(of, kind)):
-        array = array.cast(kind.value_type)
-        kind = array.type
-    if of.is_floating(kind) or (of.is_integer(kind) and not array.null_count):
-        plain = array.to_numpy() if isinstance(array, pyarrow.ChunkedArray) else array.to_numpy(zero_copy_only=False)
-        found = _of_numpy(plain, noise)
+    if isinstance(column, pyarrow.Table):
+        raise _BadLabels(f"a table of shape {column.shape}")
+    types, kind = pyarrow.types, column.type
+    # a dictionary that has an order of its own; one of floats may hold NaN, which is in no group
+    is_ordered = types.is_dictionary(kind) and kind.ordered and not types.is_floating(kind.value_type)
+    if types.is_dictionary(kind) and not is_ordered and not is_text(column):
+        column = column.cast(kind.value_type)
+        kind = column.type
+    if types.is_floating(kind) or (types.is_integer(kind) and not column.null_count):
+        found = _of_numpy(column.to_numpy(), noise)
         return Labels(found.keys, lambda keys: pyarrow.array(keys, kind), found.absent)
     try:
-        keys, values = _encoded(pyarrow, array)
+        keys, values = _encoded(column)
     except pyarrow.ArrowException as error:
         raise _BadLabels(f"{kind} ({str(error).splitlines()[0]})") from error
     absent = _index_of_noise(noise, values.to_pylist()) if noise is not None else ()
     return Labels(keys, lambda found: values.take(pyarrow.array(found)), (-1, *absent))
 
 
-def _is_text(of: ModuleType, kind: pa.DataType) -> bool:
-    return of.is_string(kind) or of.is_large_string(kind) or str(kind) == "string_view"  # PyArrow 14 has no views
-
-
-def _is_ordered(of: ModuleType, kind: pa.DataType) -> bool:
-    """Return whether this is a dictionary that has an order of its own; one of floats may hold NaN, which is in no
-    group.
-    """
-    return of.is_dictionary(kind) and kind.ordered and not of.is_floating(kind.value_type)
-
-
-def _encoded(pyarrow: ModuleType, array: pa.Array | pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
-    """(numbers of the distinct values, -1 for null; the distinct values, ascending) of an Arrow array.
+def _encoded(column: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
+    """Return (numbers of the distinct values, -1 for null; the distinct values, ascending) of a column.
 
     Values of an ordered dictionary keep its order.
     """
+    import pyarrow
     from pyarrow import compute
 
-    kind = array.type.value_type if pyarrow.types.is_dictionary(array.type) else array.type
-    if str(kind) in ("string_view", "binary_view"):  # Arrow cannot encode views as dictionaries
-        array = array.cast(pyarrow.large_string() if str(kind) == "string_view" else pyarrow.large_binary())
-    parts = [part for chunk in _chunks(pyarrow, array) for part in _pieces(chunk)]
+    size = max(PIECE, -(-len(column) // (os.cpu_count() or 1)))
+    parts = [chunk.slice(start, size) for chunk in column.chunks for start in range(0, len(chunk), size)]
     with ThreadPoolExecutor(min(len(parts), os.cpu_count() or 1) or 1) as pool:
         parts = list(pool.map(_with_dictionary, parts))
-        kind = parts[0].type if parts else array.type
+        kind = parts[0].type if parts else column.type
         values = pyarrow.chunked_array([part.dictionary for part in parts], getattr(kind, "value_type", kind))
         values = compute.unique(values).drop_null()
-        if not getattr(array.type, "ordered", False):
+        if not getattr(column.type, "ordered", False):
             values = values.take(compute.array_sort_indices(values))
-        keys = np.empty(len(array), np.int32)
+        keys = np.empty(len(column), np.int32)
         ends = np.cumsum([0, *map(len, parts)])
         places = [keys[begin:end] for begin, end in zip(ends, ends[1:])]
 
@@ -377,18 +352,18 @@ def _encoded(pyarrow: ModuleType, array: pa.Array | pa.ChunkedArray) -> tuple[np
     return keys, values
 
 
-def _chunks(pyarrow: ModuleType, array: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
-    return array.chunks if isinstance(array, pyarrow.ChunkedArray) else [array]
-
-
-def _pieces(array: pa.Array) -> list[pa.Array]:
-    """Return slices of a long array, one for each task of a thread."""
-    size = max(PIECE, -(-len(array) // (os.cpu_count() or 1)))
-    return [array.slice(start, size) for start in range(0, len(array), size)]
-
-
 def _with_dictionary(part: pa.Array) -> pa.DictionaryArray:
-    return part if hasattr(part, "dictionary") else part.dictionary_encode()
+    """Return an array as codes of a dictionary, in a type whose values Arrow can compare."""
+    import pyarrow
+
+    coded = part.type if hasattr(part, "dictionary") else None
+    kind = str(part.type if coded is None else coded.value_type)
+    if kind in ("string_view", "binary_view"):
+        plain = pyarrow.large_string() if kind == "string_view" else pyarrow.large_binary()
+        if coded is None:
+            return part.cast(plain).dictionary_encode()
+        return pyarrow.DictionaryArray.from_arrays(part.indices, part.dictionary.cast(plain), ordered=coded.ordered)
+    return part.dictionary_encode() if coded is None else part
 
 
 # Results ----------------------------------------------------------------------------------------------------------

@@ -20,14 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.arguments import held, instance, is_masked_array, unmasked, wrong
+from clgeom.arguments import Parameter, held, instance, is_masked_array, unmasked, wrong
 from clgeom.core.call import Call
 from clgeom.errors import InvalidInput
 from clgeom.intake.device_arrays import fetched, flattened, is_device_array, on_host
 from clgeom.intake.dispatch import choose_sessions
 from clgeom.intake.interop import arrow, frames
 from clgeom.intake.interop.objects import values_of
-from clgeom.intake.interop.parameter import Parameter
 from clgeom.intake.typing import AnyArray, NDArray
 
 #: One sequence of codes, and many sequences: types of parameters.
@@ -185,7 +184,7 @@ def is_batch(value: Any) -> bool:
         if value.dtype.kind in "US":
             return bool(value.dtype.newbyteorder("=") != np.dtype(f"{value.dtype.kind}1"))
         return value.dtype.kind in "TO" and value.ndim == 1 and value.size > 0 and isinstance(value[0], (str, bytes))
-    return _is_arrow_text(value)
+    return arrow.is_text(value)
 
 
 def as_batch(value: Any, name: str, *, caller: str) -> Sequences:
@@ -219,7 +218,7 @@ def many_sequences(value: Any, name: str, *, caller: str, expected: str) -> Sequ
         return Sequences(_bytes_on_device(flattened(value, caller=caller, name=name)), np.arange(rows + 1) * width)
     held(value, name, caller=caller)
     value = _column(value)
-    if _is_arrow_text(value):
+    if arrow.is_text(value):
         return _of_arrow(value, name, caller=caller)
     if isinstance(value, np.ndarray):
         unmasked(value, name, caller=caller)
@@ -304,20 +303,13 @@ def offsets_of(offsets: Any, count: int, parameter: str, *, take_floats: bool = 
 
 
 def _column(value: Any) -> Any:
-    """Return a column of pandas or of any library with Arrow's interface as an array of NumPy or Arrow; others as they
-    are.
-    """
+    """Return a column of pandas as an array, Arrow text of any library as a column of PyArrow; others as they are."""
     if isinstance(value, (list, tuple, str, bytes, bytearray, memoryview, np.ndarray)) or np.isscalar(value):
         return value
     if frames.is_pandas(value):
         return np.asarray(value)
-    if not arrow.is_column(value) and arrow.is_capsule(value):
-        return arrow.imported(value, Parameter("a", "a batch"))
-    return value
-
-
-def _is_arrow_text(value: Any) -> bool:
-    return not isinstance(value, (list, tuple, np.ndarray)) and arrow.is_text(value)
+    column = arrow.imported(value, Parameter("a", "a batch")) if arrow.is_arrow(value) else None
+    return column if arrow.is_text(column) else value
 
 
 def _of_list(values: Sequence[Any]) -> Sequences | None:

@@ -33,7 +33,7 @@ from clgeom.intake.arrays import (
 from clgeom.intake.chunks import Chunks, as_chunks
 from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.dispatch import choose_sessions
-from clgeom.intake.interop.crs import crs_of
+from clgeom.intake.interop.frames import crs_of
 from clgeom.intake.mapped import MappedPoints, is_mapped, require_whole
 from clgeom.intake.several import are_parts
 

@@ -13,7 +13,7 @@ import numpy as np
 from clgeom.arguments import wrong_file
 from clgeom.core.messages import listed, shown
 from clgeom.errors import ClgeomError, InvalidInput
-from clgeom.intake.interop.crs import DAMAGED, crs_of_header
+from clgeom.intake.interop.frames import DAMAGED, crs_of_header
 from clgeom.io.cloud import Cloud, groups_of_values
 from clgeom.io.columns import position_of
 from clgeom.io.files import FilePath, Progress, opened, reading, suffix_of

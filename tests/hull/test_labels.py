@@ -76,6 +76,10 @@ def column_forms():
     yield "Arrow dictionary", pyarrow.array(TEXT).dictionary_encode(), TEXT
     parts = [pyarrow.array(part).dictionary_encode() for part in (TEXT[:4], TEXT[4:])]
     yield "Arrow dictionaries", pyarrow.chunked_array(parts), TEXT
+    if views:
+        codes = pyarrow.array(TEXT).dictionary_encode()
+        codes = pyarrow.DictionaryArray.from_arrays(codes.indices, codes.dictionary.cast(views[0]))
+        yield "Arrow dictionary of views", codes, TEXT
     yield "Arrow dictionary of integers", pyarrow.array(NUMBERS).dictionary_encode(), NUMBERS
     yield "Arrow integers", pyarrow.array(NUMBERS), NUMBERS
     yield "Arrow integers without null", pyarrow.array([3, -1, 2] * 3), [3, -1, 2] * 3

@@ -29,6 +29,7 @@ from inputs import (
 )
 
 import clgeom
+from clgeom import optional
 from clgeom.errors import InputWarning, InvalidInput
 from clgeom.intake.arrays import as_point_array, canonical_points, host_values
 
@@ -170,6 +171,11 @@ def test_all_vertices_of_geoarrow(interleaved):
         frame = gpd.GeoDataFrame(geometry=geometries)
         given = pa.table(frame.to_arrow(geometry_encoding="geoarrow", interleaved=interleaved))
         assert plain(as_point_array(given, caller="f")) == plain(shapely.get_coordinates(geometries))
+
+
+def test_tables_of_other_libraries_know_their_geometry():
+    given = ByArrow(pa.table(geo_frame(CLOUD).to_arrow()).to_struct_array())
+    assert plain(as_point_array(given, caller="f")) == plain(CLOUD)
 
 
 def test_points_of_laspy_are_scaled():
@@ -347,15 +353,15 @@ ERRORS = {
     "one column": (lambda: pl.DataFrame({"a": [1]}), "two columns, .* Got columns a"),
     "no columns": (lambda: pa.table({}), "two columns, .* Got no columns"),
     "text": (lambda: pd.DataFrame({"x": [1], "y": ["b"]}), "columns of numbers. Got .* in column 'y'"),
-    "text of Polars": (lambda: pl.DataFrame({"x": [1], "y": ["b"]}), "numbers. Got String in column 'y'"),
+    "text of Polars": (lambda: pl.DataFrame({"x": [1], "y": ["b"]}), "numbers. Got string_view in column 'y'"),
     "text of Arrow": (lambda: pa.table({"x": [1], "y": ["b"]}), "numbers. Got string in column 'y'"),
     "dates": (lambda: pd.DataFrame({"x": pd.to_datetime(["2026-01-01"]), "y": [1]}), "numbers. Got datetime64"),
     "a frame that is lazy": (lambda: pl.LazyFrame({"x": [1], "y": [2]}), "Got a LazyFrame: call its method collect"),
-    "a series": (lambda: pl.Series([1, 2]), "hold points: .*Got Int64"),
+    "a series": (lambda: pl.Series([1, 2]), "hold points: .*Got int64"),
     "an array of numbers": (lambda: pa.array([1, 2]), "hold points: .*Got int64"),
     "wide numbers": (
         lambda: pl.DataFrame({"x": [1], "y": [2]}, {"x": pl.Int128, "y": pl.Int128}),
-        "hold numbers. Got Int128",
+        "be an array or a table of Arrow. Got DataFrame",
     ),
     "lists of any size": (lambda: pa.array([[1.0, 2.0]]), r"hold points: .*Got list<"),
     "no Arrow": (lambda: ByArrow(None), "be an array or a table of Arrow. Got ByArrow"),
@@ -395,6 +401,17 @@ def test_error(name):
     for function in (clgeom.convex_hull, clgeom.upper_hood):
         with pytest.raises(InvalidInput, match=f"^The 'points' parameter of {function.__name__} must .*{words}"):
             function(make())
+
+
+@pytest.mark.parametrize(
+    "given", (pl.DataFrame({"x": [1], "y": [2]}), pl.Series([1, 2]), pa.table({"x": [1], "y": [2]}))
+)
+def test_arrow_data_need_pyarrow(monkeypatch, given):
+    monkeypatch.setattr(optional, "is_installed", lambda package: package != "pyarrow")
+    words = f"An object of type {type(given).__name__} needs PyArrow, which is not installed: pip install"
+    for function in (clgeom.convex_hull, clgeom.sort, lambda labels: clgeom.convex_hulls_by_label(CLOUD, labels)):
+        with pytest.raises(InvalidInput, match=words):
+            function(given)
 
 
 def test_copy_from_a_device_is_noted_once():

@@ -12,7 +12,7 @@ import pytest
 import clgeom
 from clgeom import optional
 from clgeom.errors import InvalidInput
-from clgeom.intake.interop.crs import crs_of
+from clgeom.intake.interop.frames import crs_of
 from clgeom.io import vector
 from clgeom.io.atomic import replacing_files
 

@@ -1,20 +1,25 @@
-"""Conversion of frames and series of pandas, GeoPandas and Polars, and of points of laspy."""
+"""Conversion of frames and series of pandas and GeoPandas, and of points of laspy; their reference systems."""
 
 from __future__ import annotations
 
+import struct
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clgeom.intake.interop.arrow import arrow_column, arrow_points
-from clgeom.intake.interop.columns import Column, choose_pair, interleaved, joined, known_pair
+from clgeom.arguments import Parameter
+from clgeom.intake.interop.arrow import arrow_points, chunked, numbers_of
+from clgeom.intake.interop.columns import choose_pair, interleaved, without_missing
 from clgeom.intake.interop.geometries import PointsAndSizes, holds_geometries, vertices_of
-from clgeom.intake.interop.parameter import Parameter, is_instance
+from clgeom.optional import is_installed, is_instance
 
 if TYPE_CHECKING:
     import pandas as pd
-    import polars as pl
     import pyarrow as pa
+
+#: Exceptions that laspy and lazrs raise for damaged files, besides errors of their own.
+DAMAGED = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RuntimeError, EOFError, struct.error)
 
 OR_GEOMETRIES = ", or a column of geometries"
 
@@ -50,7 +55,7 @@ def pandas_values(value: Any, parameter: Parameter) -> np.ndarray | None:
     array = _pandas_array(value)
     if not _is_arrow(array) and not hasattr(array.dtype, "numpy_dtype"):
         return None
-    return joined(_pandas_column(parameter.name, array, parameter), parameter)
+    return without_missing(_pandas_numbers(array, parameter.name, parameter), parameter)
 
 
 def _pandas_array(value: Any) -> Any:
@@ -62,22 +67,24 @@ def _is_arrow(array: Any) -> bool:
     return is_instance(array.dtype, "pandas", "ArrowDtype")
 
 
-def _as_arrow(array: Any) -> pa.Array:
+def _as_arrow(array: Any) -> pa.ChunkedArray:
     import pyarrow as pa  # imported already: such an array needs it
 
-    return pa.array(array)
+    return chunked(pa.array(array))
 
 
-def _pandas_column(name: str, array: Any, parameter: Parameter) -> Column:
+def _pandas_numbers(array: Any, name: str, parameter: Parameter) -> np.ndarray:
+    """Return a column as an array, masked where a number is missing."""
     if _is_arrow(array):
-        return arrow_column(_as_arrow(array), name, parameter)
+        return numbers_of(_as_arrow(array), name, parameter)
     numbers = getattr(array.dtype, "numpy_dtype", None)  # for pandas' nullable types
     if numbers is None or isinstance(array.dtype, np.dtype):
-        return Column(name, [(np.asarray(array), None)])
+        return np.asarray(array)
     missing = np.asarray(array.isna())
     if missing.any():
-        return Column(name, [(array.to_numpy(dtype=numbers, na_value=0), missing)])
-    return Column(name, [(array.to_numpy(dtype=numbers), None)])
+        return np.ma.MaskedArray(array.to_numpy(dtype=numbers, na_value=0), missing)
+    values: np.ndarray = array.to_numpy(dtype=numbers)
+    return values
 
 
 def _pandas_frame_points(frame: pd.DataFrame, parameter: Parameter) -> PointsAndSizes | None:
@@ -90,8 +97,8 @@ def _pandas_frame_points(frame: pd.DataFrame, parameter: Parameter) -> PointsAnd
         types = set(frame.dtypes)
         if len(types) == 1 and isinstance(types.pop(), np.dtype):
             return frame.to_numpy(), None  # no copy if the frame holds one array of rows
-    columns = (_pandas_column(names[i], frame.iloc[:, i].array, parameter) for i in pair)
-    return interleaved(columns, parameter), None
+    columns = [_pandas_numbers(frame.iloc[:, i].array, names[i], parameter) for i in pair]
+    return interleaved([names[i] for i in pair], columns, parameter), None
 
 
 def _pandas_geometry_column(frame: pd.DataFrame) -> int | None:
@@ -102,79 +109,6 @@ def _pandas_geometry_column(frame: pd.DataFrame) -> int | None:
         return place
     found = [i for i, dtype in enumerate(frame.dtypes) if str(dtype) == "geometry"]
     return found[0] if len(found) == 1 else None
-
-
-# Polars ---------------------------------------------------------------------------------------------------------
-
-
-def is_polars(value: object) -> bool:
-    return is_instance(value, "polars", "DataFrame", "Series", "LazyFrame")
-
-
-def polars_points(value: Any, parameter: Parameter) -> PointsAndSizes:
-    """Return (points, sizes) of a frame, or of a series of arrays of two numbers, structs or well-known binary."""
-    import polars as pl
-
-    _refuse_lazy(value, parameter)
-    if isinstance(value, pl.Series):
-        return _polars_series_points(value, parameter)
-    names = value.columns
-    of_points = [i for i, kind in enumerate(value.dtypes) if _is_of_points(kind)]
-    if known_pair(names) is None and len(of_points) == 1:
-        return _polars_series_points(value.to_series(of_points[0]), parameter)
-    pair = choose_pair(names, parameter, ", or one column of points")
-    columns = (_polars_column(value.to_series(i), parameter) for i in pair)
-    return interleaved(columns, parameter), None
-
-
-def polars_values(value: Any, parameter: Parameter) -> np.ndarray | None:
-    """Return the numbers of a series; None for a value that ``numpy.asarray`` can read."""
-    import polars as pl
-
-    _refuse_lazy(value, parameter)
-    if not isinstance(value, pl.Series) or not (value.dtype.is_numeric() or value.dtype == pl.Boolean):
-        return None
-    return joined(_polars_column(value, parameter), parameter)
-
-
-def _refuse_lazy(value: object, parameter: Parameter) -> None:
-    if is_instance(value, "polars", "LazyFrame"):
-        raise parameter.wrong("hold its rows", "a LazyFrame: call its method collect")
-
-
-def _is_of_points(kind: pl.DataType) -> bool:
-    import polars as pl
-
-    if isinstance(kind, pl.Array):
-        return kind.shape == (2,)
-    return isinstance(kind, pl.Struct) and known_pair([field.name for field in kind.fields]) is not None
-
-
-def _polars_column(series: pl.Series, parameter: Parameter) -> Column:
-    import polars as pl
-
-    wide = str(series.dtype) in ("Int128", "UInt128")  # NumPy has no such integers
-    if wide or not (series.dtype.is_numeric() or series.dtype == pl.Boolean):
-        raise parameter.wrong("hold numbers", f"{series.dtype} in column '{series.name}'")
-    missing = series.is_null().to_numpy() if series.null_count() else None
-    filled = series if missing is None else series.fill_null(False if series.dtype == pl.Boolean else 0)
-    return Column(series.name, [(filled.to_numpy(), missing)])
-
-
-def _polars_series_points(series: pl.Series, parameter: Parameter) -> PointsAndSizes:
-    import polars as pl
-
-    kind = series.dtype
-    if isinstance(kind, pl.Struct):
-        return polars_points(series.struct.unnest(), parameter)
-    if isinstance(kind, pl.Array) and kind.shape == (2,):
-        if not series.null_count() and not series.explode().null_count():
-            return series.to_numpy(), None
-        columns = (_polars_column(series.arr.get(k).alias("xy"[k]), parameter) for k in (0, 1))
-        return interleaved(columns, parameter), None
-    if kind == pl.Binary or isinstance(kind, (pl.List, pl.Array)):
-        return arrow_points(series.to_arrow(), parameter)
-    raise parameter.wrong("hold points: arrays of two numbers, structs of x and y, or well-known binary", f"{kind}")
 
 
 # laspy ----------------------------------------------------------------------------------------------------------
@@ -188,3 +122,39 @@ def is_laspy(value: object) -> bool:
 def laspy_points(value: Any) -> PointsAndSizes:
     """Return the scaled coordinates, float64. ``numpy.asarray`` would make an object of each point."""
     return np.column_stack([value.x, value.y]), None
+
+
+# Reference systems ----------------------------------------------------------------------------------------------
+
+
+def is_geopandas(rows: object) -> bool:
+    """Return whether `rows` is a GeoDataFrame or a GeoSeries."""
+    return is_instance(rows, "geopandas", "GeoSeries", "GeoDataFrame")
+
+
+def crs_of(points: Any) -> Any:
+    """Return the coordinate reference system of points in an object of GeoPandas or laspy, None for other points."""
+    if is_laspy(points):
+        return crs_of_header(points.header) if hasattr(points, "header") else None
+    try:
+        return points.crs if is_geopandas(points) else None
+    except AttributeError:  # a frame without an active geometry
+        return None
+
+
+def crs_of_header(header: Any) -> str | None:
+    """Return the horizontal reference system in the header of a LAS file, None if there is none or pyproj does not know
+    it.
+    """
+    if not is_installed("pyproj"):
+        return None
+    import pyproj
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            crs = header.parse_crs()
+    except (pyproj.exceptions.ProjError, *DAMAGED):
+        return None
+    parts = [] if crs is None else crs.sub_crs_list if crs.is_compound else [crs]
+    return next((part.to_string() for part in parts if part.is_projected or part.is_geographic), None)

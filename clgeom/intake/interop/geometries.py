@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from clgeom.arguments import Parameter
 from clgeom.errors import short
-from clgeom.intake.interop.parameter import Parameter, is_instance
-from clgeom.optional import any_m
+from clgeom.optional import any_m, is_instance
 
 #: Points, and the number of points of each row, or None if each row has one.
 PointsAndSizes: TypeAlias = tuple[np.ndarray, np.ndarray | None]

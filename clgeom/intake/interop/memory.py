@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.arguments import Parameter
 from clgeom.errors import InvalidInput
-from clgeom.intake.interop.parameter import Parameter, is_instance
+from clgeom.optional import is_instance
 
 #: DLPack's numbers of memory that the host can read: CPU, page-locked memory of CUDA and of ROCm.
 HOST = (1, 3, 11)

@@ -5,8 +5,8 @@ object                                   module
 =======================================  ==================
 structured arrays                        ``columns``
 Shapely's geometries, arrays of them     ``geometries``
-PyArrow, Arrow's PyCapsule interface     ``arrow``
-pandas, GeoPandas, Polars, laspy         ``frames``
+PyArrow, Polars, Arrow's PyCapsules      ``arrow``
+pandas, GeoPandas, laspy                 ``frames``
 DLPack, CUDA's array interface           ``memory``
 =======================================  ==================
 
@@ -20,10 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.arguments import held, is_masked_array
+from clgeom.arguments import Parameter, held, is_masked_array
 from clgeom.intake.interop import arrow, frames, geometries, memory
 from clgeom.intake.interop.columns import structured_points
-from clgeom.intake.interop.parameter import Parameter
 
 
 def points_and_sizes(value: Any, *, caller: str, name: str, in_order: bool = False) -> tuple[Any, np.ndarray | None]:
@@ -48,13 +47,9 @@ def points_and_sizes(value: Any, *, caller: str, name: str, in_order: bool = Fal
     found = None
     if frames.is_pandas(value):
         found = frames.pandas_points(value, parameter)
-    elif frames.is_polars(value):
-        found = frames.polars_points(value, parameter)
     elif frames.is_laspy(value):
         found = frames.laspy_points(value)
     elif arrow.is_arrow(value):
-        found = arrow.arrow_points(value, parameter)
-    elif arrow.is_capsule(value):
         found = arrow.arrow_points(arrow.imported(value, parameter), parameter)
     return (_host_copy(value, parameter), None) if found is None else found
 
@@ -67,11 +62,7 @@ def values_of(value: Any, *, caller: str, name: str) -> Any:
     parameter, found = Parameter(name, caller), None
     if frames.is_pandas(value):
         found = frames.pandas_values(value, parameter)
-    elif frames.is_polars(value):
-        found = frames.polars_values(value, parameter)
-    elif arrow.is_column(value):
-        found = arrow.arrow_values(value, parameter)
-    elif arrow.is_capsule(value):
+    elif arrow.is_arrow(value):
         found = arrow.arrow_values(arrow.imported(value, parameter), parameter)
     return _host_copy(value, parameter) if found is None else found
 
