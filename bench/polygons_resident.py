@@ -9,7 +9,7 @@ import numpy as np
 
 from clgeom import coverage_regions
 from clgeom.core import staging
-from clgeom.intake.cl_arrays import to_array
+from clgeom.intake.device_arrays import to_array
 from clgeom.radio import coverage_map
 
 IOU = 0.95

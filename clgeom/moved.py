@@ -35,7 +35,9 @@ MOVED = {
     "longitudes": "geo.longitudes",
     "runtime": "core",
     "runtime.arguments": "arguments",
+    "runtime.array_memory": "intake.device_arrays",
     "runtime.caches": "caches",
+    "runtime.cl_arrays": "intake.device_arrays",
     "runtime.driver_output": "quirks.driver_output",
     "runtime.drivers": "quirks.drivers",
     "runtime.explain": "tuner.explain",
@@ -51,10 +53,8 @@ MOVED = {
 MOVED |= {
     f"runtime.{name}": f"intake.{name}"
     for name in (
-        "array_memory",
         "arrays",
         "chunks",
-        "cl_arrays",
         "device_arrays",
         "interop",
         "mapped",

@@ -191,7 +191,7 @@ def test_only_launch_enqueues():
     users = {name for name, path in MODULES.items() if any(n.startswith("enqueue_") for n in names_used(path))}
     # besides launch: maps of memory of the host, markers of queues that hold buffers of the pool, and markers and
     # barriers between queues
-    assert users == {"core.launch", "core.host_memory", "core.staging", "core.memory", "intake.cl_arrays"}
+    assert users == {"core.launch", "core.host_memory", "core.staging", "core.memory", "intake.device_arrays"}
 
 
 def test_only_build_compiles():

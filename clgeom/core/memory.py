@@ -12,7 +12,7 @@ Profiled runs take all their memory, wait for the session's queue, and at their 
 Copies on another queue wait for a marker of the session's queue, and hold the buffer (`launch.copy_in`).
 An array for the caller is complete when the caller gets it, or its queue and its events wait for our commands. The
 caller's queue holds its buffer: the commands that this queue has when the last reference goes must end first
-(`cl_arrays.as_array`). The pool does not wait for held memory, but hands out other memory. An array that its owner
+(`device_arrays.as_array`). The pool does not wait for held memory, but hands out other memory. An array that its owner
 reads on yet another queue must stay referenced until that queue is done, as everywhere in pyopencl.
 
 Kept plans hold scratch memory between their runs (`clgeom.core.kept`). The pool has handed it out, but counts it as

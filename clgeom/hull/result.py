@@ -19,7 +19,7 @@ from clgeom.hull.measures import polygon_area, polygon_perimeter
 from clgeom.hull.predicates import host_signs, orient2d
 from clgeom.intake.arrays import canonical_points, canonical_queries, rows_at
 from clgeom.intake.chunks import Peak
-from clgeom.intake.cl_arrays import new_array, to_array
+from clgeom.intake.device_arrays import new_array, to_array
 from clgeom.intake.typing import ArrayLike, CLArray, NDArray
 from clgeom.markup import card, rings_svg
 from clgeom.optional import require_shapely

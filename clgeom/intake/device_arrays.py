@@ -1,4 +1,4 @@
-"""Device arrays of the caller (``pyopencl.array.Array``), in the form that kernels read.
+"""Device arrays of the caller (``pyopencl.array.Array``): read by kernels, checked, and made for results.
 
 Kernels read contiguous items in native byte order from the start of a buffer. Other layouts (a slice, a column,
 an array in big-endian byte order) are copied into that form on the device, not through the host.
@@ -6,26 +6,29 @@ an array in big-endian byte order) are copied into that form on the device, not 
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from collections.abc import Sequence
+from copy import copy as copy_of
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from clgeom.core import device as devices
 from clgeom.core.failures import failures
 from clgeom.core.launch import allocate, copy, finish, read, run, write
 from clgeom.core.memory import part_of
 from clgeom.core.plan import Plan, Step
-from clgeom.intake.array_memory import require_memory
-from clgeom.intake.cl_arrays import as_array, follow, precede
+from clgeom.errors import DeviceError, InvalidInput
 
 if TYPE_CHECKING:
     import pyopencl as cl
     from typing_extensions import TypeIs
 
     from clgeom.core.device import Session
-    from clgeom.intake.typing import CLArray
+    from clgeom.intake.typing import ArrayT, CLArray
 
 KERNEL = "primitives/copy_strided"
 
@@ -199,3 +202,182 @@ def _gather(session: Session, array: CLArray, swapped: bool, buffer: cl.Buffer) 
     step = Step.over(session.profile, KERNEL, args, array.size, dtype=array.dtype, bytes_moved=2 * array.nbytes)
     buffers: dict[str, Any] = {"from": array.base_data, "layout": layout, "to": buffer}
     run(session, Plan(step), **buffers)
+
+
+# Memory -------------------------------------------------------------------------------------------------------------
+
+
+def require_memory(session: Session, array: CLArray, *, caller: str, name: str) -> None:
+    """Raise `InvalidInput` unless all items of a device array lie in its memory. Costs 4 us.
+
+    ``pyopencl.array.Array`` takes any shape, strides, offset and buffer without a comparison. A kernel that reads
+    beyond a buffer returns the memory of others or ends the process. The size of shared virtual memory is compared
+    where pyopencl knows it. The session is one of the array's context.
+    """
+    problem = _memory_problem(session, array)
+    if problem is not None:
+        must, got = problem
+        raise InvalidInput(f"The '{name}' parameter of {caller} must {must}. Got {got} instead.")
+
+
+def _memory_problem(session: Session, array: CLArray) -> tuple[str, str] | None:
+    """Return the requirement that an array breaks, and how, in words; None for a sound array."""
+    import pyopencl as cl
+
+    shape, strides, item, first, end, size = array.shape, array.strides, array.dtype.itemsize, 0, 0, 1
+    try:
+        for n, stride in zip(shape, strides):
+            n, reach = index(n), (index(n) - 1) * index(stride)  # integers of Python do not overflow
+            size *= n
+            if reach < 0:
+                first += reach
+            else:
+                end += reach
+        first, end = index(array.offset) + first, index(array.offset) + end + item
+    except TypeError:
+        return "have a shape, strides and an offset of integers", f"{shape}, {strides} and {array.offset!r}"
+    sound = len(shape) == len(strides) and array.size == size >= 0 and array.nbytes == size * item
+    if not sound or (size and array.flags.c_contiguous and end - first != array.nbytes):
+        must = "have a size that fits its shape, strides and type"
+        return must, f"{array.size:,} items in {array.nbytes:,} bytes for {shape}, {strides} and {array.dtype}"
+    memory = array.base_data
+    buffer = memory if isinstance(memory, cl.MemoryObjectHolder) and not isinstance(memory, cl.Image) else None
+    if buffer is not None and _is_released(session, buffer):
+        return "have memory", "an array whose buffer was released"
+    if (array if buffer is None else buffer).context != session.context:
+        return "be in the same OpenCL context as the call's other arrays", "an array of another context"
+    if not size:
+        return None  # nothing is read
+    if buffer is not None:
+        held = buffer.size
+    elif not isinstance(memory, cl.SVMPointer):
+        return "be in a buffer or in shared virtual memory", f"memory of type {type(memory).__name__}"
+    elif not memory.svm_ptr:
+        return "have memory", "an array whose memory was released"
+    else:
+        held = end if memory.size is None else memory.size
+    if not 0 <= first <= end <= held:
+        return f"lie within its memory of {held:,} bytes", f"items from byte {first:,} to byte {end:,}"
+    return None
+
+
+def _is_released(session: Session, memory: cl.MemoryObjectHolder) -> bool:
+    """Return whether the driver has freed a buffer, as far as that shows. To ask the driver could end the process.
+
+    Objects of OpenCL begin with the address of their platform's functions (cl_khr_icd). Freed memory begins otherwise.
+    """
+    table = session.cached(("address of functions",), lambda: _common_word(session))
+    return table is not None and _first_word(memory) != table
+
+
+def _common_word(session: Session) -> int | None:
+    """Return the first word of the session's objects; None if they have none in common."""
+    words = {_first_word(one) for one in (session.context, session.queue, session.device)}
+    return words.pop() if len(words) == 1 else None
+
+
+def _first_word(handle: cl.MemoryObjectHolder | cl.CommandQueue | cl.Context | cl.Device) -> int | None:
+    return ctypes.c_void_p.from_address(handle.int_ptr).value
+
+
+# Queues ---------------------------------------------------------------------------------------------------------------
+
+
+def precede(session: Session, queue: cl.CommandQueue | None) -> list[cl.Event]:
+    """Make another queue wait for the session's commands; without a queue, wait here.
+
+    Returns events for `pyopencl.array.Array.events`, that further queues may wait for.
+    """
+    import pyopencl as cl
+
+    if queue is None:
+        finish(session)
+        return []
+    with failures(session.device, "end what was launched"):
+        marker = cl.enqueue_marker(session.queue)
+        session.queue.flush()  # else another queue might wait for commands that never begin
+        if queue != session.queue:
+            cl.enqueue_barrier(queue, wait_for=[marker])
+    return [marker]
+
+
+def changed(session: Session, array: CLArray) -> None:
+    """Make an array's queue, and what waits for its events, wait for the session's commands."""
+    for event in precede(session, array.queue):
+        array.add_event(event)
+
+
+def follow(session: Session, queue: cl.CommandQueue | None, events: Sequence[cl.Event] = ()) -> None:
+    """Make the session's queue wait for another queue's commands, if there is one, and for events."""
+    import pyopencl as cl
+
+    states = [event.command_execution_status for event in events]
+    failed = min(states, default=0)
+    if failed < 0:  # PoCL 3.0 would wait for ever
+        raise DeviceError(f"A command that must end first has failed on {session.profile.name}, with status {failed}.")
+    events = [event for event, state in zip(events, states) if state != cl.command_execution_status.COMPLETE]
+    if queue is not None and queue != session.queue:
+        events.append(cl.enqueue_marker(queue))
+        queue.flush()  # else the session's queue might wait for commands that never begin
+    if events:
+        cl.enqueue_barrier(session.queue, wait_for=events)
+
+
+# Arrays ---------------------------------------------------------------------------------------------------------------
+
+
+def as_array(
+    session: Session,
+    buffer: cl.Buffer,
+    shape: int | tuple[int, ...],
+    dtype: DTypeLike,
+    *,
+    queue: cl.CommandQueue | None = None,
+    wait: bool = True,
+) -> CLArray:
+    """Return a pool buffer as an array for the caller, on the caller's queue if one is given, and complete.
+
+    It need not `wait` where no command reads memory of the host, which might go before it runs: what the caller's queue
+    runs next, and what waits for the array's events, comes after our commands.
+    """
+    queue = queue or session.queue
+    events = precede(session, None if wait else queue)
+    session.pool.hold(buffer, queue)
+    array: CLArray = copy_of(
+        session.cached(("arrays", queue, shape, dtype), lambda: _template(queue, shape, dtype, buffer), most=16)
+    )
+    array.base_data, array.events = buffer, events
+    return array
+
+
+def _template(queue: cl.CommandQueue, shape: int | tuple[int, ...], dtype: DTypeLike, buffer: cl.Buffer) -> CLArray:
+    """Return an array without memory: a copy of it takes 3 us, a new array 15."""
+    import pyopencl.array as cl_array
+
+    array = cl_array.Array(queue, shape, dtype, data=buffer)
+    array.base_data = None
+    return array
+
+
+def to_array(session: Session, values: np.ndarray, *, queue: cl.CommandQueue | None = None) -> CLArray:
+    """Return a copy of a host array as a new array of pyopencl."""
+    import pyopencl.array as cl_array
+
+    with failures(session.device, f"take {values.nbytes:,} bytes"):
+        return cl_array.to_device(queue or session.queue, np.ascontiguousarray(values))
+
+
+def new_array(
+    session: Session, shape: int | tuple[int, ...], dtype: DTypeLike, *, queue: cl.CommandQueue | None = None
+) -> CLArray:
+    """Return a new array of pyopencl, not initialised."""
+    import pyopencl.array as cl_array
+
+    with failures(session.device, "hold a result"):
+        return cl_array.empty(queue or session.queue, shape, dtype)
+
+
+def converted(session: Session, array: ArrayT, dtype: np.dtype) -> ArrayT:
+    """Return an array on the host or of pyopencl, in another type; the array itself if it is of this type."""
+    with failures(session.device, "convert a result"):
+        return array if array.dtype == dtype else array.astype(dtype)

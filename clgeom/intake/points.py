@@ -19,7 +19,6 @@ import numpy as np
 from clgeom.core.call import Call
 from clgeom.core.device import Session, as_session
 from clgeom.errors import InvalidInput, short
-from clgeom.intake.array_memory import require_memory
 from clgeom.intake.arrays import (
     POINT_TYPES,
     DeviceArray,
@@ -31,7 +30,7 @@ from clgeom.intake.arrays import (
     to_device,
 )
 from clgeom.intake.chunks import Chunks, as_chunks
-from clgeom.intake.device_arrays import fetched, is_device_array
+from clgeom.intake.device_arrays import fetched, is_device_array, require_memory
 from clgeom.intake.dispatch import choose_sessions
 from clgeom.intake.interop.frames import crs_of
 from clgeom.intake.mapped import MappedPoints, is_mapped, require_whole

@@ -11,8 +11,7 @@ from clgeom.core.launch import run
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.tuning import select
 from clgeom.intake.arrays import as_device_points, as_device_values, to_device
-from clgeom.intake.cl_arrays import to_array
-from clgeom.intake.device_arrays import fetched
+from clgeom.intake.device_arrays import fetched, to_array
 
 if TYPE_CHECKING:
     from clgeom.core.device import Session

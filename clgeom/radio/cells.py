@@ -21,8 +21,7 @@ from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.errors import InputWarning, InvalidInput, warn
 from clgeom.geo.geodesy import shown
 from clgeom.intake.arrays import as_device_values, c_name, chunk_bounds, session_of, to_device
-from clgeom.intake.cl_arrays import new_array
-from clgeom.intake.device_arrays import fetched, is_device_array, native_array
+from clgeom.intake.device_arrays import fetched, is_device_array, native_array, new_array
 from clgeom.intake.interop.objects import values_of
 from clgeom.intake.typing import DeviceLike, DTypeLike, NDArray
 

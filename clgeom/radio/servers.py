@@ -21,8 +21,7 @@ from clgeom.core.plan import Phase, Plan, Step
 from clgeom.core.profile import DeviceProfile
 from clgeom.errors import InputWarning, warn
 from clgeom.intake.arrays import session_of, to_device
-from clgeom.intake.cl_arrays import new_array
-from clgeom.intake.device_arrays import fetched, is_device_array
+from clgeom.intake.device_arrays import fetched, is_device_array, new_array
 from clgeom.intake.typing import AnyArray, DeviceLike, FloatLike, NDArray, Shape
 from clgeom.radio.antennas import warn_unused
 from clgeom.radio.cells import LEAST_KM

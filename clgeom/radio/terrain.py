@@ -16,8 +16,7 @@ from clgeom.core.plan import Plan, Step
 from clgeom.core.profile import DeviceProfile
 from clgeom.errors import short
 from clgeom.intake.arrays import host_values, session_of
-from clgeom.intake.cl_arrays import new_array
-from clgeom.intake.device_arrays import is_device_array
+from clgeom.intake.device_arrays import is_device_array, new_array
 from clgeom.intake.interop.rasters import placed_raster
 from clgeom.intake.typing import AnyArray, ArrayLike, DeviceLike, FloatLike, NDArray
 from clgeom.radio.antennas import warn_unused

@@ -15,17 +15,18 @@ from clgeom.core.host_memory import in_place, show_host
 from clgeom.core.launch import allocate, finish, read
 from clgeom.core.launch import copy as copy_memory
 from clgeom.errors import InvalidInput, is_integer, short
-from clgeom.intake.array_memory import require_memory
 from clgeom.intake.arrays import host_values
-from clgeom.intake.cl_arrays import as_array, changed
 from clgeom.intake.device_arrays import (
+    as_array,
     buffer_of,
+    changed,
     complete,
     fetched,
     in_buffer,
     is_device_array,
     let_change,
     overlap,
+    require_memory,
     share_memory,
 )
 from clgeom.intake.dispatch import choose_sessions

@@ -9,8 +9,7 @@ import numpy as np
 
 from clgeom.core.call import recording
 from clgeom.core.checks import check, same
-from clgeom.intake.cl_arrays import to_array
-from clgeom.intake.device_arrays import fetched
+from clgeom.intake.device_arrays import fetched, to_array
 
 if TYPE_CHECKING:
     from clgeom.core.device import Session

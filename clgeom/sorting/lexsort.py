@@ -10,8 +10,7 @@ import numpy as np
 from clgeom.arguments import wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.intake.arrays import host_values, session_of
-from clgeom.intake.cl_arrays import converted, to_array
-from clgeom.intake.device_arrays import fetched, is_device_array, within_memory
+from clgeom.intake.device_arrays import converted, fetched, is_device_array, to_array, within_memory
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike
 from clgeom.sorting.arrays import as_key_array
 from clgeom.sorting.keys import index_dtype

@@ -22,8 +22,7 @@ from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.errors import short
 from clgeom.intake.arrays import session_of
-from clgeom.intake.cl_arrays import as_array, converted
-from clgeom.intake.device_arrays import buffer_of, is_device_array, let_change
+from clgeom.intake.device_arrays import as_array, buffer_of, converted, is_device_array, let_change
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.primitives.scan import sums_plan
 from clgeom.sorting.arrays import as_key_array

@@ -12,8 +12,7 @@ from clgeom.core.launch import allocate, fill, read, run
 from clgeom.core.plan import Plan, Step
 from clgeom.errors import is_integer, short
 from clgeom.intake.arrays import MOST_ITEMS, c_name, host_values, session_of
-from clgeom.intake.cl_arrays import as_array
-from clgeom.intake.device_arrays import buffer_of, fetched, is_device_array, let_change, native_array
+from clgeom.intake.device_arrays import as_array, buffer_of, fetched, is_device_array, let_change, native_array
 from clgeom.intake.typing import AnyArray, DeviceLike, IntLike
 from clgeom.sorting.keys import require_same_place
 

@@ -20,8 +20,7 @@ from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.errors import InputWarning, short, warn
 from clgeom.intake.arrays import as_device_values, c_name
-from clgeom.intake.cl_arrays import to_array
-from clgeom.intake.device_arrays import fetched, is_device_array
+from clgeom.intake.device_arrays import fetched, is_device_array, to_array
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.primitives.scan import sums_plan
 from clgeom.sorting.arrays import Output, SortInput

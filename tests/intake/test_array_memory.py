@@ -9,7 +9,7 @@ from effort import LONG
 import clgeom
 from clgeom import dp, radio
 from clgeom.errors import ClgeomError, InvalidInput
-from clgeom.intake import array_memory
+from clgeom.intake import device_arrays
 from clgeom.intake.device_arrays import fetched
 from clgeom.primitives.compact import compact
 
@@ -278,9 +278,9 @@ def test_arrays_on_a_device_are_checked_once_a_call(session, monkeypatch):
     }
     for call, _ in calls.values():
         call()
-    seen, problem = [], array_memory._problem
+    seen, problem = [], device_arrays._memory_problem
     monkeypatch.setattr(
-        array_memory, "_problem", lambda session, one: seen.append(one is array) or problem(session, one)
+        device_arrays, "_memory_problem", lambda session, one: seen.append(one is array) or problem(session, one)
     )
     for name, (call, count) in calls.items():
         seen.clear()

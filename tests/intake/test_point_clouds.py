@@ -7,7 +7,7 @@ from device_settings import imposed_session
 from clgeom.core.call import Call
 from clgeom.core.device import as_session
 from clgeom.errors import InvalidInput
-from clgeom.intake.cl_arrays import to_array
+from clgeom.intake.device_arrays import to_array
 from clgeom.intake.points import take_points
 from clgeom.scale import Chunks
 

@@ -24,8 +24,7 @@ from clgeom.core.families import all_rows
 from clgeom.core.policies import Policy
 from clgeom.core.tuning import override
 from clgeom.errors import InvalidInput
-from clgeom.intake.cl_arrays import to_array
-from clgeom.intake.device_arrays import is_device_array
+from clgeom.intake.device_arrays import is_device_array, to_array
 from clgeom.radio import shadowing
 from clgeom.region.coverage.regions import coverage_regions
 from clgeom.region.rings import outward

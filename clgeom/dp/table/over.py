@@ -14,7 +14,7 @@ from clgeom.dp.language.cells import c_type
 from clgeom.dp.table import reduce
 from clgeom.dp.table.regions import Region, place, region_of
 from clgeom.errors import InvalidInput, short
-from clgeom.intake import cl_arrays
+from clgeom.intake import device_arrays
 from clgeom.intake.typing import CLArray, NDArray
 
 if TYPE_CHECKING:
@@ -317,9 +317,9 @@ class OverTable:
         chosen = self._region(region, "Table.array")
         if boolean(copy, "copy", caller="Table.array"):
             if not chosen.cells:
-                return cl_arrays.new_array(self.session, chosen.shape, store.dtype, queue=queue)
+                return device_arrays.new_array(self.session, chosen.shape, store.dtype, queue=queue)
             result, out = store.gather(chosen)
-            return cl_arrays.as_array(
+            return device_arrays.as_array(
                 self.session, result[out], chosen.shape, store.dtype, queue=queue, wait=queue is None
             )
         steps = store.strides
@@ -329,7 +329,7 @@ class OverTable:
                 "columns, whole cells, and slices with positive steps. This one is stored as "
                 f"{store.layout} in {len(store.buffers)} buffers."
             )
-        flat = cl_arrays.as_array(self.session, store.buffers[0], (1,), self.dtype, queue=queue, wait=queue is None)
+        flat = device_arrays.as_array(self.session, store.buffers[0], (1,), self.dtype, queue=queue, wait=queue is None)
         size = self.dtype.itemsize
         strides = (chosen.di * steps[0] * size, chosen.dj * steps[1] * size)
         return type(flat)(

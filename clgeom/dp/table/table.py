@@ -22,7 +22,7 @@ from clgeom.dp.patterns import before, offset
 from clgeom.dp.table.over import OverTable
 from clgeom.dp.table.regions import Region, place
 from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput
-from clgeom.intake import cl_arrays
+from clgeom.intake import device_arrays
 from clgeom.intake.typing import DTypeLike, NDArray
 from clgeom.markup import card, some_of, table
 
@@ -139,7 +139,7 @@ class CellStore:
         if not self.session.profile.is_cpu or steps is None:
             yield None
             return
-        whole = cl_arrays.as_array(self.session, self.buffers[0], self.shape, self.held)
+        whole = device_arrays.as_array(self.session, self.buffers[0], self.shape, self.held)
         count = 1 + sum(step * (side - 1) for step, side in zip(steps, self.shape))
         with failures(self.session.device, "read a table"):
             mapped = type(whole)(whole.queue, (count,), self.held, data=whole.base_data).map_to_host(flags=READ)

@@ -20,8 +20,7 @@ from clgeom.hull.convex import convex_hull
 from clgeom.hull.measures import measure_doubtful, ragged_measures
 from clgeom.hull.predicates import predicate_parameters
 from clgeom.intake.arrays import as_device_values, c_name, to_device
-from clgeom.intake.cl_arrays import as_array
-from clgeom.intake.device_arrays import on_host
+from clgeom.intake.device_arrays import as_array, on_host
 from clgeom.primitives.gather import gather_plan
 from clgeom.primitives.scan import sums_plan
 from clgeom.sorting.radix.passes import digit_windows, radix_plan

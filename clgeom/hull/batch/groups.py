@@ -14,8 +14,7 @@ from clgeom.core.tuning import select
 from clgeom.errors import InvalidInput
 from clgeom.hull.batch.result import picked_on_device
 from clgeom.intake.arrays import as_device_values, c_name, host_values
-from clgeom.intake.cl_arrays import as_array
-from clgeom.intake.device_arrays import fetched, is_device_array, on_host
+from clgeom.intake.device_arrays import as_array, fetched, is_device_array, on_host
 from clgeom.primitives.compact import compact
 from clgeom.sorting.radix.sort import argsort
 

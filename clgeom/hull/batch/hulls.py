@@ -33,8 +33,7 @@ from clgeom.hull.convex import convex_hull
 from clgeom.hull.measures import ragged_measures
 from clgeom.intake.arrays import as_device_points, chunk_bounds, refuse_nonfinite
 from clgeom.intake.chunks import as_chunks
-from clgeom.intake.cl_arrays import to_array
-from clgeom.intake.device_arrays import is_device_array, on_host
+from clgeom.intake.device_arrays import is_device_array, on_host, to_array
 from clgeom.intake.dispatch import Work, dispatch
 from clgeom.intake.labels import as_array, as_labels
 from clgeom.intake.points import take_points

@@ -21,8 +21,7 @@ from clgeom.hull.predicates import orient2d
 from clgeom.hull.result import Hull
 from clgeom.intake.arrays import as_device_points, as_device_values, canonical_points
 from clgeom.intake.chunks import Peak
-from clgeom.intake.cl_arrays import as_array, new_array
-from clgeom.intake.device_arrays import on_host
+from clgeom.intake.device_arrays import as_array, new_array, on_host
 from clgeom.intake.typing import ArrayT, NDArray
 from clgeom.markup import MOST_RINGS, MOST_ROWS, card, rings_svg, table
 from clgeom.optional import require_shapely

@@ -20,7 +20,7 @@ import numpy as np
 from clgeom.core.launch import allocate, fill, run
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.intake.arrays import POINT_TYPES, c_name, to_device
-from clgeom.intake.cl_arrays import as_array
+from clgeom.intake.device_arrays import as_array
 from clgeom.primitives.compact import compact
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from clgeom.core.plan import Argument, Number, Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.profile import DeviceProfile
 from clgeom.core.tuning import select
-from clgeom.intake.cl_arrays import as_array
+from clgeom.intake.device_arrays import as_array
 from clgeom.primitives.compact import partition
 from clgeom.region.coverage.masks import Masks, written
 from clgeom.region.coverage.rasters import Piece

@@ -12,7 +12,7 @@ from clgeom.core.device import Session
 from clgeom.core.launch import allocate, copy, read, run
 from clgeom.core.plan import Argument, Number, Plan, Scratch, Step
 from clgeom.core.profile import DeviceProfile
-from clgeom.intake.cl_arrays import as_array, new_array, to_array
+from clgeom.intake.device_arrays import as_array, new_array, to_array
 from clgeom.primitives.scan import sums_plan
 from clgeom.region.rings.trace import ULONG, DeviceRings
 

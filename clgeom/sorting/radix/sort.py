@@ -22,8 +22,7 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import run
 from clgeom.core.plan import Phase, Plan, Step
 from clgeom.intake.arrays import c_name, session_of
-from clgeom.intake.cl_arrays import changed
-from clgeom.intake.device_arrays import buffer_of, is_device_array, native_array
+from clgeom.intake.device_arrays import buffer_of, changed, is_device_array, native_array
 from clgeom.intake.dispatch import choose_sessions
 from clgeom.intake.typing import AnyArray, ArrayLike, CLArray, DevicesLike, DTypeLike, IntLike, NDArray
 from clgeom.sorting.arrays import SortInput, into_any

@@ -19,10 +19,8 @@ from clgeom.core.plan import Plan, Scratch
 from clgeom.core.render import render_text
 from clgeom.core.tuning import is_overridden, select
 from clgeom.errors import DeviceLimit
-from clgeom.intake.array_memory import require_memory
 from clgeom.intake.arrays import CHUNK_ALIGN, MOST_ITEMS, to_device
-from clgeom.intake.cl_arrays import as_array
-from clgeom.intake.device_arrays import complete, in_buffer, let_change
+from clgeom.intake.device_arrays import as_array, complete, in_buffer, let_change, require_memory
 from clgeom.intake.dispatch import Work, dispatch
 from clgeom.sorting.arrays import Output, SortInput, into_any
 from clgeom.sorting.keys import INDEX_TYPES, MOST_KEYS, as_device_bits, unsigned
