@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
@@ -23,13 +24,27 @@ def splitters(samples: np.ndarray, most: int) -> np.ndarray:
     return np.array(begins, samples.dtype)
 
 
-def first_not_before(prefix_of: Callable[[np.ndarray], np.ndarray], keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+class Keys(Protocol):
+    """Keys of an array, or of a file."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, indices: np.ndarray, /) -> np.ndarray: ...
+
+
+def first_not_before(
+    prefix_of: Callable[[np.ndarray], np.ndarray],
+    keys: Keys,
+    wanted: np.ndarray,
+    low: np.ndarray | int = 0,
+    high: np.ndarray | None = None,
+) -> np.ndarray:
     """Return the index of the first of the sorted keys whose prefix is not less, for each of these prefixes.
 
-    Only the keys that bisections look at get a prefix.
+    It is between `low` and `high`, by default anywhere. Only the keys that bisections look at get a prefix.
     """
-    ends = np.zeros(len(wanted), np.int64), np.full(len(wanted), len(keys), np.int64)
-    return bisected(*ends, lambda at: prefix_of(keys[np.minimum(at, len(keys) - 1)]) < wanted)
+    first = np.broadcast_to(np.int64(low), wanted.shape)
+    last = np.broadcast_to(np.int64(len(keys) if high is None else high), wanted.shape)
+    return bisected(first, last, lambda at: prefix_of(keys[np.minimum(at, len(keys) - 1)]) < wanted)
 
 
 def bisected(low: np.ndarray, high: np.ndarray, is_before: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:

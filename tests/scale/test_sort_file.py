@@ -114,11 +114,11 @@ def test_blocks_hold_each_key_once_and_in_order(tmp_path_factory, columns, capac
     if not runs:
         return
     blocks = blocks_of(runs, lambda keys: keys, capacity)
-    contents = [np.concatenate([part.keys_at(0, len(part)) for part in block.parts]) for block in blocks]
+    contents = [np.concatenate([part[np.arange(len(part))] for part in block.parts]) for block in blocks]
     assert np.concatenate([np.sort(one) for one in contents]).tolist() == sorted(sum(columns, []))
     for block, keys in zip(blocks, contents):
         assert block.n == len(keys) and (block.n <= capacity or len(np.unique(keys)) == 1)
-        split = [np.concatenate([p.keys_at(0, len(p)) for p in one.parts]) for one in block.split(7)]
+        split = [np.concatenate([p[np.arange(len(p))] for p in one.parts]) for one in block.split(7)]
         assert np.concatenate(split).tolist() == keys.tolist() and max(map(len, split)) <= 7
 
 

@@ -10,7 +10,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +25,8 @@ from clgeom.intake.typing import NDArray
 from clgeom.io.atomic import is_one_disk, take_name
 from clgeom.scale.sorting.buckets import Buckets
 from clgeom.scale.sorting.pipeline import SETS, Pipeline, npy_header, reserve
-from clgeom.scale.sorting.runs import Block, Chunk, Part, Run, are_read_in_time, blocks_of
-from clgeom.scale.sorting.sources import ChunkKeys, FileKeys
+from clgeom.scale.sorting.runs import Block, Run, are_read_in_time, blocks_of, joined
+from clgeom.scale.sorting.sources import Chunk, ChunkKeys, FileKeys
 from clgeom.scale.sorting.state import State
 from clgeom.sorting.distinct import DEVICE_NS, numpy_ns
 from clgeom.sorting.keys import KeyOrder
@@ -36,7 +36,6 @@ from clgeom.sorting.radix.work import most_keys
 if TYPE_CHECKING:
     from clgeom.core.device import Session
     from clgeom.scale.sorting.pipeline import Columns
-    from clgeom.scale.sorting.runs import Piece
 
 #: Keys that are looked at to find how many leading bits tell them apart, and bits of a pass.
 SAMPLE, PASS_BITS = 1 << 14, 8
@@ -137,22 +136,21 @@ class FileSort:
             self.pipeline = Pipeline([tuple(np.empty(self.most, dtype) for dtype in self.types) for _ in range(SETS)])
             self.meter.add(SETS * self.most * sum(dtype.itemsize for dtype in self.types))
             self.session.pool.free_held()  # it is to be measured
-            pieces: Sequence[Piece]
-            counts: list[int]
+            counts: list[int] = []
             if self.source.n is not None and self.source.n <= self.most:
                 self._check_room(self.source.n, self.source.n)
-                pieces, counts = [Chunk(self.source, 0)] if self.source.n else [], []
+                blocks = [next(self._chunks())] if self.source.n else []
             elif self.source.n is not None:
-                pieces, counts = self._pieces_of_buckets(self.source.n)
+                blocks, counts = self._blocks_of_buckets(self.source.n)
             else:
                 _, low = self._sample()
                 runs = self._runs("run", self._chunks(), low)
-                pieces, counts = self._pieces_of_runs("run", runs, low), [len(run) for run in runs]
+                blocks, counts = self._blocks_of_runs("run", runs, low), list(map(len, runs))
             n = self.source.n
             if n is None:
                 n = sum(counts)
                 self._check_room(2 * n, n)  # the runs are there already
-            self._merge(pieces, n)
+            self._merge(blocks, n)
             self._check_source()
             self._publish(n)
             self.keep = False
@@ -229,12 +227,16 @@ class FileSort:
         shift = self.order.storage.type(low)
         return lambda keys: self.order.digits(keys) >> shift
 
-    def _chunks(self, shares: int = 1) -> Iterator[Piece]:
-        """Return the keys of the source in chunks, by their first index."""
-        return (Chunk(self.source, start, shares) for start in itertools.count(0, self.most))
+    def _chunks(self, shares: int = 1) -> Iterator[Block]:
+        """Yield the keys of the source in chunks, each to be sorted at once, or in so many shares."""
+        for start in itertools.count(0, self.most):
+            rows = self.most if self.source.n is None else max(min(self.most, self.source.n - start), 0)
+            bounds = [rows * k // shares for k in range(shares + 1)] if shares > 1 else ()
+            chunk = Chunk((), self.source.dtype, start, start + rows, source=self.source)
+            yield Block((chunk,), rows, bounds=bounds)
 
-    def _pieces_of_buckets(self, n: int) -> tuple[list[Part], list[int]]:
-        """Write the keys into buckets; return the pieces of these, and the counts of keys of the chunks."""
+    def _blocks_of_buckets(self, n: int) -> tuple[list[Block], list[int]]:
+        """Write the keys into buckets; return blocks of these, and the counts of keys of the chunks."""
         digits, low = self._sample()
         prefixes = self._prefixes(low)
         buckets = Buckets(digits >> self.order.storage.type(low), n, self.most // self.shares, self.most)
@@ -247,9 +249,9 @@ class FileSort:
         def size(dtype: np.dtype) -> int:
             return header + buckets.end * dtype.itemsize
 
-        def write(numbered: tuple[Any, Piece], columns: Columns) -> None:
+        def write(block: Block, columns: Columns) -> None:
             count = len(columns[0])
-            for start, stop in itertools.pairwise(numbered[1].bounds(count) or (0, count)):
+            for start, stop in itertools.pairwise(block.bounds or (0, count)):
                 share = [column[start:stop] for column in columns]
                 for rows, first in buckets.place(prefixes, share[0]):
                     for file, column in zip(files, share):
@@ -271,57 +273,55 @@ class FileSort:
         elif self.state.written < n:
             for path, dtype in zip(self.buckets, self.types):
                 self.state.check(path, size(dtype))
-        blocks = buckets.blocks(self.buckets, self.source.dtype, header)
-        pieces = self._pieces("buckets", blocks, low)
-        if are_read_in_time(pieces, self.buckets[0]):
+        blocks = self._fitting("buckets", buckets.blocks(self.buckets, self.source.dtype, header), low)
+        if are_read_in_time(blocks, self.buckets[0]):
             self.parts = self.buckets
-        return pieces, self.state.runs["buckets"]["counts"]
+        return blocks, self.state.counts("buckets")
 
-    def _runs(self, group: str, pieces: Iterable[Piece], low: int) -> list[Run]:
-        """Write runs of these pieces, sorted by their bits from `low` on; those that are complete are kept."""
+    def _runs(self, group: str, blocks: Iterable[Block], low: int) -> list[Run]:
+        """Write runs of these blocks, sorted by their bits from `low` on; those that are complete are kept."""
 
-        def write(numbered: tuple[Any, Piece], columns: Columns) -> None:
-            for path, column in zip(self._paths(group, numbered[0]), columns):
+        def write(_: Block, columns: Columns) -> None:
+            for path, column in zip(self._paths(group, len(self.state.counts(group))), columns):
                 with open(path, "wb", buffering=0) as file:
                     reserve(file, column.nbytes)
                     self.pipeline.write(file, column)
             self.state.note_run(group, len(columns[0]))
 
         if not self.state.runs.get(group, {}).get("complete"):
-            self._write_runs(group, pieces, low, write)
+            self._write_runs(group, blocks, low, write)
             self.state.complete(group)
-        counts = self.state.runs[group]["counts"]
+        counts = self.state.counts(group)
         for k, count in enumerate(counts):
             for path, dtype in zip(self._paths(group, k), self.types):
                 self.state.check(path, count * dtype.itemsize)
         return [Run(self._paths(group, k), self.source.dtype, 0, count) for k, count in enumerate(counts)]
 
-    def _write_runs(self, group: str, pieces: Iterable[Piece], low: int, write: Callable[[Any, Columns], None]) -> None:
-        """Sort pieces by their bits from `low` on and write them, but for those that are complete."""
-        done = self.state.runs.get(group, {"counts": []})["counts"]
+    def _write_runs(
+        self, group: str, blocks: Iterable[Block], low: int, write: Callable[[Block, Columns], None]
+    ) -> None:
+        """Sort blocks by their bits from `low` on and write them, but for those that are complete."""
+        done = self.state.counts(group)
         self._advance(sum(done))
-        numbered = itertools.islice(enumerate(pieces), len(done), None)
-        self._run_pipeline(numbered, low, write)
+        self._sort_blocks(itertools.islice(blocks, len(done), None), low, write)
         self._check_source()
 
     def _paths(self, group: str, k: int) -> tuple[Path, ...]:
         return tuple(self.state.path(f"{group}-{k}.{name}") for name in ("keys", "indices")[: len(self.outs)])
 
-    def _run_pipeline(
-        self, numbered: Iterable[tuple[Any, Piece]], low: int, write: Callable[[tuple[Any, Piece], Columns], None]
-    ) -> None:
-        work = functools.partial(self._sort, low)
-        self.pipeline.run(numbered, lambda piece, columns: piece[1].read(self.pipeline, columns), work, write)
+    def _sort_blocks(self, blocks: Iterable[Block], low: int, write: Callable[[Block, Columns], None]) -> None:
+        """Read blocks, sort them by their bits from `low` on, and write them."""
+        self.pipeline.run(
+            blocks, lambda block, columns: block.read(self.pipeline, columns), functools.partial(self._sort, low), write
+        )
 
-    def _sort(self, low: int, numbered: tuple[Any, Piece], columns: Columns, out: Columns) -> Columns:
+    def _sort(self, low: int, block: Block, columns: Columns, out: Columns) -> Columns:
         """Sort rows by their bits from `low` on, in place or into `out`."""
-        piece = numbered[1]
         self._advance(len(out[0]))
-        if piece.is_sorted:
+        if block.is_sorted:
             return columns
-        bounds = piece.bounds(len(out[0]))
-        if bounds:
-            list(self.threads.map(self._sort_on_host, [columns[0][a:b] for a, b in itertools.pairwise(bounds)]))
+        if block.bounds:
+            list(self.threads.map(self._sort_on_host, [columns[0][a:b] for a, b in itertools.pairwise(block.bounds)]))
             return columns
         options: dict[str, Any] = {"descending": self.order.descending, "device": self.session}
         if low:
@@ -341,19 +341,19 @@ class FileSort:
         if self.order.descending:
             np.invert(keys, out=keys)
 
-    # Pieces -------------------------------------------------------------------------------------------------------
+    # Blocks of the output ----------------------------------------------------------------------------------------
 
-    def _pieces_of_runs(self, group: str, runs: Sequence[Run], low: int) -> list[Part]:
-        return self._pieces(group, blocks_of(runs, self._prefixes(low), max(self.most // self.shares, 1)), low)
+    def _blocks_of_runs(self, group: str, runs: Sequence[Run], low: int) -> list[Block]:
+        return self._fitting(group, blocks_of(runs, self._prefixes(low), max(self.most // self.shares, 1)), low)
 
-    def _pieces(self, group: str, blocks: list[Block], low: int) -> list[Part]:
-        """Return what to read, sort and write in turn: blocks, and the parts of too large blocks."""
-        pieces: list[Part] = []
+    def _fitting(self, group: str, blocks: list[Block], low: int) -> list[Block]:
+        """Return the blocks to sort in turn: several small ones together, and the parts of too large ones."""
+        fitting: list[Block] = []
         small: list[Block] = []
 
         def flush() -> None:
             if small:
-                pieces.append(Part(tuple(small), in_threads=self.in_threads))
+                fitting.append(joined(small, in_threads=self.in_threads))
                 small.clear()
 
         for k, block in enumerate(blocks):
@@ -361,19 +361,16 @@ class FileSort:
                 flush()
             if block.n <= self.most:
                 small.append(block)
-                continue
-            parts = block.split(self.most)
-            if low == 0 and block.of_one_prefix:
-                pieces += [Part((part,), is_sorted=True) for part in parts]
+            elif low == 0 and block.of_one_prefix:
+                fitting += [replace(part, is_sorted=True) for part in block.split(self.most)]
             else:
                 inner = f"{group}-{k}"
-                runs = self._runs(inner, [Part((part,)) for part in parts], 0)
-                pieces += self._pieces_of_runs(inner, runs, 0)
+                fitting += self._blocks_of_runs(inner, self._runs(inner, block.split(self.most), 0), 0)
         flush()
-        return pieces
+        return fitting
 
-    def _merge(self, pieces: Sequence[Piece], n: int) -> None:
-        """Write the sorted pieces to the parts of the outputs that are not written yet."""
+    def _merge(self, blocks: Sequence[Block], n: int) -> None:
+        """Write the sorted blocks to the parts of the outputs that are not written yet."""
         headers = [npy_header(dtype, n) for dtype in self.types]
         files: list[Any] = []
         if not all(part.exists() for part in self.parts):  # it was stopped while outputs got their names
@@ -388,16 +385,16 @@ class FileSort:
                 if n and not in_place:
                     reserve(files[-1], len(header) + n * dtype.itemsize)
                 files[-1].seek(len(header) + written * dtype.itemsize)
-            ends = np.cumsum([piece.n for piece in pieces])
-            left = pieces[int(np.searchsorted(ends, written, side="right")) :] if written else pieces
+            ends = np.cumsum([block.n for block in blocks])
+            left = blocks[int(np.searchsorted(ends, written, side="right")) :] if written else blocks
             self._advance(written)
 
-            def write(_: object, columns: Columns) -> None:
+            def write(_: Block, columns: Columns) -> None:
                 for file, column in zip(files, columns):
                     self.pipeline.write(file, column)
                 self.state.note_written(len(columns[0]))
 
-            self._run_pipeline(((None, piece) for piece in left), 0, write)
+            self._sort_blocks(left, 0, write)
         finally:
             for file in files:
                 file.close()

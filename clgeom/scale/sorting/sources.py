@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,12 +15,26 @@ from clgeom.intake.arrays import host_values
 from clgeom.intake.chunks import as_chunks
 from clgeom.io.arrays import map_array
 from clgeom.io.files import reading
+from clgeom.scale.sorting.runs import Run
 from clgeom.sorting.keys import key_dtype
 
 if TYPE_CHECKING:
-    from clgeom.scale.sorting.pipeline import Pipeline
+    from clgeom.scale.sorting.pipeline import Columns, Pipeline
 
 CALLER = "sort_file"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chunk(Run):
+    """Keys of the source from `start` on, as many as there is room for, and their indices."""
+
+    source: FileKeys | ChunkKeys
+
+    def read(self, pipeline: Pipeline, columns: Columns) -> int:
+        count = self.source.read(pipeline, self.start, columns[0])
+        for indices in columns[1:]:
+            indices[:count] = np.arange(self.start, self.start + count)
+        return count
 
 
 class FileKeys:
@@ -29,8 +45,8 @@ class FileKeys:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         mapped = map_array(path)
         has_shape(mapped, ("n",), "keys", caller=CALLER)
-        self.path, self.n, self.stored, self._offset = os.path.realpath(path), len(mapped), mapped.dtype, mapped.offset
-        self.dtype = key_dtype(mapped, caller=CALLER)
+        self.path, self.n, self.dtype = os.path.realpath(path), len(mapped), key_dtype(mapped, caller=CALLER)
+        self._keys = Run((Path(self.path),), mapped.dtype, 0, self.n, mapped.offset)
         self._facts = self._stat()
 
     def _stat(self) -> tuple[int, ...]:
@@ -40,25 +56,18 @@ class FileKeys:
     @property
     def identity(self) -> list[Any]:
         """What tells this input from others."""
-        return [self.path, *self._facts, self._offset, self.stored.str]
+        return [self.path, *self._facts, self._keys.header, self._keys.dtype.str]
 
     def sample(self, count: int) -> np.ndarray:
-        """Return some keys, evenly spaced. They are not mapped: pages around them would be, too."""
-        width, step = self.stored.itemsize, max(self.n // count, 1)
-        with open(self.path, "rb", buffering=0) as file:
-            found = []
-            for index in range(0, self.n, step):
-                file.seek(self._offset + index * width)
-                found.append(file.read(width))
-        return np.frombuffer(b"".join(found), self.stored).astype(self.dtype)
+        """Return some keys, evenly spaced."""
+        return self._keys[np.arange(0, self.n, max(self.n // count, 1))].astype(self.dtype)
 
     def read(self, pipeline: Pipeline, start: int, out: np.ndarray) -> int:
         """Fill `out` with keys from `start` on; return how many there are."""
         out = out[: max(self.n - start, 0)]
-        with reading(self.path), open(self.path, "rb", buffering=0) as file:
-            os.lseek(file.fileno(), self._offset + start * out.itemsize, os.SEEK_SET)
-            pipeline.read(file, out)
-        if not self.stored.isnative:
+        with reading(self.path):
+            self._keys.part(start, start + len(out)).read(pipeline, [out])
+        if not self._keys.dtype.isnative:
             out.byteswap(inplace=True)
         return len(out)
 

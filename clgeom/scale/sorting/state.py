@@ -66,6 +66,11 @@ class State:
         setting: T = self.settings.setdefault(name, value)
         return setting
 
+    def counts(self, group: str) -> list[int]:
+        """Return the keys of each run of a group that is complete."""
+        counts: list[int] = self.runs.get(group, {}).get("counts", [])
+        return counts
+
     def note_run(self, group: str, count: int, **facts: Any) -> None:
         """Note that the next run of a group is complete, and facts about all of them so far."""
         found = self.runs.setdefault(group, {"counts": [], "complete": False})
