@@ -367,7 +367,7 @@ def here(folder, monkeypatch):
     monkeypatch.setattr(terminal, "print_phases", lambda phases: print([phase.name for phase in phases]))
     monkeypatch.setattr(terminal, "phases_as_json", lambda phases: [phase.name for phase in phases])
     timed = Codes.run
-    monkeypatch.setattr(Codes, "run", lambda self, *steps: timed(self, *steps) and 1.0)
+    monkeypatch.setattr(Codes, "run", lambda self, *steps, **numbers: timed(self, *steps, **numbers) and 1.0)
     monkeypatch.setattr(tune, "_tune", lambda session, cases, *how: print(len(cases), *how))
     monkeypatch.setattr("clgeom.commands.tune_explain.explained", lambda session, *how: print(*how))
     monkeypatch.setattr(tune, "_list", lambda session, cases, *how: print("list", len(cases), *how))

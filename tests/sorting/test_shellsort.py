@@ -359,7 +359,7 @@ def test_auto_never_iterates_with_sedgewick_gaps_and_uses_the_bounds(session, bi
     passes = plan(session, n, bits)
     assert sum((p.gaps for p in passes), ()) == gaps
     for p in passes:
-        assert not p.settle
+        assert not p.further
         larger = gaps[: gaps.index(p.gaps[0])]
         if len(p.gaps) > 1:
             assert p.halo == reach(larger)

@@ -13,23 +13,22 @@ from __future__ import annotations
 import functools
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clgeom.core.call import each
 from clgeom.core.plan import Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
+from clgeom.sorting.shellsort.codes import ROUND, Pass
 from clgeom.sorting.shellsort.gaps import SEQUENCES, displacement, reach
-from clgeom.sorting.shellsort.result import ShellPhase
 
 if TYPE_CHECKING:
+    from clgeom.core.plan import Argument
     from clgeom.core.policies import Policy
     from clgeom.core.profile import DeviceProfile
-    from clgeom.sorting.shellsort.codes import Codes
 
 SUBSEQUENCES, WINDOWS = "sorting/shellsort/shell_auto_subsequences", "sorting/shellsort/shell_auto_windows"
 #: Most bytes of local memory for windows; most devices have as much.
@@ -40,23 +39,6 @@ BLOCKS = (8, 32, 64)
 SMALL = 8192
 #: Least share of a window that is core, after the halo that a gap needs, for the gap to belong to the last launch.
 LEAST_CORE = 0.5
-
-
-@dataclass(frozen=True)
-class Pass:
-    """A phase of "auto": a launch, or rounds of launches until nothing changes where no bound is known (`settle`)."""
-
-    gaps: tuple[int, ...]
-    step: Step
-    elements_per_item: float
-    keys_in: int
-    halo: int | None = None
-    settle: bool = False
-
-    @property
-    def out_of_place(self) -> bool:
-        """Whether it writes from "codes" to "spare", not back to "codes"."""
-        return self.step.kernel == WINDOWS
 
 
 def ladder_of(gaps: str | Sequence[int], sequence: tuple[int, ...]) -> tuple[int, ...]:
@@ -120,20 +102,18 @@ class _Shape:
     def _pass(
         self,
         kernel: str,
-        args: tuple[Any, ...],
+        args: tuple[Argument, ...],
         groups: int,
         params: dict[str, Any],
-        *,
         gaps: tuple[int, ...],
         each: float,
-        keys_in: int | None = None,
+        keys_in: int,
         halo: int | None = None,
-        settle: bool = False,
     ) -> Pass:
-        policy, keys_in = self.subsequences if kernel == SUBSEQUENCES else self.windows, keys_in or self.n
+        policy = self.subsequences if kernel == SUBSEQUENCES else self.windows
         args, params = ("codes", np.uint32(self.n), *args), {"code_bits": self.code_bits, **params}
         step = Step(kernel, policy, args, groups, params, (keys_in + self.n) * self.code_bytes)
-        return Pass(gaps, step, each, keys_in, halo or None, settle)
+        return Pass(gaps, (step,), (), groups, policy.wg_size, each, keys_in, halo or None)
 
     # The last gaps, all in one launch
 
@@ -167,33 +147,16 @@ class _Shape:
         memory = Scratch("windows", np.dtype(f"uint{self.code_bits}"), groups * rows * self.lanes)
         first = np.uint32(self.built_in.index(gaps[0]))
         args = (np.uint32(rows), np.uint32(halo), first, memory, "spare")
-        return self._pass(
-            WINDOWS,
-            args,
-            groups,
-            {"gaps": self.built_in},
-            gaps=gaps,
-            each=self.n / groups,
-            keys_in=windows * rows,
-            halo=halo,
-        )
+        return self._pass(WINDOWS, args, groups, {"gaps": self.built_in}, gaps, self.n / groups, windows * rows, halo)
 
     def _windows_pass(
         self, gaps: tuple[int, ...], gap: int, width_bits: int, halo: int, core: int, groups: int
     ) -> Pass:
         """Return the pass of these gaps, in windows of 2 ** width_bits h-subsequences of gap `gap`, in local memory."""
         first = self.built_in.index(gaps[0] // gap)  # in rows of a window
-        args = (*map(np.uint32, (gap, width_bits, halo, core, first)), "spare")
-        return self._pass(
-            WINDOWS,
-            args,
-            groups,
-            {"gaps": self.built_in, "tile": self.tile},
-            gaps=gaps,
-            each=self.tile / self.windows.wg_size,
-            keys_in=groups * (core + 2 * halo) << width_bits,
-            halo=halo,
-        )
+        args: tuple[Argument, ...] = (*map(np.uint32, (gap, width_bits, halo, core, first)), "spare")
+        params, each = {"gaps": self.built_in, "tile": self.tile}, self.tile / self.windows.wg_size
+        return self._pass(WINDOWS, args, groups, params, gaps, each, groups * (core + 2 * halo) << width_bits, halo)
 
     # One gap
 
@@ -205,18 +168,26 @@ class _Shape:
             # The same number of groups for every unit, each with one vector to items_per_thread h-subsequences.
             groups = ceil_div(ceil_div(gap, self.subsequences.items_per_thread), self.units) * self.units
             groups = max(min(groups, gap // self.lanes), 1)
-            return self._pass(SUBSEQUENCES, (np.uint32(gap),), groups, {}, gaps=gaps, each=self.n / groups)
+            return self._pass(SUBSEQUENCES, (np.uint32(gap),), groups, {}, gaps, self.n / groups, self.n)
         block = next((block for block in BLOCKS if rows <= block), None)
         window = None if block or self.serial_windows else self._window(i, rows)
         if window:
             width_bits, halo, core = window
             groups = ceil_div(gap, 1 << width_bits) * ceil_div(rows, core)
             return self._windows_pass(gaps, gap, width_bits, halo, core, groups)
-        settle, block = block is None, block or BLOCKS[1]
+        settles, block = block is None, block or BLOCKS[1]
         groups = ceil_div(gap * ceil_div(rows, block), self.subsequences.wg_size)
-        args = (np.uint32(gap), np.uint32(0), np.uint32(0), "changed")
-        params = {"stage": "sort", "block": block}
-        return self._pass(SUBSEQUENCES, args, groups, params, gaps=gaps, each=min(rows, block), settle=settle)
+
+        def blocks(stage: str, offset: int, number: Argument) -> Pass:
+            args: tuple[Argument, ...] = (np.uint32(gap), np.uint32(offset), number, "changed")
+            params = {"stage": stage, "block": block}
+            return self._pass(SUBSEQUENCES, args, groups, params, gaps, min(rows, block), self.n)
+
+        whole = blocks("sort", 0, np.uint32(0))
+        if not settles:
+            return whole
+        merges = blocks("merge", block // 2, ROUND).first + blocks("merge", 0, ROUND).first
+        return replace(whole, first=whole.first + merges, further=merges)
 
     def _window(self, i: int, rows: int) -> tuple[int, int, int] | None:
         """(log2 of the width, halo, core rows) of a gap's cheapest windows; None when no halo is proven to fit."""
@@ -246,44 +217,3 @@ class _Shape:
             halo = displacement(gap, self.gaps[:i], most - 1) if useful and most else None
             shapes += [] if halo is None else windows(halo)
         return min(shapes, key=cost, default=None)
-
-
-# Running ----------------------------------------------------------------------------------------------------------
-
-
-def run_passes(codes: Codes, passes: tuple[Pass, ...], after: Callable[[], None]) -> tuple[ShellPhase, ...]:
-    """Sort Codes by these passes. `after` is called after each phase."""
-    buffers = codes.buffers
-    if any(p.out_of_place for p in passes):
-        buffers["spare"] = codes.room(codes.n)
-    if any(p.step.kernel == SUBSEQUENCES for p in passes):
-        codes.clear("changed", 1)
-    phases = []
-    for p in each(codes.session, passes):
-        seconds, rounds = _settle(codes, p) if p.settle else (codes.run(p.step), 1)
-        if p.out_of_place:
-            buffers["codes"], buffers["spare"] = buffers["spare"], buffers["codes"]
-        shape = p.step.groups, p.step.policy.wg_size, p.elements_per_item
-        counts = float(rounds), p.keys_in * rounds, codes.n * rounds
-        kernel = p.step.kernel.rsplit("/", 1)[-1]
-        phases.append(ShellPhase(p.gaps, *shape, *counts, p.halo, kernel, seconds))
-        after()
-    return tuple(phases)
-
-
-def _settle(codes: Codes, p: Pass) -> tuple[float | None, int]:
-    """Sort blocks, then merge at both offsets in turn until neither changes anything; returns seconds and rounds."""
-    block, (keys, n, gap, *_, changed) = p.step.params["block"], p.step.args
-    seconds, rounds = codes.run(p.step), 1
-
-    def merge(offset: int, number: int) -> Step:
-        args = (keys, n, gap, np.uint32(offset), np.uint32(number), changed)
-        return replace(p.step, args=args, params={**p.step.params, "stage": "merge"})
-
-    while True:
-        took = codes.run(merge(block // 2, rounds), merge(0, rounds + 1))
-        seconds = None if seconds is None or took is None else seconds + took
-        rounds += 2
-        if codes.read("changed")[0] < rounds - 2:
-            codes.clear("changed", 1)
-            return seconds, rounds

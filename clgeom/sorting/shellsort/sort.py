@@ -35,11 +35,11 @@ from clgeom.intake.dispatch import choose_sessions
 from clgeom.intake.typing import ArrayLike, CLArray, DeviceLike, NDArray
 from clgeom.sorting.arrays import as_key_array
 from clgeom.sorting.keys import MOST_KEYS
-from clgeom.sorting.shellsort.auto import auto_passes, ladder_of, run_passes
-from clgeom.sorting.shellsort.codes import Codes
+from clgeom.sorting.shellsort.auto import auto_passes, ladder_of
+from clgeom.sorting.shellsort.codes import Codes, run_passes
 from clgeom.sorting.shellsort.gaps import gaps_for
 from clgeom.sorting.shellsort.result import ShellPhase, ShellsortResult
-from clgeom.sorting.shellsort.study import PARTIAL, Study
+from clgeom.sorting.shellsort.study import PARTIAL, study_passes
 
 Variant: TypeAlias = Literal["auto", "0", "A", "B", "C", "D", "E", "F"]
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
@@ -160,11 +160,12 @@ def shellsort(
                 stages.append(fetched(keys_now) if is_device_array(keys_now) else keys_now)
 
         look()
+        shape = call.session.profile, codes.n, codes.bits, sequence
         if codes.n > 1 and variant == "auto":
-            passes = auto_passes(call.session.profile, codes.n, codes.bits, sequence, ladder_of(gaps, sequence))
-            phases = run_passes(codes, passes, look)
+            phases = run_passes(codes, auto_passes(*shape, ladder_of(gaps, sequence)), look)
         elif codes.n > 1:
-            phases = Study(codes, variant, sequence, items, elements, stats).run(look)
+            study: dict[str, Any] = {"variant": variant, "most_items": items, "least_elements": elements}
+            phases = run_passes(codes, study_passes(*shape, counting=stats, **study), look, counting=stats)
             is_sorted = variant not in PARTIAL or codes.in_order()
         result = codes.decoded()
     return ShellsortResult(result, variant, sequence, is_sorted, phases, tuple(stages) if trace else None)
