@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -14,7 +15,7 @@ from clgeom.core.tuning import select
 from clgeom.intake.arrays import c_name, refuse_nonfinite
 from clgeom.primitives.gather import gather_plan
 from clgeom.sorting.keys import KeyOrder
-from clgeom.sorting.radix.passes import digit_windows, radix_plan, survey_plan
+from clgeom.sorting.radix.passes import SortMemory, digit_windows, radix_plan, survey_plan
 from clgeom.sorting.radix.segments import segment_capacity, segments_plan
 from clgeom.sorting.radix.work import features_of, surveyed
 
@@ -184,7 +185,7 @@ def _radix(
         )
     sorted_keys = Scratch(f"{prefix}_sorted", keys.dtype, n) if keep_keys else None
     ordered = Scratch(f"{prefix}_order", np.uint32, n)
-    plan = segments_plan(profile, keys, n, order, payload=carried, keys_out=sorted_keys, payload_out=ordered)
+    plan = segments_plan(profile, SortMemory(replace(keys, count=n), order, carried, sorted_keys, ordered))
     return plan, sorted_keys, ordered
 
 

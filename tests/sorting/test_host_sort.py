@@ -233,7 +233,8 @@ def counted(session, keys, order, units):
     keys_out = Scratch("keys_out", order.storage, len(keys))
     profile = replace(session.profile, compute_units=units)
     with mock.patch.object(passes, "LEAST_COUNTED", 0):
-        plan = passes.counting_plan(profile, "keys[0]", len(keys), order, keys_out)
+        memory = passes.SortMemory(Scratch("keys[0]", order.storage, len(keys)), order, keys_out=keys_out)
+        plan = passes.counting_plan(profile, memory)
     buffer = as_device_bits(session, keys, caller="test")
     return launch.run(session, plan, keys=buffer).read(keys_out).view(order.dtype)
 

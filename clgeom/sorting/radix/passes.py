@@ -60,6 +60,21 @@ Ends: TypeAlias = tuple[str | Scratch, Payload]
 
 
 @dataclass(frozen=True)
+class SortMemory:
+    """Memory of a sort, as unsigned integers: the keys, their payload, and where both are written; None for neither."""
+
+    keys: Scratch
+    order: KeyOrder
+    payload: Payload = None
+    keys_out: Scratch | None = None
+    payload_out: Scratch | None = None
+
+    @property
+    def n(self) -> int:
+        return self.keys.count
+
+
+@dataclass(frozen=True)
 class RadixFeatures:
     """Features of a device that passes use; none changes a result.
 
@@ -403,14 +418,16 @@ def is_counted(profile: DeviceProfile, order: KeyOrder) -> bool:
     return not order.floating and order.bits <= NARROW and profile.is_cpu
 
 
-def counting_plan(profile: DeviceProfile, keys: str | Scratch, n: int, order: KeyOrder, keys_out: Scratch) -> Plan:
-    """Plan of two launches that sort `n` keys, at least one, by counting each value."""
+def counting_plan(profile: DeviceProfile, memory: SortMemory) -> Plan:
+    """Plan of two launches that sort keys, at least one, by counting each value; without a payload."""
+    order, n = memory.order, memory.n
+    keys_out: Any = memory.keys_out
     counting, runs = (select(profile, f"sorting/radix/radix_{name}", order.dtype, n) for name in ("values", "runs"))
     values, tables, bytes_moved = 1 << order.bits, TABLES[order.bits], n * order.dtype.itemsize
     share = max(ceil_div(n, profile.compute_units), LEAST_COUNTED * values)
     groups = ceil_div(n, share)
     counts = Scratch(f"radix_values_of_{groups}", np.uint32, groups * tables * values)
-    args: tuple[Any, ...] = (keys, np.uint32(n), np.uint32(share), counts)
+    args: tuple[Any, ...] = (memory.keys, np.uint32(n), np.uint32(share), counts)
     params = {"key_bits": order.bits, "tables": tables}
     count = Step("sorting/radix/radix_values", counting, args, groups, params, bytes_moved)
     groups_out, share_out = shares(runs, n, profile)

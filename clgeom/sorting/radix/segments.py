@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,8 +21,7 @@ from clgeom.sorting.radix.passes import digit_windows, payload_parameters, radix
 
 if TYPE_CHECKING:
     from clgeom.core.profile import DeviceProfile
-    from clgeom.sorting.keys import KeyOrder
-    from clgeom.sorting.radix.passes import Payload, RadixFeatures, Windows
+    from clgeom.sorting.radix.passes import RadixFeatures, SortMemory, Windows
 
 #: Capacities of `radix_segments` by variant: most keys of a segment. "serial" needs 20 bytes of private memory for each
 #: key. A GPU reserves these for all work-items that can be resident: 90 GB on an H200 for 16384 keys.
@@ -44,33 +43,29 @@ def segment_capacity(profile: DeviceProfile, dtype: np.dtype, longest: int | Non
 
 def segments_plan(
     profile: DeviceProfile,
-    keys: str | Scratch,
-    n: int,
-    order: KeyOrder,
+    memory: SortMemory,
     *,
-    payload: Scratch | str | None = None,
-    keys_out: Scratch | None = None,
-    payload_out: Scratch | None = None,
     significant: np.generic | None = None,
     segments: int | None = None,
     longest: int | None = None,
 ) -> Plan:
     """Plan of one launch that sorts segments no longer than the capacity.
 
-    `payload`, `keys_out` and `payload_out` are as for `radix_plan`; None is not written. `significant` is a mask of the
-    bits that are compared, all by default. `segments` is the number of segments, whose offsets are bound as
-    "offsets[0]", and `longest` the number of keys of the longest; by default all keys are one segment.
+    `significant` is a mask of the bits that are compared, all by default. `segments` is the number of segments, whose
+    offsets are bound as "offsets[0]", and `longest` the number of keys of the longest; by default all keys are one
+    segment.
     """
+    order, n, keys_out, payload_out = memory.order, memory.n, memory.keys_out, memory.payload_out
     kernel = "sorting/radix/radix_segments"
     longest = n if segments is None else longest
     policy = select(profile, kernel, order.dtype, longest)
     capacity = segment_capacity(profile, order.dtype, longest)
     if policy.variant == "group":  # short segments: small groups
         policy = replace(policy, wg_size=min(policy.wg_size, max(capacity // 4, 1)))
-    moved = payload_parameters(payload, payload_out)
+    moved = payload_parameters(memory.payload, payload_out)
     args = (
-        keys,
-        *([payload] if moved["payload"] == "carry" else []),
+        memory.keys,
+        *([memory.payload] if isinstance(memory.payload, Scratch) else []),
         *([np.uint32(n)] if segments is None else ["offsets[0]", np.uint32(segments)]),
         order.flip,
         order.everything if significant is None else significant,
@@ -89,30 +84,21 @@ def segments_plan(
 
 
 def large_segments_plan(
-    profile: DeviceProfile,
-    keys: Scratch,
-    n: int,
-    order: KeyOrder,
-    *,
-    payload: Payload,
-    keys_out: Scratch | None,
-    payload_out: Scratch | None,
-    windows: Windows,
-    segments: int,
-    features: RadixFeatures,
+    profile: DeviceProfile, memory: SortMemory, windows: Windows, segments: int, features: RadixFeatures
 ) -> Plan:
     """Plan that sorts all keys, then stably by segment: the segment's index is the most significant digit of a key."""
+    order, n = memory.order, memory.n
+    options: dict[str, Any] = {"keep_keys": False, "features": features}
     by_key, _, sorted_by_key = radix_plan(
         profile,
-        keys,
+        memory.keys,
         n,
         order.dtype,
         payload="index",
-        keep_keys=False,
         descending=order.descending,
         windows=windows,
-        features=features,
         prefix="by_key",
+        **options,
     )
     number, number_by_key = Scratch("segment", np.uint32, n), Scratch("segment_by_key", np.uint32, n)
     policy = select(profile, "sorting/radix/radix_mark", np.dtype(np.uint32), n)
@@ -126,15 +112,14 @@ def large_segments_plan(
         n,
         np.uint32,
         payload=sorted_by_key,
-        keep_keys=False,
-        features=features,
+        payload_out=memory.payload_out if memory.payload == "index" else None,
         windows=digit_windows((1 << (segments - 1).bit_length()) - 1),
         prefix="by_segment",
-        payload_out=payload_out if payload == "index" else None,
+        **options,
     )
     plan = by_key + mark + by_segment
-    if keys_out:
-        plan += pick_plan(profile, keys, indices, keys_out)
-    if isinstance(payload, Scratch) and payload_out:
-        plan += pick_plan(profile, payload, indices, payload_out)
+    if memory.keys_out:
+        plan += pick_plan(profile, memory.keys, indices, memory.keys_out)
+    if isinstance(memory.payload, Scratch) and memory.payload_out:
+        plan += pick_plan(profile, memory.payload, indices, memory.payload_out)
     return plan

@@ -350,22 +350,55 @@ def _along(call: Call, keys: Any, axis: Any, *, out: Any, index_type: Any = None
 def _of_rows(
     call: Call, keys: Any, axis: int | None, out: Any, index_type: Any, *, offsets: Any, device: Any, **options: Any
 ) -> Any:
-    """Return the return value for keys of several dimensions."""
+    """Return the return value for keys of several dimensions: rows along the axis are segments of one length."""
     if offsets is not None:
         raise call.wrong("offsets", "None for keys of several dimensions", f"offsets for keys of shape {keys.shape}")
     choose_sessions(call, keys, device, shared=False)
     session = call.session
     if axis is None:
         axis, keys = 0, flat(session, keys, caller=call.caller)
-    rows = Rows(session, keys, axis, caller=call.caller)
-    inputs = SortInput(call, rows.flat, offsets=rows.offsets, index_type=index_type, **options)
+    last, length = keys.ndim - 1, keys.shape[axis]
+    rows = _move_axis(call, keys, axis, last)
+    bounds = np.arange(0, keys.size + 1, length) if keys.size else np.zeros(1, np.int64)
+    inputs = SortInput(call, rows.reshape(keys.size), offsets=bounds, index_type=index_type, **options)
     if out is not None:
         inputs.check_out(out, inputs.payload_type or inputs.order.dtype, keys.shape, "out")
     with call:
         sorted_keys, indices = sort_arrays(inputs)
-        result = rows.restored(sorted_keys if indices is None else rows.within(indices))
-        result = into_any(session, out, result)
+        result = sorted_keys if indices is None else _within_rows(session, indices, bounds, length)
+        result = into_any(session, out, _move_axis(call, result.reshape(rows.shape), last, axis))
     return Profiled(result, tuple(call.phases)) if call.profile else result
+
+
+def _move_axis(call: Call, array: Any, source: int, target: int) -> Any:
+    """Return a contiguous array with one axis in another place, as ``numpy.moveaxis`` puts it."""
+    axes = [axis for axis in range(array.ndim) if axis != source]
+    axes.insert(target, source)
+    array = array if source == target else array.transpose(axes)
+    if is_device_array(array):
+        return native_array(call.session, array, caller=call.caller, name="keys")
+    return np.ascontiguousarray(array)
+
+
+def _within_rows(session: Session, indices: Any, bounds: np.ndarray, length: int) -> Any:
+    """Turn indices into the flat keys into indices into their rows, in place."""
+    n = indices.size
+    if not is_device_array(indices):
+        rows = indices.reshape(-1, max(length, 1))
+        rows -= bounds[:-1, None].astype(indices.dtype)
+    elif n:
+        step = Step.over(
+            session.profile,
+            "sorting/row_indices",
+            ("indices", np.uint32(n), np.uint32(length)),
+            n,
+            dtype=indices.dtype,
+            params={"index": c_name(indices.dtype)},
+            bytes_moved=2 * indices.nbytes,
+        )
+        run(session, Plan(step), indices=buffer_of(indices))
+        changed(session, indices)
+    return indices
 
 
 def _result(call: Call, inputs: SortInput) -> Any:
@@ -374,45 +407,3 @@ def _result(call: Call, inputs: SortInput) -> Any:
         keys, payload = sort_arrays(inputs)
     result = keys if payload is None else payload if keys is None else (keys, payload)
     return Profiled(result, tuple(call.phases)) if call.profile else result
-
-
-class Rows:
-    """The rows of an array along an axis as segments of one length, one after the other in `flat`, from `offsets`."""
-
-    def __init__(self, session: Session, keys: Any, axis: int, *, caller: str) -> None:
-        self.session, self.caller = session, caller
-        self.axes = [*(i for i in range(keys.ndim) if i != axis), axis]
-        self.shape, self.length = [keys.shape[i] for i in self.axes], keys.shape[axis]
-        self.flat = self._transposed(keys, self.axes).reshape(keys.size)
-        self.offsets = np.arange(0, keys.size + 1, self.length) if keys.size else np.zeros(1, np.int64)
-
-    def _transposed(self, array: Any, axes: list[int]) -> Any:
-        """Return a contiguous array with the axes in another order."""
-        array = array if axes == sorted(axes) else array.transpose(axes)
-        if is_device_array(array):
-            return native_array(self.session, array, caller=self.caller, name="keys")
-        return np.ascontiguousarray(array)
-
-    def restored(self, result: Any) -> Any:
-        """Return a result of the flat keys, in the shape of the keys."""
-        return self._transposed(result.reshape(self.shape), [self.axes.index(i) for i in range(len(self.axes))])
-
-    def within(self, indices: Any) -> Any:
-        """Turn indices into the flat keys into indices into their rows, in place."""
-        n = indices.size
-        if not is_device_array(indices):
-            rows = indices.reshape(-1, max(self.length, 1))
-            rows -= self.offsets[:-1, None].astype(indices.dtype)
-        elif n:
-            step = Step.over(
-                self.session.profile,
-                "sorting/row_indices",
-                ("indices", np.uint32(n), np.uint32(self.length)),
-                n,
-                dtype=indices.dtype,
-                params={"index": c_name(indices.dtype)},
-                bytes_moved=2 * indices.nbytes,
-            )
-            run(self.session, Plan(step), indices=buffer_of(indices))
-            changed(self.session, indices)
-        return indices

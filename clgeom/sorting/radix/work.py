@@ -26,7 +26,10 @@ from clgeom.sorting.arrays import Output, SortInput, into_any
 from clgeom.sorting.keys import INDEX_TYPES, MOST_KEYS, as_device_bits, unsigned
 from clgeom.sorting.radix.merge import merged, sorted_in_chunks
 from clgeom.sorting.radix.passes import (
+    Payload,
     RadixFeatures,
+    SortMemory,
+    Windows,
     counting_plan,
     digit_windows,
     is_counted,
@@ -42,7 +45,6 @@ if TYPE_CHECKING:
     from clgeom.core.device import Session
     from clgeom.core.launch import Result
     from clgeom.core.profile import DeviceProfile
-    from clgeom.sorting.radix.passes import Windows
 
 #: From so many bytes of keys on, a survey of some keys, which the host waits for, costs less than a pass that changes
 #: nothing (H200: 60 us).
@@ -112,7 +114,7 @@ def sort_by_cached_plan(caller: str, keys: Any, descending: bool, session: Sessi
     types: tuple[Any, ...] = (None, unsigned(dtype), None)
     if caller == "argsort":
         name, dtype, types = "payload_out", INDEX_TYPES[True], ("index", None, INDEX_TYPES[True])
-    key = _plan_key(keys.shape[0], keys.dtype, descending, None, features_of(session), types)
+    key = _plan_key(features_of(session), keys.shape[0], keys.dtype, descending, None, types)
     plan = session.known(key, policies=True)
     if plan is None:
         return None
@@ -227,13 +229,11 @@ class DeviceSort:
         Memory for the sorted keys and for the payload; None for what the call does not have.
     buffers : dict
         Buffers by the names in the plan. They are kept until the end: kernels may read the caller's memory.
-    moved : dict
-        Scratch memory of unsigned integers, None or "index", by the names of parameters of `radix_plan`.
     """
 
     def __init__(self, inputs: SortInput) -> None:
         self.inputs, self.session, n = inputs, inputs.session, inputs.n
-        self.features, self.keys = features_of(self.session), Scratch("keys[0]", inputs.order.storage, n)
+        self.features = features_of(self.session)
         sources = [inputs.keys] if inputs.values is None else [inputs.keys, inputs.values]
         output = functools.partial(Output, self.session, n=n, sources=sources, wait=inputs.offsets is not None)
         self.keys_out = self.payload_out = None
@@ -241,18 +241,20 @@ class DeviceSort:
             self.keys_out = output(dtype=inputs.order.dtype, out=inputs.outs[0])
         if inputs.payload_type is not None:
             self.payload_out = output(dtype=inputs.payload_type, out=None if inputs.picks else inputs.outs[1])
-        self.moved: dict[str, Any] = {"payload": "index" if self.payload_out else None}
         self.buffers: dict[str, Any] = {"keys": self._as_bits(inputs.keys, "keys")}
+        payload: Payload = "index" if self.payload_out else None
         if inputs.carried is not None:
             bits = inputs.carried.view(unsigned(inputs.carried.dtype))  # moved as they are, whatever their byte order
             self.buffers["payload"] = self._as_bits(bits, "values")
-            self.moved["payload"] = Scratch("payload[0]", self.buffers["payload"].dtype, n)
+            payload = Scratch("payload[0]", self.buffers["payload"].dtype, n)
+        outs = []
         for name, out in (("keys_out", self.keys_out), ("payload_out", self.payload_out)):
-            self.moved[name] = None if out is None else Scratch(name, unsigned(out.dtype), n)
+            outs.append(None if out is None else Scratch(name, unsigned(out.dtype), n))
             if out:
                 self.buffers[name] = out.buffer
         if inputs.offsets is not None:
             self.buffers["offsets"] = to_device(self.session, inputs.offsets.astype(np.uint32), caller=inputs.caller)
+        self.memory = SortMemory(Scratch("keys[0]", inputs.order.storage, n), inputs.order, payload, *outs)
 
     def _as_bits(self, array: Any, name: str) -> Any:
         """Keys or values as unsigned integers in memory that kernels read."""
@@ -262,59 +264,43 @@ class DeviceSort:
 
     def plan(self) -> Plan:
         """Return the plan for these keys, after a survey of them where it depends on their values."""
-        inputs, profile, order, segments = self.inputs, self.session.profile, self.inputs.order, 0
+        inputs, profile, memory = self.inputs, self.session.profile, self.memory
         if inputs.offsets is None:
-            plan = self._fixed_plan()
-            if plan is not None:
-                return plan
-            windows = digit_windows(int(inputs.significant))
-            if self.features.scan == "chain" and not self._needs_survey(windows):
-                return self._windows_plan(windows, True)
-        else:
-            segments, longest = len(inputs.offsets) - 1, int(np.diff(inputs.offsets).max())
-            if longest <= segment_capacity(profile, order.dtype):
-                return self._short_plan(segments, longest)
-
-        def survey() -> tuple[Plan, Scratch]:
-            plan, found = survey_plan(profile, self.keys, inputs.n, order, inputs.significant)
-            return plan.kept(), found
-
-        plan, found = self._cached(("surveys of keys", self.keys, inputs.n, order, inputs.significant), survey)
-        varying, special, descents = surveyed(run(self.session, plan, **self.buffers), found)
-        windows = digit_windows(varying)
-        if not segments:
-            return self._windows_plan(windows if descents else (), special)
-        options = {"windows": windows, "segments": segments, "features": self.features, **self.moved}
-        return large_segments_plan(profile, self.keys, inputs.n, order, **options)
+            significant = None if inputs.key_bits is None else inputs.significant
+            moved = memory.payload, memory.keys_out, memory.payload_out
+            types = tuple(one and getattr(one, "dtype", one) for one in moved)
+            key = _plan_key(self.features, inputs.n, inputs.order.dtype, inputs.order.descending, significant, types)
+            plan: Plan | None = self._cached(key, self._fixed_plan)
+            return plan or self._surveyed_plan()
+        segments, longest = len(inputs.offsets) - 1, int(np.diff(inputs.offsets).max())
+        if longest <= segment_capacity(profile, inputs.order.dtype):
+            return segments_plan(profile, memory, significant=inputs.significant, segments=segments, longest=longest)
+        varying, _, _ = self._surveyed(inputs.n)
+        return large_segments_plan(profile, memory, digit_windows(varying), segments, self.features)
 
     def _cached(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
         result: T = self.session.cached(key, make, most=MOST_PLANS, policies=True)
         return result
 
     def _fixed_plan(self) -> Plan | None:
-        """Cached plan independent of key values; None where a survey of the keys comes first."""
+        """Plan independent of key values; None where a survey of the keys comes first."""
         inputs, order, n, device = self.inputs, self.inputs.order, self.inputs.n, self.session.profile
+        if n <= segment_capacity(device, order.dtype):
+            return segments_plan(device, self.memory, significant=inputs.significant).kept()
+        if self.memory.payload is None and inputs.key_bits is None and is_counted(device, order):
+            return counting_plan(device, self.memory).kept()
+        if self.features.scan == "chain" and n * order.dtype.itemsize < SURVEYED_BYTES:
+            return self._passes_plan(digit_windows(int(inputs.significant)), True)
+        return None
 
-        def make() -> Plan | None:
-            if n <= segment_capacity(device, order.dtype):
-                return self._short_plan(None, n).kept()
-            if self.moved["payload"] is None and inputs.key_bits is None and is_counted(device, order):
-                return counting_plan(device, self.keys, n, order, self.moved["keys_out"]).kept()
-            if self.features.scan == "chain" and n * order.dtype.itemsize < SURVEYED_BYTES:
-                return self._keys_plan(digit_windows(int(inputs.significant)), True).kept()
-            return None
-
-        significant = None if inputs.key_bits is None else inputs.significant
-        types = tuple(one and getattr(one, "dtype", one) for one in self.moved.values())
-        return self._cached(_plan_key(n, order.dtype, order.descending, significant, self.features, types), make)
-
-    def _short_plan(self, segments: int | None, longest: int) -> Plan:
-        """Plan that sorts short segments, or few keys."""
-        inputs, options = self.inputs, {"segments": segments, "longest": longest, **self.moved}
-        significant = inputs.significant
-        return segments_plan(
-            self.session.profile, self.keys, inputs.n, inputs.order, significant=significant, **options
-        )
+    def _surveyed_plan(self) -> Plan:
+        """Return the cached plan of the passes over the digits that vary."""
+        windows, special = digit_windows(int(self.inputs.significant)), True
+        if self.features.scan != "chain" or self._needs_survey(windows):
+            varying, special, descents = self._surveyed(self.inputs.n)
+            windows = digit_windows(varying) if descents else ()
+        key = "plans of surveyed sorts", self.memory, windows, special, self.features
+        return self._cached(key, lambda: self._passes_plan(windows, special))
 
     def _needs_survey(self, windows: Windows) -> bool:
         """Return whether to survey all keys before chained passes: if these are many, and a sample does not tell all
@@ -329,33 +315,43 @@ class DeviceSort:
             return False
         if order.floating and order.bits == 64 and inputs.caller != "argsort":
             return True
-        plan, found = survey_plan(self.session.profile, self.keys, min(SAMPLE, inputs.n), order, inputs.significant)
-        varying, _, descents = surveyed(run(self.session, plan, **self.buffers), found)
+        varying, _, descents = self._surveyed(min(SAMPLE, inputs.n))
         return not descents or len(digit_windows(varying)) < len(windows)
 
-    def _windows_plan(self, windows: Windows, special: bool) -> Plan:
-        """Cached plan of the passes over these digits."""
-        key = self.keys, self.inputs.n, self.inputs.order, windows, special, self.features, tuple(self.moved.items())
-        return self._cached(("plans of surveyed sorts", *key), lambda: self._keys_plan(windows, special).kept())
+    def _surveyed(self, n: int) -> tuple[int, bool, bool]:
+        """Return what `surveyed` reads, of the first n keys."""
+        keys, order, significant = self.memory.keys, self.inputs.order, self.inputs.significant
 
-    def _keys_plan(self, windows: Windows, special: bool) -> Plan:
+        def make() -> tuple[Plan, Scratch]:
+            plan, found = survey_plan(self.session.profile, keys, n, order, significant)
+            return plan.kept(), found
+
+        plan, found = self._cached(("surveys of keys", keys, n, order, significant), make)
+        return surveyed(run(self.session, plan, **self.buffers), found)
+
+    def _passes_plan(self, windows: Windows, special: bool) -> Plan:
         """Plan that sorts all keys by these digits."""
-        order = self.inputs.order
-        options: dict[str, Any] = {"windows": windows, "special": special, "descending": order.descending, **self.moved}
-        options |= {"features": self.features, "keep_keys": self.moved["keys_out"] is not None}
-        return radix_plan(self.session.profile, self.keys, self.inputs.n, order.dtype, **options)[0]
+        memory, order = self.memory, self.inputs.order
+        plan, _, _ = radix_plan(
+            self.session.profile,
+            memory.keys,
+            memory.n,
+            order.dtype,
+            payload=memory.payload,
+            keep_keys=memory.keys_out is not None,
+            keys_out=memory.keys_out,
+            payload_out=memory.payload_out,
+            descending=order.descending,
+            windows=windows,
+            special=special,
+            features=self.features,
+        )
+        return plan.kept()
 
 
-def _plan_key(
-    n: int,
-    dtype: np.dtype,
-    descending: bool,
-    significant: np.generic | None,
-    features: RadixFeatures,
-    types: tuple[Any, ...],
-) -> tuple[Any, ...]:
-    """Return the key of a cached plan independent of key values."""
-    return "plans of sorts", n, dtype, descending, significant, features, types, SURVEYED_BYTES
+def _plan_key(features: RadixFeatures, *what: Any) -> tuple[Any, ...]:
+    """Key of a plan independent of key values, by the number and type of keys, direction, bits, and types moved."""
+    return "plans of sorts", SURVEYED_BYTES, features, *what
 
 
 def surveyed(result: Result, found: Scratch) -> tuple[int, bool, bool]:
