@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -30,6 +30,8 @@ MOST_PAIRS = 1 << 22
 #: Most bytes of a matrix, by default.
 MOST_BYTES = 1 << 30
 NONE = np.iinfo(np.int64).max
+#: Rows and columns, and the values of all pairs of them.
+Block: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @keeps_subnormals
@@ -149,94 +151,75 @@ def cdist(
     shape, sparse = (len(first), len(second)), boolean(sparse, "sparse", caller="cdist")
     if most_bytes != MOST_BYTES and (sparse or nearest is not None):
         raise wrong("most_bytes", "cdist", "left out with 'sparse' or 'nearest', which make no matrix", most_bytes)
+    if sparse and (nearest is not None or cutoff is None):
+        raise InvalidInput("The 'sparse' parameter of cdist needs 'score_cutoff', and goes without 'nearest'.")
+    k = None if nearest is None else integer(nearest, "nearest", caller="cdist", most=1 << 20)
+    if not sparse and k is None and 4 * shape[0] * shape[1] > most_bytes:
+        raise InvalidInput(
+            f"The matrix of cdist has {4 * shape[0] * shape[1]:,} bytes, more than 'most_bytes', {most_bytes:,}. "
+            "Ask for the 'nearest' ones, or for 'sparse' pairs within a 'score_cutoff'."
+        )
+    blocks = _blocks(as_session(device), problem, first, second, cutoff, symmetric) if all(shape) else iter(())
     if sparse:
-        if nearest is not None or cutoff is None:
-            raise InvalidInput("The 'sparse' parameter of cdist needs 'score_cutoff', and goes without 'nearest'.")
-        taker: _Sparse | _Nearest | _Dense = _Sparse(shape, problem, cutoff, symmetric)
-    elif nearest is not None:
-        k = integer(nearest, "nearest", caller="cdist", most=1 << 20)
-        taker = _Nearest(shape, problem, cutoff, symmetric, k)
-    else:
-        if 4 * shape[0] * shape[1] > most_bytes:
-            raise InvalidInput(
-                f"The matrix of cdist has {4 * shape[0] * shape[1]:,} bytes, more than 'most_bytes', {most_bytes:,}. "
-                "Ask for the 'nearest' ones, or for 'sparse' pairs within a 'score_cutoff'."
-            )
-        taker = _Dense(shape, problem, cutoff)
-    if shape[0] and shape[1]:
-        for rows, columns, values in _blocks(as_session(device), problem, first, second, cutoff, symmetric):
-            taker.take(rows, columns, values)
-            if symmetric and rows is not columns:
-                taker.take(columns, rows, values.T)
-    return taker.result()
+        return _sparse(blocks, shape, problem, cutoff, symmetric)
+    if k is not None:
+        return _nearest(blocks, shape, problem, cutoff, symmetric, k)
+    matrix = np.full(shape, _beyond(problem, cutoff), np.int32)
+    for rows, columns, values in blocks:
+        matrix[np.ix_(rows, columns)] = pairs_bits.apply_cutoff(values, problem, cutoff)
+    return matrix
 
 
-# Collectors of blocks ----------------------------------------------------------------------------------------------
+# Results of blocks ------------------------------------------------------------------------------------------------
 
 
-class _Dense:
-    """The whole matrix."""
-
-    def __init__(self, shape: tuple[int, int], problem: str, cutoff: int | None) -> None:
-        self.problem, self.cutoff = problem, cutoff
-        beyond = 0 if problem == "lcs" or cutoff is None else min(cutoff, INT32 - 1) + 1
-        self.matrix = np.full(shape, beyond, np.int32)
-
-    def take(self, rows: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:
-        self.matrix[np.ix_(rows, columns)] = pairs_bits.apply_cutoff(values, self.problem, self.cutoff)
-
-    def result(self) -> NDArray[np.int32]:
-        return self.matrix
-
-
-class _Sparse:
-    """The pairs within the cutoff."""
-
-    def __init__(self, shape: tuple[int, int], problem: str, cutoff: int | None, symmetric: bool) -> None:
-        self.shape, self.problem, self.cutoff, self.symmetric = shape, problem, cutoff, symmetric
-        self.found: list[Any] = []
-
-    def take(self, rows: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:
-        within = values >= self.cutoff if self.problem == "lcs" else values <= self.cutoff
+def _sparse(
+    blocks: Iterator[Block], shape: tuple[int, int], problem: str, cutoff: int | None, symmetric: bool
+) -> FoundPairs:
+    """Return the pairs within the cutoff."""
+    found = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32))]
+    for rows, columns, values in blocks:
+        within = _is_within(values, problem, cutoff)
+        if symmetric:
+            within &= rows[:, None] < columns
         i, j = np.nonzero(within)
-        found = rows[i], columns[j], values[i, j]
-        once = found[0] < found[1] if self.symmetric else slice(None)
-        self.found.append([part[once] for part in found])
-
-    def result(self) -> FoundPairs:
-        empty = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32)
-        rows, columns, values = (np.concatenate(parts) for parts in zip(empty, *self.found))
-        order = np.lexsort((columns, rows))
-        return FoundPairs(rows[order], columns[order], values[order], self.shape)
+        found.append((rows[i], columns[j], values[i, j]))
+    rows, columns, values = map(np.concatenate, zip(*found))
+    order = np.lexsort((columns, rows))
+    return FoundPairs(rows[order], columns[order], values[order], shape)
 
 
-class _Nearest:
-    """The k best of each row, as keys: the value, or for lengths what it lacks, and the column."""
-
-    def __init__(self, shape: tuple[int, int], problem: str, cutoff: int | None, symmetric: bool, k: int) -> None:
-        self.shape, self.problem, self.cutoff, self.symmetric = shape, problem, cutoff, symmetric
-        self.k = min(k, max(shape[1] - symmetric, 0))
-        self.keys = np.full((shape[0], self.k), NONE)
-
-    def take(self, rows: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:
-        if not self.k:
-            return
-        lacks = INT32 - values.astype(np.int64) if self.problem == "lcs" else values.astype(np.int64)
-        keys = lacks * self.shape[1] + columns
-        if self.cutoff is not None:
-            keys[values < self.cutoff if self.problem == "lcs" else values > self.cutoff] = NONE
-        if self.symmetric:
+def _nearest(
+    blocks: Iterator[Block], shape: tuple[int, int], problem: str, cutoff: int | None, symmetric: bool, k: int
+) -> Neighbours:
+    """Return the k best of each row. They are kept as keys: the value, or for lengths what it lacks, and the column."""
+    k = min(k, max(shape[1] - symmetric, 0))
+    nearest = np.full((shape[0], k), NONE)
+    for rows, columns, values in blocks if k else ():
+        lacks = INT32 - values.astype(np.int64) if problem == "lcs" else values.astype(np.int64)
+        keys = lacks * shape[1] + columns
+        if cutoff is not None:
+            keys[~_is_within(values, problem, cutoff)] = NONE
+        if symmetric:
             keys[rows[:, None] == columns] = NONE
-        both = np.concatenate([self.keys[rows], keys], axis=1)
-        self.keys[rows] = np.partition(both, self.k, axis=1)[:, : self.k]
+        both = np.concatenate([nearest[rows], keys], axis=1)
+        nearest[rows] = np.partition(both, k, axis=1)[:, :k]
+    nearest.sort(axis=1)
+    absent = nearest == NONE
+    found, columns = np.divmod(nearest, max(shape[1], 1))
+    found = INT32 - found if problem == "lcs" else found
+    found[absent] = _beyond(problem, cutoff)
+    return Neighbours(np.where(absent, -1, columns), found.astype(np.int32))
 
-    def result(self) -> Neighbours:
-        keys = np.sort(self.keys, axis=1)
-        absent = keys == NONE
-        values, columns = np.divmod(keys, max(self.shape[1], 1))
-        values = INT32 - values if self.problem == "lcs" else values
-        beyond = 0 if self.problem == "lcs" or self.cutoff is None else self.cutoff + 1
-        return Neighbours(np.where(absent, -1, columns), np.where(absent, beyond, values).astype(np.int32))
+
+def _is_within(values: np.ndarray, problem: str, cutoff: Any) -> np.ndarray:
+    """Return whether values are within the cutoff."""
+    return np.asarray(values >= cutoff if problem == "lcs" else values <= cutoff)
+
+
+def _beyond(problem: str, cutoff: int | None) -> int:
+    """Return the value of pairs beyond the cutoff."""
+    return 0 if problem == "lcs" or cutoff is None else min(cutoff, INT32 - 1) + 1
 
 
 # Blocks -----------------------------------------------------------------------------------------------------------
@@ -244,15 +227,15 @@ class _Nearest:
 
 def _blocks(
     session: Session, problem: str, a: Sequences, b: Sequences, cutoff: int | None, symmetric: bool
-) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+) -> Iterator[Block]:
     """Yield (rows, columns, values) of blocks of the matrix, both sorted by length.
 
-    Of a symmetric matrix each block off the diagonal comes once; `columns` is `rows` on the diagonal.
+    Of a symmetric matrix each block off the diagonal is computed once; its transpose follows it.
     """
     pairs = pairs_bits.PairLetters(session, problem, a.letters, *(() if symmetric else (b.letters,)))
     most = min(MOST_PAIRS, session.profile.max_alloc_bytes // 8)
     n, m = a.lengths, b.lengths
-    classes, order = pairs.classes(n, n)
+    classes, order = pairs_bits.classes_by_work(pairs.policy, pairs.planes, n, n, pairs.word_bits)
     by_row = np.arange(len(a)) if order is None else order
     by_column = by_row if symmetric else np.argsort(m, kind="stable")
     side = min(SIDE, int(np.sqrt(most)))
@@ -269,20 +252,21 @@ def _blocks(
                 continue
             if min(n[rows].min(), m[columns].min()) > pairs_bits.MOST_LETTERS:
                 one_by_one = [[BitTable(session, problem, a[i], b[j]).solve() for j in columns] for i in rows]
-                yield rows, columns, np.array(one_by_one, np.int32)
-                continue
-            out = Scratch("out", np.int32, len(rows) * len(columns))
-            per_row = m[columns].sum(dtype=np.float64) * np.maximum(n[rows] / pairs.word_bits, kind[2])
-            bounds = [cut * len(columns) for cut in pairs_bits.launch_bounds(per_row)]
-            where = "rows", "columns", np.uint32(len(columns))
-            plan = pairs.plan(*kind[2:], bounds=bounds, longest=int(m[columns].max()), out=out, where=where)
-            sides = (
-                np.stack([start[at], length[at]], axis=1).astype(np.uint32)
-                for start, length, at in ((starts[0], n, rows), (starts[1], m, columns))
-            )
-            buffers: dict[str, Any] = dict(zip(("rows", "columns"), (pairs_bits.flat(session, one) for one in sides)))
-            values = run(session, plan, paced=len(plan) > 1, **pairs.buffers, **buffers).read(out)
-            yield rows, columns, values.reshape(len(rows), len(columns))
+                values = np.array(one_by_one, np.int32)
+            else:
+                out = Scratch("out", np.int32, len(rows) * len(columns))
+                per_row = m[columns].sum(dtype=np.float64) * np.maximum(n[rows] / pairs.word_bits, kind[2])
+                bounds = [cut * len(columns) for cut in pairs_bits.launch_bounds(per_row)]
+                where = "rows", "columns", np.uint32(len(columns))
+                plan = pairs.plan(*kind[2:], bounds=bounds, longest=int(m[columns].max()), out=out, where=where)
+                buffers: dict[str, Any] = dict(pairs.buffers)
+                for name, start, length, at in (("rows", starts[0], n, rows), ("columns", starts[1], m, columns)):
+                    spans = np.stack([start[at], length[at]], axis=1)
+                    buffers[name] = pairs_bits.flat(session, spans.astype(np.uint32))
+                values = run(session, plan, paced=len(plan) > 1, **buffers).read(out).reshape(len(rows), len(columns))
+            yield rows, columns, values
+            if symmetric and rows is not columns:
+                yield columns, rows, values.T
 
 
 def _long(lengths: np.ndarray) -> tuple[int]:

@@ -107,49 +107,45 @@ def _in_parts(session: Session, problem: str, a: Sequences, b: Sequences) -> np.
 
 
 def _solved(session: Session, problem: str, a: Sequences, b: Sequences) -> np.ndarray:
+    """Return the values of pairs whose letters fit in one buffer.
+
+    Pairs of one size, or of almost one, are computed in their own order by one kernel. Others are sorted by their work.
+    """
     pairs = PairLetters(session, problem, a.letters, b.letters)
-    policy, planes, word_bits = pairs.policy, pairs.planes, pairs.word_bits
-    rows, columns = a.lengths, b.lengths
-    count, is_even = len(a), _is_one(rows) and _is_one(columns)
-    out = Scratch("out", np.int32, count)
-    buffers = dict(pairs.buffers)
-    where: tuple[Any, ...]
-    # the pattern is the sequence whose words, times the other's letters, are fewer
-    n, m = (int(rows[0]), int(columns[0])) if is_even else (rows, columns)
-    alike = None if is_even else _alike(policy, planes, n, m, word_bits)
-    if alike:
-        where, patterns, texts = ("row_bounds", "column_bounds", np.uint32(len(a.letters))), *alike
-        ((_, _, words, strips),), _ = pairs.classes(patterns, texts)
-        classes, is_even = [(0, count, words, strips)], True
-        for name, one in zip(where[:2], (a, b)):
+    count, n, m, first_of_b, word_bits = len(a), a.lengths, b.lengths, len(a.letters), pairs.word_bits
+    out, buffers, where = Scratch("out", np.int32, count), dict(pairs.buffers), tuple[Any, ...]()
+    if _is_one(n) and _is_one(m):
+        rows, columns = (0, int(n[0])), (first_of_b, int(m[0]))
+        spans = (*columns, *rows) if _are_swapped(rows[1], columns[1], word_bits) else (*rows, *columns)
+        where, (_, pattern, _, text) = tuple(map(np.uint32, spans)), spans
+    elif sizes := _alike(pairs.policy, pairs.planes, n, m, word_bits):
+        where, (pattern, text) = ("row_bounds", "column_bounds", np.uint32(first_of_b)), sizes
+        for name, one in (("row_bounds", a), ("column_bounds", b)):
             buffers[name] = flat(session, one.offsets.astype(np.uint32))
-    elif is_even:
-        swapped = -(-m // word_bits) * n < -(-n // word_bits) * m
-        spans = (len(a.letters), m, 0, n) if swapped else (0, n, len(a.letters), m)
-        where, order = tuple(map(np.uint32, spans)), None
-        patterns, texts = np.array([[spans[1]], [spans[3]]])
-        ((_, _, words, strips),), _ = pairs.classes(patterns, texts)
-        classes = [(0, count, words, strips)]
+    if where:
+        words, strips = words_of(pairs.policy, pairs.planes, pattern, word_bits)
+        bounds = even_launch_bounds(text * max(pattern / word_bits, words), count)
+        plan, kernels = pairs.plan(words, strips, bounds=bounds, longest=text, out=out, where=where), 1
     else:
-        swapped = -(-m // word_bits) * n < -(-n // word_bits) * m
-        begins = a.offsets[:-1], b.offsets[:-1] + len(a.letters)
+        swapped, begins = _are_swapped(n, m, word_bits), (a.offsets[:-1], b.offsets[:-1] + first_of_b)
         jobs = np.empty((count, 4), np.uint32)
-        for k, (of_a, of_b) in enumerate((begins, (rows, columns))):
+        for k, (of_a, of_b) in enumerate((begins, (n, m))):
             jobs[:, k], jobs[:, 2 + k] = np.where(swapped, of_b, of_a), np.where(swapped, of_a, of_b)
-        classes, order = pairs.classes(jobs[:, 1], jobs[:, 3])
-        if order is None:
-            order = np.arange(count, dtype=np.uint32)
-        else:
-            jobs = jobs[order]
-        where, (patterns, texts) = ("jobs", "order"), (jobs[:, 1], jobs[:, 3])
+        classes, order = classes_by_work(pairs.policy, pairs.planes, jobs[:, 1], jobs[:, 3], word_bits)
+        order = np.arange(count) if order is None else order
+        jobs = jobs[order]
         buffers |= {"jobs": flat(session, jobs), "order": flat(session, order.astype(np.uint32))}
-    plan = Plan()
-    for first, stop, words, strips in classes:
-        chosen = slice(None) if is_even else slice(first, stop)
-        work = texts[chosen] * np.maximum(patterns[chosen] / word_bits, words)
-        bounds = even_launch_bounds(float(work[0]), count) if is_even else [first + cut for cut in launch_bounds(work)]
-        plan += pairs.plan(words, strips, bounds=bounds, longest=int(texts[chosen].max()), out=out, where=where)
-    return run(session, plan, paced=len(plan) > len(classes), **buffers).read(out)
+        plan, kernels, where = Plan(), len(classes), ("jobs", "order")
+        for first, stop, words, strips in classes:
+            patterns, texts = jobs[first:stop, 1], jobs[first:stop, 3]
+            bounds = [first + cut for cut in launch_bounds(texts * np.maximum(patterns / word_bits, words))]
+            plan += pairs.plan(words, strips, bounds=bounds, longest=int(texts.max()), out=out, where=where)
+    return run(session, plan, paced=len(plan) > kernels, **buffers).read(out)
+
+
+def _are_swapped(n: Any, m: Any, word_bits: int) -> Any:
+    """Return whether the second sequence is the pattern: its words, times the first one's letters, are fewer."""
+    return -(-m // word_bits) * n < -(-n // word_bits) * m
 
 
 class PairLetters:
@@ -161,12 +157,6 @@ class PairLetters:
         letters, self.total = upload(session, self.policy, *parts)
         self.planes, shifts = planes_in(session, letters, *parts)
         self.buffers: dict[str, Any] = {"letters": letters, "shifts": flat(session, shifts)}
-
-    def classes(
-        self, patterns: np.ndarray, texts: np.ndarray
-    ) -> tuple[list[tuple[int, int, int, bool]], np.ndarray | None]:
-        """As `classes_by_work`, for these letters."""
-        return classes_by_work(self.policy, self.planes, patterns, texts, self.word_bits)
 
     def plan(
         self, words: int, strips: bool, *, bounds: list[int], longest: int, out: Scratch, where: tuple[Any, ...]
@@ -198,16 +188,15 @@ class PairLetters:
         return Plan(*steps)
 
 
-def _alike(policy: Policy, planes: int, n: Any, m: Any, word_bits: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """(longest pattern, longest text) of pairs that need no order, as arrays of one element; None of others.
+def _alike(policy: Policy, planes: int, n: np.ndarray, m: np.ndarray, word_bits: int) -> tuple[int, int] | None:
+    """(longest pattern, longest text) of pairs that need no order; None of others.
 
     The shorter sequence of a pair is its pattern. All patterns need the same kernel, and texts are almost as long.
     """
     shorter, longer = np.minimum(n, m), np.maximum(n, m)
-    ends = np.array([shorter.min(), shorter.max()])
-    first, last = np.searchsorted(ladder(policy, planes), -(-ends // word_bits)).tolist()
-    longest = int(longer.max())
-    return (ends[1:], np.array([longest])) if first == last and longest <= ALIKE * int(longer.min()) else None
+    least, most, longest = int(shorter.min()), int(shorter.max()), int(longer.max())
+    kernels = {words_of(policy, planes, pattern, word_bits) for pattern in (least, most)}
+    return (most, longest) if len(kernels) == 1 and longest <= ALIKE * int(longer.min()) else None
 
 
 def flat(session: Session, values: np.ndarray) -> cl.Buffer:
@@ -278,6 +267,12 @@ def ladder(policy: Policy, planes: int) -> tuple[int, ...]:
     return tuple(w for w in WORDS[policy.variant] if w * planes <= MOST_REGISTERS)
 
 
+def words_of(policy: Policy, planes: int, pattern: int, word_bits: int) -> tuple[int, bool]:
+    """Return the words of the kernel for a pattern of so many letters, and whether these are strips of it."""
+    steps, words = ladder(policy, planes), ceil_div(pattern, word_bits)
+    return next((step for step in steps if step >= words), steps[-1]), words > steps[-1]
+
+
 def classes_by_work(
     policy: Policy, planes: int, patterns: np.ndarray, texts: np.ndarray, word_bits: int
 ) -> tuple[list[tuple[int, int, int, bool]], np.ndarray | None]:
@@ -287,8 +282,7 @@ def classes_by_work(
     """
     steps = np.array(ladder(policy, planes))
     if _is_one(patterns) and _is_one(texts):
-        k = int(np.searchsorted(steps, -(-int(patterns[0]) // word_bits)))
-        return [(0, len(texts), int(steps[min(k, len(steps) - 1)]), k == len(steps))], None
+        return [(0, len(texts), *words_of(policy, planes, int(patterns[0]), word_bits))], None
     words = -(-patterns.astype(np.int64) // word_bits)
     kind = np.searchsorted(steps, words)
     counts = np.bincount(kind, minlength=len(steps) + 1)
