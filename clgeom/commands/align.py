@@ -9,6 +9,7 @@ import click
 
 from clgeom.commands import terminal
 from clgeom.commands.options import Rule, command, output_option, with_default
+from clgeom.commands.terminal import Call
 from clgeom.errors import InputWarning, InvalidInput, short, warn
 
 COLUMNS = ("a", "b", "score", "a_start", "a_end", "b_start", "b_end", "strand", "identities", "columns", "cigar")
@@ -87,9 +88,7 @@ EXAMPLES = (
 )
 @click.option("--score", "only", is_flag=True, help="Compute scores and ends only, which is faster.")
 @output_option(OUTPUT_HELP)
-def align(
-    first: Any, second: Any, only: bool, output: Any, free_ends: Any, device: str | None, as_json: bool, **options: Any
-) -> None:
+def align(call: Call, first: Any, second: Any, only: bool, output: Any, free_ends: Any, **options: Any) -> None:
     """Align the sequences of two FASTA or FASTQ files in pairs.
 
     The first sequence of one file is aligned with the first of the other, and so on. If a file has a single sequence,
@@ -102,7 +101,6 @@ def align(
     The default scores are for nucleotides, and other letters cause a warning. Proteins need a matrix, such as BLOSUM62.
     """
     from clgeom import __version__
-    from clgeom.core.device import as_session
     from clgeom.io.atomic import check_outputs
     from clgeom.io.fasta import read_sequences
     from clgeom.sequences.align import align as solve
@@ -134,29 +132,26 @@ def align(
     if all(options[name] is None for name in ("matrix", "match", "mismatch")):
         _warn_of_others(records, (first, second))
     given: list[Any] = [found[0].sequence if len(found) == 1 else [one.sequence for one in found] for found in records]
-    session = as_session(device)
     options["free_ends"] = free_ends or None
     if isinstance(given[0], bytes) and isinstance(given[1], bytes):
         given = [[sequence] for sequence in given]
-    batch, work = terminal.computed(as_json, solve, *given, path=not only, device=session, **options)
+    batch, work = call.compute(solve, *given, path=not only, device=call.session, **options)
     pairs = [found * (len(batch) if len(found) == 1 else 1) for found in records]
     names = [[one.name for one in found] for found in pairs]
     if is_sam:
         _write_sam(output, header, batch, *pairs)
     elif output:
         _write(output, batch, *names)
-    if as_json:
-        rows = [dict(zip(COLUMNS, row)) for row in _rows(batch, *names)]
-        terminal.print_json({"alignments": rows, "ranges": RANGES, "device": session.profile.name, **work.facts()})
-        return
-    terminal.print_facts(
+    rows = (dict(zip(COLUMNS, row)) for row in _rows(batch, *names))
+    call.report(
+        {"alignments": rows, "ranges": RANGES, **call.facts(work)},
         ("pairs", f"{len(batch):,}"),
         ("ranges", RANGES),
-        ("device", terminal.device_words(session)),
+        ("device", terminal.device_words(call.session)),
         ("time", work.words()),
-        *((("wrote", output),) if output else ()),
+        ("wrote", output),
     )
-    if not output:
+    if not output and not call.as_json:
         for text in _texts(batch[:SHOWN], *names):
             click.echo("\n" + text, nl=False)
         if len(batch) > SHOWN:

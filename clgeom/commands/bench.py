@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from clgeom.commands.options import command, device_option
+from clgeom.commands.terminal import Call
 
 FAMILIES = ("hull", "batch", "sort", "shellsort", "region", "dp", "align")
 
@@ -39,8 +40,8 @@ def bench_module(name: str) -> ModuleType:
 @click.option(
     "--report", metavar="HTML", type=click.Path(), help="Write a page with tables, diagrams and records: .html or .htm."
 )
-@click.option("--json", "as_json", metavar="JSON", type=click.Path(), help="Write the records: .json.")
-def bench(families: Any, quick: bool, tuned: Any, device: str | None, report: str | None, as_json: str | None) -> None:
+@click.option("--json", "records", metavar="JSON", type=click.Path(), help="Write the records: .json.")
+def bench(call: Call, families: Any, quick: bool, tuned: bool, report: str | None, records: str | None) -> None:
     """Compare the speed of a device with other packages, and verify every result first.
 
     FAMILY is one of hull, batch, sort, shellsort, region, dp, align; default: all. The other packages are SciPy,
@@ -48,13 +49,12 @@ def bench(families: Any, quick: bool, tuned: Any, device: str | None, report: st
     that are not installed. Each part runs in a separate process with a time limit; the exit code is 1 if a part fails
     or exceeds its limit. Ctrl-C stops the command, and the finished parts are written.
     """
-    from clgeom.core.device import as_session
     from clgeom.errors import ClgeomError
     from clgeom.io.atomic import check_outputs, replacing
 
     processes, chosen = bench_module("processes"), chosen_families(families)
-    check_outputs(None, (report, (".html", ".htm")), (as_json, (".json",)))
-    session = as_session(device)
+    check_outputs(None, (report, (".html", ".htm")), (records, (".json",)))
+    session, device = call.session, call.device
     flags = [name for name, given in (("--quick", quick), ("--tuned", tuned)) if given]
     flags += ["--device", shlex.quote(device)] if device is not None else []
     command = " ".join(["clgeom bench", *(families or ["all"]), *flags])
@@ -82,11 +82,11 @@ def bench(families: Any, quick: bool, tuned: Any, device: str | None, report: st
 
     with processes.signals_as_interrupts():
         try:
-            run.measure(after_each=lambda: as_json and write(as_json, run.json_text))
+            run.measure(after_each=lambda: records and write(records, run.json_text))
         finally:  # after an interrupt, too: with what is there
             if run.results:
                 errors.clear()  # those of parts
-                written = write(as_json, run.json_text) if as_json else []
+                written = write(records, run.json_text) if records else []
                 written += write(report, run.page_text) if report else []
                 run.print_summary()
                 for path in written:

@@ -6,14 +6,14 @@ import click
 
 from clgeom.commands import terminal
 from clgeom.commands.options import command, path_option
+from clgeom.commands.terminal import Call
 
 
 @command(json=False)
 @path_option("-o", "--output", metavar="PNG", help="Write the picture: .png, .svg or .pdf.  [default: clgeom-demo.png]")
-def demo(output: str | None, device: str | None) -> None:
+def demo(call: Call, output: str | None) -> None:
     """Compute and draw the convex hull of the cities of the world."""
     from clgeom import convex_hull
-    from clgeom.core.device import as_session
     from clgeom.data import cities
     from clgeom.errors import InvalidInput
     from clgeom.io.atomic import check_outputs
@@ -31,7 +31,7 @@ def demo(output: str | None, device: str | None) -> None:
         if output:
             raise
         no_picture = error
-    session, world = as_session(device), cities()
+    session, world = call.session, cities()
     hull, first = terminal.timed(convex_hull, world.points, device=session)
     again = min(terminal.timed(convex_hull, world.points, device=session)[1] for _ in range(5))
     names = [world.label(index) for index in hull.vertices]
@@ -41,7 +41,7 @@ def demo(output: str | None, device: str | None) -> None:
         ("hull", f"{len(names)} corners, area {hull.area:,.2f} square degrees"),
         ("time", f"{terminal.duration(again)} (first call, with kernel builds: {terminal.duration(first)})"),
         ("corners", ", ".join(names)),
-        *([("tuning", OFFER)] if is_unmeasured(session.profile) else []),
+        ("tuning", OFFER if is_unmeasured(session.profile) else None),
     )
     if no_picture:
         click.echo(f"picture    none. {no_picture}")

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from clgeom.commands import terminal
 from clgeom.commands.options import command
+from clgeom.commands.terminal import Call
 
 
 @command(device=False)
 @click.option("--report", "as_report", is_flag=True, help="Print versions, drivers and settings for a bug report.")
-def devices(as_report: Any, as_json: bool) -> None:
+def devices(call: Call, as_report: bool) -> None:
     """List the OpenCL devices of this machine.
 
     A warning says which of them cannot be used, and why.
@@ -21,7 +20,7 @@ def devices(as_report: Any, as_json: bool) -> None:
         from clgeom import versions
 
         report = versions.report()
-        if as_json:
+        if call.as_json:
             terminal.print_json(report)
         else:
             click.echo(versions.as_text(report))
@@ -37,7 +36,7 @@ def devices(as_report: Any, as_json: bool) -> None:
             check_linker(profile)
         except NoDevice as error:
             warn(str(error), DeviceWarning)
-    if as_json:
+    if call.as_json:
         terminal.print_json([profile.asdict() for profile in found])
         return
     if not found:

@@ -12,6 +12,7 @@ import numpy as np
 
 from clgeom.commands import terminal
 from clgeom.commands.options import command, output_option
+from clgeom.commands.terminal import Call
 from clgeom.errors import DeviceLimit, EquationWarning, InvalidInput
 from clgeom.io.specs import KEPT, OUTPUTS, read_spec, write_table
 
@@ -36,7 +37,7 @@ EXAMPLES = (
     "check nothing.  [default: that of SPEC, else check a small table first]",
 )
 @output_option("Write the kept part of the table: .npy or .csv.")
-def fill_command(spec: Any, keep: Any, check: Any, output: str | None, device: str | None, as_json: bool) -> None:
+def fill_command(call: Call, spec: Any, keep: Any, check: Any, output: str | None) -> None:
     """Fill the table that SPEC (.toml) describes.
 
     An equation is code, which is compiled and run with the rights of this process: use only specifications that you
@@ -51,7 +52,6 @@ def fill_command(spec: Any, keep: Any, check: Any, output: str | None, device: s
     type = "int32[]"
     value = [1, 2, 3, 4, 5]  # or text = "abc", or file = "w.npy"
     """
-    from clgeom.core.device import as_session
     from clgeom.dp.analysis.infer import infer_pattern
     from clgeom.dp.filling import fill
     from clgeom.io.atomic import check_outputs
@@ -62,7 +62,7 @@ def fill_command(spec: Any, keep: Any, check: Any, output: str | None, device: s
     shape, parameters = described.shape, described.values
     options = {"keep": "table", "check": "auto", **described.options}
     options |= {name: value for name, value in (("keep", keep), ("check", check)) if value is not None}
-    session = as_session(device)
+    session = call.session
     inference = None
     if equation.pattern is None:
         inference = infer_pattern(equation, shape, values=parameters, device=session)
@@ -70,10 +70,7 @@ def fill_command(spec: Any, keep: Any, check: Any, output: str | None, device: s
             where = ", ".join(inference.regions)
             raise InvalidInput(f"The equation in '{spec}' fits no pattern: it reads {where}.")
     pattern = equation.pattern or (inference and inference.best)
-    with (
-        terminal.progress(f"filling {shape[0]} x {shape[1]}", hidden=as_json) as progress,
-        _warned() as warned,
-    ):
+    with call.progress(f"filling {shape[0]} x {shape[1]}") as progress, _warned() as warned:
         watch = {} if progress is None else {"progress": lambda share: progress(share, 1.0)}
         try:
             table, work = terminal.worked(
@@ -88,27 +85,24 @@ def fill_command(spec: Any, keep: Any, check: Any, output: str | None, device: s
         "last": lambda: table.last,
         "corner": lambda: np.array(table.corner),
     }
-    corner, notes = _plain(table.corner), [note for layout in layouts for note in layout.notes]
+    corner, notes = np.asarray(table.corner).item(), [note for layout in layouts for note in layout.notes]
     if output:
         write_table(output, values[options["keep"]]())
-    if as_json:
-        facts = {"shape": list(shape), "pattern": pattern, "inferred": inference is not None}
-        facts |= {"proven": None if inference is None else inference.proven, "warnings": warned, "path": table.path}
-        facts |= {"keep": options["keep"], "corner": corner, "notes": notes}
-        facts |= {"device": session.profile.name, **work.facts()}
-        terminal.print_json(facts)
-        return
-    for words in warned:
+    facts = {"shape": list(shape), "pattern": pattern, "inferred": inference is not None}
+    facts |= {"proven": None if inference is None else inference.proven, "warnings": warned, "path": table.path}
+    facts |= {"keep": options["keep"], "corner": corner, "notes": notes, **call.facts(work)}
+    for words in () if call.as_json else warned:
         click.echo(f"clgeom: warning: {words}", err=True)
-    terminal.print_facts(
+    call.report(
+        facts,
         ("table", f"{shape[0]:,} x {shape[1]:,}, {equation.dtype}; kept: {options['keep']}"),
-        *(("note", note) for note in notes),
+        ("note", notes),
         ("pattern", f"{pattern}{'' if inference is None else f' ({inference})'}"),
         ("device", terminal.device_words(session)),
         ("path", table.path),
         ("corner", f"{corner!r}"),
         ("time", work.words()),
-        *((("wrote", output),) if output else ()),
+        ("wrote", output),
     )
 
 
@@ -128,8 +122,3 @@ def read_equation(path: str, *, told: Any = None) -> tuple[Any, ...]:
 
     spec = read_spec(path, told=told)
     return spec, Equation(spec.equation, parameters=spec.types, **spec.about)
-
-
-def _plain(value: Any) -> Any:
-    """Return a NumPy scalar as a Python number."""
-    return value.item() if isinstance(value, np.generic) else value

@@ -8,6 +8,7 @@ import click
 
 from clgeom.commands import terminal
 from clgeom.commands.options import Rule, columns_option, command, output_option
+from clgeom.commands.terminal import Call
 
 EXAMPLES = (
     ("The best items of total weight 50", "clgeom dp knapsack items.csv --capacity 50"),
@@ -32,14 +33,7 @@ EXAMPLES = (
 @click.option("--value", "only", is_flag=True, help="Compute the total value only, which needs less memory.")
 @output_option("Write the rows of the chosen items: .csv.")
 def knapsack(
-    file: str,
-    capacity: Any,
-    columns: list[str] | None,
-    repeat: Any,
-    only: bool,
-    output: str | None,
-    device: str | None,
-    as_json: bool,
+    call: Call, file: str, capacity: int, columns: list[str] | None, repeat: bool, only: bool, output: str | None
 ) -> None:
     """Choose items of the largest total value whose total weight is at most the capacity.
 
@@ -48,7 +42,6 @@ def knapsack(
     Columns named value (or profit, price) and weight (or cost, size) are found; --columns names others. A column called
     name or item has the names of the items.
     """
-    from clgeom.core.device import as_session
     from clgeom.dp.problems import integer_knapsack
     from clgeom.dp.problems import knapsack as solve
     from clgeom.io.atomic import check_outputs
@@ -56,35 +49,27 @@ def knapsack(
 
     check_outputs(file, (output, (".csv",)))
     items = read_items(file, columns, lightest=int(repeat))
-    names, session = items.names, as_session(device)
-    found, work = terminal.computed(
-        as_json,
-        integer_knapsack if repeat else solve,
-        items.values,
-        items.weights,
-        capacity,
-        items=not only,
-        device=session,
-    )
+    names, function = items.names, integer_knapsack if repeat else solve
+    options = {"items": not only, "device": call.session}
+    found, work = call.compute(function, items.values, items.weights, capacity, **options)
     if output:
         write_items(output, items, found.items)
-    if as_json:
-        facts = {"items": len(items), "capacity": capacity, "value": found.value, "weight": found.weight}
-        if not only:
-            facts["chosen"] = [int(k) + 1 for k in found.items]
-            facts["names"] = [names[k] for k in found.items] if names else None
-        terminal.print_json({**facts, "notes": list(items.notes), "device": session.profile.name, **work.facts()})
-        return
+    facts = {"items": len(items), "capacity": capacity, "value": found.value, "weight": found.weight}
+    if not only:
+        facts["chosen"] = [int(k) + 1 for k in found.items]
+        facts["names"] = [names[k] for k in found.items] if names else None
     chosen = [] if only else [_quoted(names[k]) if names else str(k + 1) for k in found.items]
     more = f" ... ({len(chosen):,} in all)" if len(chosen) > 12 else ""
-    terminal.print_facts(
+    call.report(
+        {**facts, "notes": list(items.notes), **call.facts(work)},
         ("items", f"{len(items):,}, capacity {capacity:,}"),
-        *(("note", note) for note in items.notes),
-        ("device", terminal.device_words(session)),
+        ("note", list(items.notes)),
+        ("device", terminal.device_words(call.session)),
         ("value", f"{found.value:,}"),
-        *(() if only else (("weight", f"{found.weight:,}"), ("chosen", ", ".join(chosen[:12]) + more))),
+        ("weight", None if only else f"{found.weight:,}"),
+        ("chosen", None if only else ", ".join(chosen[:12]) + more),
         ("time", work.words()),
-        *((("wrote", output),) if output else ()),
+        ("wrote", output),
     )
 
 

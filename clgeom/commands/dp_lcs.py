@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from clgeom.commands import dp_pairs, terminal
-from clgeom.commands.options import Rule, command, output_option
+from clgeom.commands.options import Rule, command, composed, output_option
+from clgeom.commands.terminal import Call
 
 OUTPUT_HELP = (
     "Write the result: .fasta or .fa with the subsequence or the aligned sequences, .txt with a line for each step; "
@@ -28,6 +29,7 @@ RULES = (
     Rule("cutoff", "must be at least 0.", lambda given: given.cutoff >= 0, lambda given: given.cutoff),
     Rule("only", "computes nothing to write: remove it, or -o.", lambda given: given.output is None),
 )
+PAIRS_HELP = "Compare the first sequences of both files, the second ones, and so on; print TSV."
 CUTOFF_HELP = "With --pairs or --matrix: only distances of at most N, or lengths of at least N."
 
 
@@ -35,31 +37,20 @@ def _are_many(given: Any) -> bool:
     return given.pairs or given.matrix
 
 
-def _options(function: Any) -> Any:
-    """Return the arguments and options of both commands."""
-    for option in (
-        output_option(OUTPUT_HELP),
-        click.option(
-            "--nearest", metavar="K", type=int, help="With --matrix: the K nearest sequences of each, nearest first."
-        ),
-        click.option("--cutoff", metavar="N", type=int, help=CUTOFF_HELP),
-        click.option(
-            "--matrix", is_flag=True, help="Compare each sequence of one file with each of the other; print TSV."
-        ),
-        click.option(
-            "--pairs",
-            is_flag=True,
-            help="Compare the first sequences of both files, the second ones, and so on; print TSV.",
-        ),
-        click.option("--record", "names", metavar="A B", nargs=2, help=RECORD_HELP),
-        click.option("--value", "only", is_flag=True, help="Compute the length or the distance only, which is faster."),
-        click.argument("second"),
-        click.argument("first"),
-    ):
-        function = option(function)
-    return function
-
-
+#: The arguments and options of both commands.
+options_of_both = composed(
+    click.argument("first"),
+    click.argument("second"),
+    click.option("--value", "only", is_flag=True, help="Compute the length or the distance only, which is faster."),
+    click.option("--record", "names", metavar="A B", nargs=2, help=RECORD_HELP),
+    click.option("--pairs", is_flag=True, help=PAIRS_HELP),
+    click.option("--matrix", is_flag=True, help="Compare each sequence of one file with each of the other; print TSV."),
+    click.option("--cutoff", metavar="N", type=int, help=CUTOFF_HELP),
+    click.option(
+        "--nearest", metavar="K", type=int, help="With --matrix: the K nearest sequences of each, nearest first."
+    ),
+    output_option(OUTPUT_HELP),
+)
 SECTIONS = {"Sequences": "names pairs matrix cutoff nearest", "Output": "only output"}
 
 
@@ -73,16 +64,16 @@ SECTIONS = {"Sequences": "names pairs matrix cutoff nearest", "Output": "only ou
     ),
     rules=RULES,
 )
-@_options
+@options_of_both
 @click.option("--edit", is_flag=True, help="Compute the edit distance instead, as 'clgeom dp edit' does.")
-def lcs(edit: bool, **options: Any) -> None:
+def lcs(call: Call, edit: bool, **options: Any) -> None:
     """Longest common subsequence of the sequences in two FASTA or FASTQ files.
 
     Upper and lower case are equal; U and T are different letters, unlike in 'clgeom align'. The command compares the
     first sequences of both files, those of --record, or all with --pairs and --matrix. Files may be compressed by gzip;
     - reads standard input.
     """
-    _compare(edit, **options)
+    _compare(call, edit, **options)
 
 
 @command(
@@ -95,46 +86,37 @@ def lcs(edit: bool, **options: Any) -> None:
     ),
     rules=RULES,
 )
-@_options
-def edit(**options: Any) -> None:
+@options_of_both
+def edit(call: Call, **options: Any) -> None:
     """Edit distance of the sequences in two FASTA or FASTQ files.
 
     Upper and lower case are equal; U and T are different letters, unlike in 'clgeom align'. The command compares the
     first sequences of both files, those of --record, or all with --pairs and --matrix. Files may be compressed by gzip;
     - reads standard input.
     """
-    _compare(True, **options)
+    _compare(call, True, **options)
 
 
 def _compare(
+    call: Call,
     edit: bool,
     first: Any,
     second: Any,
     only: bool,
     names: Any,
-    pairs: Any,
-    matrix: Any,
-    cutoff: Any,
-    nearest: Any,
+    pairs: bool,
+    matrix: bool,
     output: Any,
-    device: str | None,
-    as_json: bool,
+    **options: Any,
 ) -> None:
     if pairs or matrix:
-        problem = "edit" if edit else "lcs"
-        dp_pairs.compare(
-            first, second, problem, matrix=matrix, cutoff=cutoff, nearest=nearest, output=output, device=device,
-            as_json=as_json,
-        )  # fmt: skip
-        return
-    _compare_two(edit, first, second, only, names, output, device, as_json)
+        dp_pairs.compare(call, first, second, "edit" if edit else "lcs", matrix=matrix, output=output, **options)
+    else:
+        _compare_two(call, edit, first, second, only, names, output)
 
 
-def _compare_two(
-    edit: bool, first: Any, second: Any, only: bool, names: Any, output: Any, device: str | None, as_json: bool
-) -> None:
+def _compare_two(call: Call, edit: bool, first: Any, second: Any, only: bool, names: Any, output: Any) -> None:
     """Compare two sequences, and show the way from one to the other."""
-    from clgeom.core.device import as_session
     from clgeom.dp.problems import edit_distance
     from clgeom.dp.problems import lcs as solve
     from clgeom.io.atomic import check_outputs
@@ -144,37 +126,29 @@ def _compare_two(
     check_outputs(inputs, (output, (".fasta", ".fa", ".txt")))
     names = names or (None, None)
     a, b = (choose_record(path, read_sequences(path), name) for path, name in zip((first, second), names))
-    session = as_session(device)
-    if edit:
-        found, work = terminal.computed(
-            as_json, edit_distance, a.sequence, b.sequence, operations=not only, device=session
-        )
-        facts = {"distance": found.distance}
-        if not only:
-            kinds = ("match", "change", "delete", "insert")
-            facts["operations"] = {kind: found.operations.count(kind) for kind in kinds}
-    else:
-        found, work = terminal.computed(as_json, solve, a.sequence, b.sequence, subsequence=not only, device=session)
-        facts = {"length": found.length}
-        if not only:
-            facts["subsequence"] = found.subsequence.decode("ascii")
+    options = {"operations" if edit else "subsequence": not only, "device": call.session}
+    found, work = call.compute(edit_distance if edit else solve, a.sequence, b.sequence, **options)
+    facts: dict[str, Any] = {"distance": found.distance} if edit else {"length": found.length}
+    shown = None
+    if edit and not only:
+        kinds = ("match", "change", "delete", "insert")
+        facts["operations"] = {kind: found.operations.count(kind) for kind in kinds}
+        shown = ", ".join(f"{n:,} {kind}" for kind, n in facts["operations"].items())
+    elif not only:
+        facts["subsequence"] = text = found.subsequence.decode("ascii")
+        shown = text if len(text) <= 80 else f"{text[:60]}... ({len(text):,} letters)"
     if output:
         _write_way(output, a, b, found)
-    if as_json:
-        ends = [{"name": r.name, "letters": len(r.sequence)} for r in (a, b)]
-        terminal.print_json({"sequences": ends, **facts, "device": session.profile.name, **work.facts()})
-        return
-    if not only:
-        text = facts.get("subsequence") or ", ".join(f"{n:,} {kind}" for kind, n in facts.get("operations", {}).items())
-        shown = text if len(text) <= 80 else f"{text[:60]}... ({len(text):,} letters)"
-    terminal.print_facts(
+    ends = [{"name": record.name, "letters": len(record.sequence)} for record in (a, b)]
+    call.report(
+        {"sequences": ends, **facts, **call.facts(work)},
         ("first", f"{a.name}, {len(a.sequence):,} letters"),
         ("second", f"{b.name}, {len(b.sequence):,} letters"),
-        ("device", terminal.device_words(session)),
+        ("device", terminal.device_words(call.session)),
         ("distance", f"{found.distance:,}") if edit else ("length", f"{found.length:,}"),
-        *(() if only else (("steps" if edit else "letters", shown),)),
+        ("steps" if edit else "letters", shown),
         ("time", work.words()),
-        *((("wrote", output),) if output else ()),
+        ("wrote", output),
     )
 
 

@@ -9,6 +9,7 @@ import click
 import numpy as np
 
 from clgeom.commands import terminal
+from clgeom.commands.terminal import Call
 from clgeom.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -19,19 +20,9 @@ LINES = 1 << 16
 
 
 def compare(
-    first: Any,
-    second: Any,
-    problem: Any,
-    *,
-    matrix: Any,
-    cutoff: Any,
-    nearest: Any,
-    output: Any,
-    device: str | None,
-    as_json: bool,
+    call: Call, first: Any, second: Any, problem: str, *, matrix: bool, output: Any, cutoff: Any, nearest: Any
 ) -> None:
     """Compare the sequences of two files, one with one or each with each, and print or write what is found."""
-    from clgeom.core.device import as_session
     from clgeom.io.atomic import check_outputs, replacing
     from clgeom.io.fasta import read_sequences
 
@@ -42,30 +33,29 @@ def compare(
             f"The option --pairs needs the same number of sequences in both files: '{first}' has {len(a):,}, "
             f"'{second}' has {len(b):,}. --matrix compares each with each."
         )
-    session = as_session(device)
-    found, work = terminal.computed(as_json, _found, a, b, problem, matrix, cutoff, nearest, session)
+    session = call.session
+    found, work = call.compute(_found, a, b, problem, matrix, cutoff, nearest, session)
     what = "distance" if problem == "edit" else "length"
     if output:
         with replacing(output) as file:
             file.writelines(text.encode() for text in _lines(a, b, found, what))
-    if as_json:
-        facts = {"sequences": [len(a), len(b)], "found": len(found[2])}
-        if not output:
-            rows = zip(*(part.tolist() for part in found))
-            facts["pairs"] = [{"first": a[i].name, "second": b[j].name, what: value} for i, j, value in rows]
-        terminal.print_json({**facts, "device": session.profile.name, **work.facts()})
-    elif output:
-        terminal.print_facts(
-            ("first", f"{len(a):,} sequences"),
-            ("second", f"{len(b):,} sequences"),
-            ("device", terminal.device_words(session)),
-            ("found", f"{len(found[2]):,} pairs"),
-            ("time", work.words()),
-            ("wrote", output),
-        )
-    else:
+    if not output and not call.as_json:
         for text in _lines(a, b, found, what):
             click.echo(text, nl=False)
+        return
+    facts: dict[str, Any] = {"sequences": [len(a), len(b)], "found": len(found[2])}
+    if not output:
+        rows = zip(*(part.tolist() for part in found))
+        facts["pairs"] = [{"first": a[i].name, "second": b[j].name, what: value} for i, j, value in rows]
+    call.report(
+        {**facts, **call.facts(work)},
+        ("first", f"{len(a):,} sequences"),
+        ("second", f"{len(b):,} sequences"),
+        ("device", terminal.device_words(session)),
+        ("found", f"{len(found[2]):,} pairs"),
+        ("time", work.words()),
+        ("wrote", output),
+    )
 
 
 def _found(

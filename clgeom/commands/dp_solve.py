@@ -15,6 +15,7 @@ import numpy as np
 from clgeom.arguments import wrong_file
 from clgeom.commands import terminal
 from clgeom.commands.options import Rule, command
+from clgeom.commands.terminal import Call
 from clgeom.errors import InvalidInput
 
 RULES = (
@@ -27,11 +28,11 @@ MOST_TEXT, MOST_DEPTH = 200, 100
 
 
 @command("list", short_help="List the problems that 'solve' solves.", device=False)
-def list_command(as_json: bool) -> None:
+def list_command(call: Call) -> None:
     """List the problems that 'clgeom dp solve' solves, with the keys of their specifications."""
     from clgeom.dp.problems.catalogue import SOLVED
 
-    if as_json:
+    if call.as_json:
         terminal.print_json(
             [{"name": p.function, "problem": p.name, "pattern": p.pattern, "keys": p.keys} for p in SOLVED]
         )
@@ -55,14 +56,13 @@ EXAMPLES = (
 @click.argument("name")
 @click.argument("spec", type=click.Path(), required=False)
 @click.option("--example", is_flag=True, help="Print a specification of the problem, and solve nothing.")
-def solve_command(name: str, spec: Any, example: Any, device: str | None, as_json: bool) -> None:
+def solve_command(call: Call, name: str, spec: Any, example: Any) -> None:
     """Solve a problem of dynamic programming; NAME is one of 'clgeom dp list'.
 
     SPEC (.toml) has the keys that 'clgeom dp list' shows: numbers, text, lists, lists of lists, or the numbers of a
     .csv or .npy file, as in weights = {file = "weights.csv"}. They are the parameters of the function NAME of
     clgeom.dp.problems.
     """
-    from clgeom.core.device import as_session
     from clgeom.dp.problems.catalogue import problem_of
 
     problem = problem_of(name)
@@ -74,18 +74,14 @@ def solve_command(name: str, spec: Any, example: Any, device: str | None, as_jso
         raise InvalidInput(f"Name a specification (SPEC) of {problem.function}; --example prints one.")
     layouts: list[Any] = []
     given = _instance(problem, spec, layouts.append)
-    session = as_session(device)
-    found, work = terminal.computed(as_json, problem.solver, **given, device=session)
+    found, work = call.compute(problem.solver, **given, device=call.session)
     facts, notes = facts_of(found), [note for layout in layouts for note in layout.notes]
-    if as_json:
-        about = {"notes": notes, "device": session.profile.name, **work.facts()}
-        terminal.print_json({"problem": problem.function, **facts, **about})
-        return
-    terminal.print_facts(
+    call.report(
+        {"problem": problem.function, **facts, "notes": notes, **call.facts(work)},
         ("problem", f"{problem.name} ({problem.function})"),
-        *(("note", note) for note in notes),
+        ("note", notes),
         *((key, _shortened(value)) for key, value in facts.items()),
-        ("device", terminal.device_words(session)),
+        ("device", terminal.device_words(call.session)),
         ("time", work.words()),
     )
 

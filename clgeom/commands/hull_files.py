@@ -1,4 +1,4 @@
-"""The convex hull of each of many files: ``clgeom hull --by-file``."""
+"""Convex hulls of ``clgeom hull`` of files that are read in parts: one for each file, or one of all."""
 
 from __future__ import annotations
 
@@ -7,15 +7,27 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import click
 import numpy as np
 
 from clgeom import __version__, convex_hull
-from clgeom.arguments import wrong_file
+from clgeom.arguments import size_in_bytes, wrong_file
 from clgeom.commands import terminal
-from clgeom.commands.hull_across import across, check_latitudes, turn_of_columns
-from clgeom.commands.scaling import scaled_hull
+from clgeom.commands.hull_coordinates import check_latitudes, in_system, turn_of_columns
+from clgeom.commands.hull_points import (
+    HullCall,
+    facts_of_input,
+    hulls_as_json,
+    left_out_line,
+    lines_of_input,
+    nonfinite_count,
+    print_hull,
+    system_of,
+    write_groups,
+    write_hull,
+)
 from clgeom.core.messages import counted, printable
 from clgeom.errors import InvalidInput
 from clgeom.geo.longitudes import Across
@@ -26,9 +38,6 @@ from clgeom.io.points import cloud_parts, saying_where
 from clgeom.io.state import State
 from clgeom.scale.chunks import Chunks, rows_of
 
-if TYPE_CHECKING:
-    from clgeom.commands.hull import HullCall
-
 #: Less than a quarter of a turn in any unit: lower latitudes need no check.
 LEAST_QUARTER = 1.5
 #: Points that no file has.
@@ -37,46 +46,70 @@ ANY_NUMBER = 1 << 62
 LARGE_BYTES = 1 << 30
 
 
-def hulls_of_files(call: HullCall, *, skip_bad: bool, max_bytes: int | None, check: Any) -> tuple[Any, ...]:
-    """Return the hull of each file, from the state of an earlier run where that has it.
+def hulls_by_file(call: HullCall, skip_bad: bool, max_bytes: str | None) -> None:
+    """Compute, write and print a hull for each file."""
+    session = call.session  # a wrong device is refused before anything is read or written
+    systems: list[Any] = []
+    (hulls, bad, state), work = terminal.worked(
+        _hulls_of_files,
+        call,
+        skip_bad=skip_bad,
+        max_bytes=None if max_bytes is None else size_in_bytes(max_bytes, "max_bytes", caller="hull"),
+        check=lambda cloud: systems.append(system_of(call, cloud)),
+    )
+    batch, system = _batch_of(hulls), systems[0]
+    write_groups(call, batch, "file", system)
+    state.remove()
+    lost = sum(one.get("left_out", 0) for one in hulls)
+    points, notes = int(batch.sizes.sum()), dict.fromkeys(note for one in hulls for note in one["notes"])
+    for file, why in bad:
+        click.echo(f"clgeom: note: '{file}' is left out: {why}", err=True)
+    facts = {
+        "files": len(call.files),
+        "points": points,
+        "hulls": hulls_as_json(batch, "file"),
+        "left_out": [{"file": file, "error": why} for file, why in bad],
+        "points_left_out": lost,
+        "device": session.profile.name,
+        "seconds": {"load": work.loading, "hulls": work.seconds},
+        **facts_of_input(system, notes),
+    }
+    call.report(
+        facts,
+        ("files", f"{len(call.files):,}"),
+        ("points", f"{points:,}"),
+        *lines_of_input(call, system, notes),
+        ("left out", counted(len(bad), "file", "files") if bad else None),
+        left_out_line(lost),
+        ("hulls", f"{len(batch):,} by file, {counted(len(batch.vertices), 'vertex', 'vertices')}"),
+        ("time", work.words()),
+        ("wrote", call.output),
+    )
 
-    Parameters
-    ----------
-    call : HullCall
-    skip_bad : bool
-        Leave out files that cannot be read.
-    max_bytes : int or None
-    check : callable
-        Called with the reference system and the names of the columns of the first file.
 
-    Returns
-    -------
-    hulls : list of dict
-        As in the state, one for each file that is not left out.
-    bad : list of (str, str)
-        Files left out, and why.
-    state : State
-        To be removed when the output is written.
+def _hulls_of_files(call: HullCall, *, skip_bad: bool, max_bytes: int | None, check: Any) -> tuple[Any, ...]:
+    """Return (hulls, bad files, state): the hull of each file, from the state of an earlier run where that has it.
+
+    Hulls are dicts as in the state, one for each file that is not left out; bad files are pairs of a file and why. The
+    state is to be removed when the output is written. `check` is called with the reference system and the names of the
+    columns of the first file.
     """
     files, crs, output = call.files, call.crs, call.output
     about = {"clgeom": __version__, **call.reading, **call.options, "antimeridian": call.antimeridian}
     if call.antimeridian:
         about["crs"] = None if crs is None else _text(crs)
     hulls, bad, first = [], [], None
-    with State(output, about) as state, terminal.progress("hulls", hidden=call.as_json) as progress:
+    with State(output, about) as state, call.progress("hulls") as progress:
         known = {entry["file"]: entry for entry in state.done}
         sizes = [_size(file) for file in files]
         done, total = 0, max(sum(sizes), 1)
         try:
             for file, size in zip(files, sizes):
-
-                def watch(part: Any, whole: Any, done: Any = done, size: Any = size) -> None:
-                    progress(done + size * part // max(whole, 1), total)
-
+                watch = _progress_of_part(progress, done, size, total)
                 try:
                     entry = known.get(file)
                     if entry is None or not entry["state"] or entry["state"] != _state(file):  # "-" has none
-                        entry = _hull_of_file(file, call, max_bytes, progress and watch)
+                        entry = _hull_of_file(file, call, max_bytes, watch)
                         state.add(entry)
                     if crs is not None:
                         entry = entry | {"crs": _text(crs)}
@@ -107,6 +140,11 @@ def hulls_of_files(call: HullCall, *, skip_bad: bool, max_bytes: int | None, che
         none = f"None of the {len(files):,} files can be read. " if len(files) > 1 else ""
         raise InvalidInput(f"{none}{bad[0][1]}")
     return hulls, bad, state
+
+
+def _progress_of_part(progress: Any, done: int, size: int, total: int) -> Any:
+    """Return the progress of a part of `size`, after `done`, of a total; None without progress."""
+    return progress and (lambda part, whole: progress(done + size * part // max(whole, 1), total))
 
 
 class SystemsDiffer(InvalidInput):
@@ -144,9 +182,9 @@ def _hull_of_file(file: str, call: HullCall, max_bytes: int | None, progress: An
     if _state(file) != before:
         raise wrong_file(file, "was changed while it was read")
     cloud = facts["cloud"]
-    turn = call.turn(cloud.names, cloud.crs if call.crs is None else call.crs)
-    again = functools.partial(coordinates_of, [file], call.reading, rows)
-    hull = across(call, scaled_hull(hull, cloud), again, turn, caller=f"'{printable(file)}'")
+    turn = turn_of_columns(cloud.names, cloud.crs if call.crs is None else call.crs, call.antimeridian)
+    again = functools.partial(_coordinates_of, [file], call.reading, rows)
+    hull = in_system(call, hull, cloud, again, turn, caller=f"'{printable(file)}'")
     return {
         "file": file,
         "state": before,
@@ -165,19 +203,14 @@ def _hull_of_file(file: str, call: HullCall, max_bytes: int | None, progress: An
     }
 
 
-def nonfinite_count(points: Any, options: dict[str, Any]) -> int:
-    """Return the number of points that --nonfinite drop leaves out."""
-    return 0 if options["nonfinite"] == "raise" else int((~np.isfinite(points).all(axis=1)).sum())
-
-
-def coordinates_of(files: list[str], reading: Any, rows: Any = None) -> Iterator[Any]:
+def _coordinates_of(files: list[str], reading: Any, rows: Any = None) -> Iterator[Any]:
     """Yield the coordinates of the points of files in parts."""
     for file in files:
         for cloud in cloud_parts(file, rows=rows_of(None) if rows is None else rows, **reading):
             yield cloud.coordinates
 
 
-def batch_of(hulls: Any) -> HullBatch[Any]:
+def _batch_of(hulls: Any) -> HullBatch[Any]:
     """Return the hulls of all files as a batch whose labels are the files.
 
     Vertices are indices into the points of a file.
@@ -215,7 +248,22 @@ def are_large(files: list[str]) -> bool:
     return sum(map(_size, files)) >= LARGE_BYTES
 
 
-def hull_of_large_files(
+def hull_of_large(call: HullCall) -> None:
+    """Compute, write and print one hull of all points of files that are read in parts."""
+    counts: list[int] = []
+    computing = call.computing  # a wrong device is refused before a file is read
+    first = next(cloud_parts(call.files[0], rows=1, **call.reading))
+    first = first if call.crs is None else replace(first, crs=call.crs)
+    crs = system_of(call, first)
+    turn = turn_of_columns(first.names, crs, call.antimeridian)
+    with call.progress("hull") as progress, saying_where(call.files, counts):
+        (hull, cloud, left_out), work = terminal.worked(_hull_of_large_files, call, computing, first, counts, progress)
+    hull = in_system(call, hull, cloud, lambda: _coordinates_of(call.files, call.reading), turn)
+    write_hull(call, hull, crs)
+    print_hull(call, hull, cloud, left_out, crs, work)
+
+
+def _hull_of_large_files(
     call: HullCall, computing: dict[str, Any], first: Any, counts: list[int], progress: Any
 ) -> tuple[Any, ...]:
     """Return the hull of the points of all files, which are read in parts, with what it belongs to.
@@ -232,11 +280,8 @@ def hull_of_large_files(
         for file in files:
             counts.append(0)
             size = _size(file)
-
-            def watch(part: Any, whole: Any, size: Any = size, before: Any = done[0]) -> None:
-                progress(before + size * part // max(whole, 1), total)
-
-            for cloud in cloud_parts(file, rows=rows_of(None), **call.reading, progress=progress and watch):
+            watch = _progress_of_part(progress, done[0], size, total)
+            for cloud in cloud_parts(file, rows=rows_of(None), **call.reading, progress=watch):
                 counts[-1] += len(cloud.points)
                 left_out[0] += nonfinite_count(cloud.points, call.options)
                 if call.crs is None:

@@ -10,7 +10,8 @@
     @click.option("--method", ...)
     @click.option("--gaps", ...)
     @output_option("Write the sorted numbers: .npy, .csv or .txt.")
-    def sort(...)
+    def sort(call, method, gaps, output):
+        ...
 
 An option that is typed where it has no effect is refused, with its default value, too.
 ``tests/commands/test_command_options.py`` tries every option of every command, and finds those without a rule.
@@ -29,6 +30,7 @@ import click
 from click.core import ParameterSource
 
 from clgeom.commands.help import Command
+from clgeom.commands.terminal import Call
 from clgeom.errors import InvalidInput
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -43,6 +45,14 @@ device_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON; NaN and infinity become null.")
 profile_option = click.option("--profile", is_flag=True, help="Print time, bytes and work-groups of each phase.")
 array_option = click.option("--array", metavar="NAME", help="Array of a .npz file.")
+layer_option = click.option("--layer", metavar="NAME", help="Layer of a vector file.")
+collinear_option = click.option(
+    "--collinear",
+    type=click.Choice(("keep", "drop")),
+    default="drop",
+    show_default=True,
+    help="Keep points on edges as vertices, or drop them.",
+)
 crs_option = click.option("--crs", help="Coordinate reference system, such as EPSG:32632; replaces that of the file.")
 
 
@@ -57,6 +67,8 @@ def command(
     **attributes: Any,
 ) -> Callable[[Callable[..., Any]], click.Command]:
     """Return a decorator that makes a function a command with the options --device and --json.
+
+    The function gets a `Call` with the values of these two, then its parameters by name.
 
     Parameters
     ----------
@@ -76,10 +88,10 @@ def command(
 
     def decorate(function: Callable[..., Any]) -> click.Command:
         @functools.wraps(function)
-        def run(*args: Any, **kwargs: Any) -> Any:
+        def run(device: str | None = None, as_json: bool = False, **parameters: Any) -> Any:
             try:
                 refuse(click.get_current_context(), rules)
-                return function(*args, **kwargs)
+                return function(Call(device, as_json), **parameters)
             except InvalidInput as error:
                 said = error if named is None else _in_options(error, named)
                 if said is error:
@@ -97,6 +109,11 @@ def command(
         return finished
 
     return decorate
+
+
+def composed(*options: Callable[[Function], Function]) -> Callable[[Function], Function]:
+    """Return the decorator that adds several options or arguments, in this order."""
+    return lambda function: functools.reduce(lambda decorated, option: option(decorated), reversed(options), function)
 
 
 def with_default(name: str, default: Any, help: str, type: Any = None) -> Callable[[Function], Function]:
@@ -121,6 +138,34 @@ def plot_option(help: str) -> Callable[[Function], Function]:
 def columns_option(help: str, metavar: str = "X,Y") -> Callable[[Function], Function]:
     """Return the option ``--columns X,Y``; the command gets a list of two names, or None."""
     return click.option("--columns", metavar=metavar, callback=_two_columns, help=help)
+
+
+def column_option(of: str) -> Callable[[Function], Function]:
+    """Return the option ``--column`` for a column of a table."""
+    return click.option("--column", metavar="NAME|N", help=f"Column of {of}, by name or by number from 1.")
+
+
+def check_files(
+    inputs: Any, output: tuple[str | None, Any], *pictures: tuple[str | None, Any], crs: Any = None, caller: str = ""
+) -> None:
+    """Refuse outputs that cannot be written, and a wrong reference system, before the work starts.
+
+    Outputs and pictures are pairs of a path, or None, and its formats.
+    """
+    from clgeom.io.atomic import check_outputs
+    from clgeom.io.outputs import BY_PACKAGES
+    from clgeom.io.vector import require_packages
+    from clgeom.optional import require_matplotlib
+
+    if any(path for path, _ in pictures):
+        require_matplotlib()
+    check_outputs(inputs, output, *pictures)
+    if output[0] is not None and output[0].lower().endswith(BY_PACKAGES):
+        require_packages(output[0])
+    if crs is not None:
+        from clgeom.geo.geodesy import as_crs
+
+        as_crs(crs, caller=caller)
 
 
 def _two_columns(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str] | None:

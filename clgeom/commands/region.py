@@ -11,9 +11,11 @@ import click
 
 from clgeom.commands.options import (
     Rule,
+    check_files,
     columns_option,
     command,
     crs_option,
+    layer_option,
     output_option,
     path_option,
     plot_option,
@@ -21,8 +23,9 @@ from clgeom.commands.options import (
     with_default,
 )
 from clgeom.commands.region_options import BUDGETS, POINTS_EACH, SEGMENTS
+from clgeom.commands.terminal import Call
 from clgeom.errors import InvalidInput
-from clgeom.io.outputs import BY_PACKAGES, GEOMETRIES, IN_LONLAT, either
+from clgeom.io.outputs import GEOMETRIES, IN_LONLAT, either
 
 MODELS = (
     *("wim", "wim-los", "free-space", "two-ray", "okumura-hata", "cost231-hata"),
@@ -237,7 +240,7 @@ EXAMPLES = (
     "--weights", metavar="RASTER", help="Print the sum of this raster, such as population, over the covered cells."
 )
 @columns_option("Columns of x and y, by name or by number from 1.")
-@click.option("--layer", metavar="NAME", help="Layer of the file.")
+@layer_option
 @click.option("--value", metavar="NAME|N", help="Column that --level is compared with.")
 @crs_option
 @click.option("--nodata", type=float, help="Value of cells without data; replaces that of the file.")
@@ -274,14 +277,13 @@ EXAMPLES = (
 )
 @profile_option
 def region(
+    call: Call,
     file: str,
     levels: Any,
     output: str | None,
     picture: str | None,
     page: str | None,
     comparison: str | None,
-    device: str | None,
-    as_json: bool,
     profile: bool,
     **options: Any,
 ) -> None:
@@ -303,8 +305,6 @@ def region(
     GeoJSON and KML are in longitude and latitude. They need a coordinate reference system, or points in columns named
     lon and lat. Areas in km2 are on the ellipsoid.
     """
-    from clgeom.core.device import as_session
-
     if options["least"] is None:
         made = file is None and "," not in (options["segments"] or "")
         options["least"] = MADE_LEAST if made else 0.0
@@ -315,15 +315,14 @@ def region(
         options["segments"] = SEGMENTS
     outputs = {"output": output, "picture": picture, "page": page, "comparison": comparison}
     _check(file, levels, outputs, options)
-    session = as_session(device)
     if _has_points(file):
         from clgeom.commands.region_points import of_points
 
-        of_points(file, levels, output, picture, session, as_json, profile, options)
+        of_points(call, file, levels, output, picture, profile, options)
     else:
         from clgeom.commands.region_raster import of_raster
 
-        of_raster(file, levels, outputs, session, as_json, profile, options)
+        of_raster(call, file, levels, outputs, profile, options)
 
 
 def _numbers(text: str) -> Any:
@@ -337,9 +336,7 @@ def _numbers(text: str) -> Any:
 
 def _check(file: str, levels: Any, outputs: Any, options: dict[str, Any]) -> None:
     """Refuse wrong options and outputs that cannot be written, before the work starts."""
-    from clgeom.io.atomic import check_outputs
-    from clgeom.io.vector import require_packages
-    from clgeom.optional import require_matplotlib, require_shapely
+    from clgeom.optional import require_shapely
     from clgeom.plotting.figures import FORMATS as PICTURES
     from clgeom.plotting.html import PAGE_FORMATS
 
@@ -350,17 +347,8 @@ def _check(file: str, levels: Any, outputs: Any, options: dict[str, Any]) -> Non
         raise InvalidInput("A raster needs one --level or more, such as --level -85.")
     if isinstance(options["segments"], list) and _has_points(file):
         raise InvalidInput(f"Several --segments are for rasters. Got the points of '{file}' instead.")
-    if isinstance(options["segments"], list):
-        require_shapely()
-    if picture or page or comparison:
-        require_matplotlib()
     cut = options["holes"] is not None or options["axis"] == "both" or options["nested"] or options["bands"]
-    if cut or comparison or options["metrics"]:
+    if cut or comparison or options["metrics"] or isinstance(options["segments"], list):
         require_shapely()
-    check_outputs(file, (output, GEOMETRIES), (picture, PICTURES), (page, PAGE_FORMATS), (comparison, PICTURES))
-    if output and output.lower().endswith(BY_PACKAGES):
-        require_packages(output)
-    if options["crs"] is not None:
-        from clgeom.geo.geodesy import as_crs
-
-        as_crs(options["crs"], caller="region")
+    pictures = ((picture, PICTURES), (page, PAGE_FORMATS), (comparison, PICTURES))
+    check_files(file, (output, GEOMETRIES), *pictures, crs=options["crs"], caller="region")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import click
 import numpy as np
 
 from clgeom.commands import terminal
+from clgeom.commands.terminal import Call, finite
 from clgeom.core.messages import counted
 from clgeom.errors import InvalidInput
 from clgeom.optional import is_installed
@@ -67,16 +67,13 @@ def measured(raster: Any, kept: Any, levels: Any, options: dict[str, Any], sessi
     return rows
 
 
-def print_resolutions(found: Any, work: Any, session: Session, as_json: bool) -> None:
+def print_resolutions(call: Call, found: Any, work: Any) -> None:
     """Print the table of regions of several numbers of segments."""
-    rows = found.table()
-    if as_json:
-        terminal.print_json({"device": session.profile.name, **work.facts(), "resolutions": rows})
-        return
-    terminal.print_facts(("device", terminal.device_words(session)), ("time", work.words()))
-    click.echo()
-    lines = [[format(row[name], form) for name, form in RESOLUTIONS.values()] for row in rows]
-    terminal.print_table(RESOLUTIONS, lines)
+    rows, device = found.table(), terminal.device_words(call.session)
+    call.report({**call.facts(work), "resolutions": rows}, ("device", device), ("time", work.words()))
+    if not call.as_json:
+        click.echo()
+        print_columns(RESOLUTIONS, rows)
 
 
 def _mask(raster: Any, level: Any, options: dict[str, Any]) -> Any:
@@ -86,9 +83,9 @@ def _mask(raster: Any, level: Any, options: dict[str, Any]) -> Any:
     return covered_mask(raster.values, level, direction=options["direction"], nodata=raster.nodata, caller="region")
 
 
-def print_metrics(rows: Any) -> None:
-    """Print a line of metrics for each shape."""
-    terminal.print_table(METRICS, [[format(row[name], form) for name, form in METRICS.values()] for row in rows])
+def print_columns(columns: dict[str, tuple[str, str]], rows: Any) -> None:
+    """Print a table of some values of each row, such as `METRICS`."""
+    terminal.print_table(columns, [[format(row[name], form) for name, form in columns.values()] for row in rows])
 
 
 def drawn_levels(shapes: Any, levels: Any) -> list[Any]:
@@ -244,31 +241,26 @@ def print_levels(rows: Any, options: dict[str, Any]) -> None:
     terminal.print_table(headings, lines)
 
 
-def finite(value: Any) -> Any:
-    """Return a value that JSON can hold: None for a nonfinite float."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def facts_as_json(raster: Any, rows: Any, session: Session, work: Any, measured: Any, phases: Any, written: Any) -> Any:
+def facts_as_json(raster: Any, rows: Any, times: Any, measured: Any, phases: Any, written: Any) -> dict[str, Any]:
+    """Return the facts of all levels for JSON; `times` has the device and the times."""
     facts = {
         "rows": int(raster.values.shape[0]),
         "columns": int(raster.values.shape[1]),
         "crs": None if raster.crs is None else str(raster.crs),
-        "device": session.profile.name,
-        **work.facts(),
+        **times,
         "levels": rows,
     }
     if written:
         facts["written"] = {"vertices": written.vertices, "added": written.added}
     if measured:
-        facts["metrics"] = [{name: finite(value) for name, value in row.items()} for row in measured]
+        facts["metrics"] = measured
     if phases:
         facts["phases"] = terminal.phases_as_json(phases)
     return facts
 
 
 def written_words(name: Any, written: Any) -> Any:
-    """Return the name of an output and the number of its vertices, in words."""
+    """Return the name of an output and the number of its vertices, in words; None without an output."""
     if written is None:
         return name
     added = f", {written.added:,} of them along edges that are curves there" if written.added else ""

@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import numpy as np
 
 from clgeom.arguments import wrong_file
 from clgeom.commands import terminal
-from clgeom.commands.region_facts import finite, written_words
+from clgeom.commands.region_facts import written_words
 from clgeom.commands.region_options import POINTS_EACH, SEGMENTS, check_densify
+from clgeom.commands.terminal import Call, finite
 from clgeom.core.messages import counted
 from clgeom.errors import InvalidInput
 from clgeom.optional import is_installed
 
-if TYPE_CHECKING:
-    from clgeom.core.device import Session
-
 
 def of_points(
+    call: Call,
     file: str,
     levels: Any,
     output: str | None,
     picture: str | None,
-    session: Session,
-    as_json: bool,
     profile: bool,
     options: dict[str, Any],
 ) -> None:
     """Read points, find the region of all or of those that reach each level, write, draw and print."""
     from clgeom import adaptive_region
-    from clgeom.commands.hull_across import check_latitudes, turn_of_columns
+    from clgeom.commands.hull_coordinates import check_latitudes, turn_of_columns
     from clgeom.core.call import each, watched
     from clgeom.geo.geodesy import areas_or_none
     from clgeom.geo.lonlat import WGS84, named_lonlat
@@ -41,12 +38,12 @@ def of_points(
     from clgeom.io.features import count_vertices, encode_features
     from clgeom.io.points import place_of, read_cloud
 
+    session = call.session
     options["unit"] = options["unit"] or ""
     if bool(levels) != (options["value"] is not None):
         raise InvalidInput("The options --level and --value go together for points.")
     what = {"columns": options["columns"], "layer": options["layer"], "value": options["value"]}
-    with terminal.progress(f"reading {file}", hidden=as_json) as progress:
-        cloud, reading = terminal.timed(read_cloud, file, **what, progress=progress)
+    cloud, reading = call.read(read_cloud, file, **what)
     points, names, values = cloud.coordinates, cloud.names, cloud.values
     crs = cloud.crs if options["crs"] is None else options["crs"]
     if not np.isfinite(points).all():
@@ -64,7 +61,7 @@ def of_points(
     how = {"cuts": options["cuts"], "axis": options["axis"], "device": session, "profile": profile}
     chosen = [(level, some) for level, some in chosen if len(some)]
     _check_few(options, [some for _, some in chosen])
-    with terminal.progress("regions", hidden=as_json) as progress, watched(progress):
+    with call.progress("regions") as progress, watched(progress):
         made, work = terminal.worked(
             lambda: [
                 (level, adaptive_region(some, _segments(options, some), **how)) for level, some in each(session, chosen)
@@ -111,20 +108,20 @@ def of_points(
         save_regions_plot([one.parts for _, one in made], picture, points=points, **about)
     if output:
         write_whole(output, content)
-    if as_json:
-        facts = [{**feature["properties"], "vertices": count} for feature, count in zip(features, vertices)]
-        about = {"device": session.profile.name, **work.facts(), "notes": notes}
-        phases = sum((one.phases for _, one in made), ())
-        about |= {"phases": terminal.phases_as_json(phases)} if profile else {}
-        terminal.print_json({**about, "regions": facts})
-        return
-    terminal.print_facts(
+    regions = [{**feature["properties"], "vertices": count} for feature, count in zip(features, vertices)]
+    phases = sum((one.phases for _, one in made), ())
+    about = {**call.facts(work), "notes": notes}
+    about |= {"phases": terminal.phases_as_json(phases)} if profile else {}
+    call.report(
+        {**about, "regions": regions},
         ("points", f"{len(points):,} ({points.dtype})"),
-        *(("note", note) for note in notes),
+        ("note", notes),
         ("device", terminal.device_words(session)),
         ("time", work.words(**{"reading the file": reading})),
-        *(("wrote", written_words(name, written if name == output else None)) for name in (output, picture) if name),
+        ("wrote", [written_words(output, written), picture]),
     )
+    if call.as_json:
+        return
     click.echo()
     rows = []
     for (level, one), count, area in zip(made, vertices, km2):
@@ -136,7 +133,7 @@ def of_points(
     terminal.print_table((">level", ">points", ">vertices", ">segments", ">area"), rows)
     if profile:
         click.echo()
-        terminal.print_phases(sum((one.phases for _, one in made), ()))
+        terminal.print_phases(phases)
 
 
 def _segments(options: dict[str, Any], points: Any) -> Any:

@@ -11,18 +11,20 @@ import numpy as np
 from clgeom.arguments import wrong_file
 from clgeom.commands import terminal
 from clgeom.commands.region_facts import (
+    METRICS,
     covered_cells,
     drawn_levels,
     facts_as_json,
     level_facts,
     measured,
     parts_of,
+    print_columns,
     print_levels,
-    print_metrics,
     print_resolutions,
     written_words,
 )
 from clgeom.commands.region_options import BUDGETS, check_densify
+from clgeom.commands.terminal import Call
 from clgeom.errors import InputWarning, InvalidInput, warn
 from clgeom.geo.geodesy import shown
 from clgeom.optional import is_installed
@@ -38,22 +40,21 @@ MANY_REGIONS = 100
 MADE_CRS, MADE_ORIGIN = "EPSG:32632", (691_000.0, 5_335_500.0)
 
 
-def of_raster(
-    file: str, levels: Any, outputs: Any, session: Session, as_json: bool, profile: bool, options: dict[str, Any]
-) -> None:
+def of_raster(call: Call, file: str, levels: Any, outputs: Any, profile: bool, options: dict[str, Any]) -> None:
     """Read or make a raster, find its regions, write and draw them, and print facts about them."""
     from clgeom.core.call import watched
 
-    with terminal.progress("making the map" if file is None else f"reading {file}", hidden=as_json):
+    session = call.session
+    with call.progress("making the map" if file is None else f"reading {file}"):
         raster, reading = terminal.timed(_raster, file, session, options, outputs["comparison"])
     if raster.crs is not None:
         check_densify(options["densify"], raster.crs)
     options["unit"] = options["unit"] or raster.unit or ""
     levels = levels or DEFAULT_LEVELS
-    with terminal.progress("regions", hidden=as_json) as progress, watched(progress):
+    with call.progress("regions") as progress, watched(progress):
         (found, kept_raster, left_out), work = terminal.worked(_regions, raster, levels, session, profile, options)
     if isinstance(options["segments"], list):
-        print_resolutions(found, work, session, as_json)
+        print_resolutions(call, found, work)
         return
     kept = _kept(found, raster, options)
     if not kept:
@@ -67,31 +68,27 @@ def of_raster(
         _add_sums(rows, kept_raster, options)
     written = _write(shapes, raster, found.grid, outputs, levels, options, session)
     rows_of_metrics = measured(kept_raster, kept, levels, options, session) if options["metrics"] else []
-    if as_json:
-        phases = found.phases if profile else ()
-        facts = facts_as_json(raster, rows, session, work, rows_of_metrics, phases, written)
-        terminal.print_json({**facts, "unit": options["unit"], "least": options["least"]})
-        return
+    phases = found.phases if profile else ()
+    facts = facts_as_json(raster, rows, call.facts(work), rows_of_metrics, phases, written)
     band = f"band {options['band']} of {raster.bands}, " if raster.bands > 1 else ""
     if raster.transform is None:
         where = "no transform: the coordinates are columns and rows"
     else:
         where = "no coordinate reference system" if raster.crs is None else shown(raster.crs).strip("'")
-    terminal.print_facts(
+    call.report(
+        {**facts, "unit": options["unit"], "least": options["least"]},
         ("map", f"{' x '.join(map(str, raster.values.shape))} cells ({raster.values.dtype}), {band}{where}"),
         ("device", terminal.device_words(session)),
         ("time", work.words(**{f"{'making' if file is None else 'reading'} the map": reading})),
         *_small_parts_words(rows, file, options),
-        *(
-            ("wrote", written_words(name, written if key == "output" else None))
-            for key, name in outputs.items()
-            if name
-        ),
+        ("wrote", [written_words(outputs["output"], written), *list(outputs.values())[1:]]),
     )
+    if call.as_json:
+        return
     print_levels(rows, options)
     if rows_of_metrics:
         click.echo()
-        print_metrics(rows_of_metrics)
+        print_columns(METRICS, rows_of_metrics)
     if profile:
         click.echo()
         terminal.print_phases(found.phases)

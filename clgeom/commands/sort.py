@@ -3,24 +3,39 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import Any
 
 import click
 
 from clgeom.commands import terminal
-from clgeom.commands.options import Rule, array_option, command, output_option, plot_option, with_default
+from clgeom.commands.options import (
+    Rule,
+    array_option,
+    check_files,
+    column_option,
+    command,
+    layer_option,
+    output_option,
+    plot_option,
+    with_default,
+)
+from clgeom.commands.terminal import Call
 from clgeom.core.messages import counted, listed
 from clgeom.errors import InvalidInput
 from clgeom.io.keys import OUTPUTS, read_numbers, write_numbers
 from clgeom.sorting.shellsort.gaps import SEQUENCES
 
-if TYPE_CHECKING:
-    from clgeom.core.device import Session
-
 METHOD_HELP = (
     "Radix sort, a tuned Shellsort (shell-auto), or a variant of the Shellsort study; b and c sort chunks only."
 )
-GAPS_HELP = f"Gaps of a Shellsort: {', '.join(SEQUENCES)}, or numbers such as 7,3,1."
+gaps_option = click.option(
+    "--gaps",
+    metavar="NAME|LIST",
+    default="sedgewick86",
+    show_default=True,
+    help=f"Gaps of a Shellsort: {', '.join(SEQUENCES)}, or numbers such as 7,3,1.",
+)
 METHODS = ("radix", "shell-auto", *(f"shell-{name}" for name in "0abcdef"))
 #: Methods with several work-items for an h-subsequence.
 SEVERAL_ITEMS = METHODS[4:]
@@ -80,12 +95,12 @@ EXAMPLES = (
 @click.argument("file", type=click.Path())
 @with_default("--method", "radix", METHOD_HELP, click.Choice(METHODS, case_sensitive=False))
 @click.option("--descending", is_flag=True, help="Largest first; NaN stays last.")
-@click.option("--gaps", metavar="NAME|LIST", default="sedgewick86", show_default=True, help=GAPS_HELP)
+@gaps_option
 @click.option("--items", type=int, help="Variants b to f: most work-items for an h-subsequence.  [default: 512]")
 @click.option("--elements", type=int, help="Variants b to f: fewest elements for each work-item.  [default: 1]")
-@click.option("--column", metavar="NAME|N", help="Column of a table, by name or by number from 1.")
+@column_option("a table")
 @array_option
-@click.option("--layer", metavar="NAME", help="Layer of a vector file.")
+@layer_option
 @output_option("Write the sorted numbers: .npy, .csv or .txt.")
 @plot_option("Draw the passes and the time of each gap")
 @click.option(
@@ -97,6 +112,7 @@ EXAMPLES = (
     "--stats", is_flag=True, help="Print the time of each phase; of a Shellsort also mean reads, writes and passes."
 )
 def sort(
+    call: Call,
     file: str,
     method: str,
     descending: bool,
@@ -110,8 +126,6 @@ def sort(
     picture: str | None,
     max_bytes: int | None,
     stats: bool,
-    device: str | None,
-    as_json: bool,
 ) -> None:
     """Sort the numbers in FILE.
 
@@ -127,60 +141,64 @@ def sort(
     stay in a hidden folder beside OUT, and the same command continues.
     """
     from clgeom.core.call import watched
-    from clgeom.core.device import as_session
+    from clgeom.plotting.figures import FORMATS
 
-    if max_bytes is not None:
-        _sort_by_pieces(file, output, max_bytes, descending, device, as_json)
+    if output is not None and max_bytes is not None:
+        _sort_by_pieces(call, file, output, max_bytes, descending)
         return
-    _check_outputs(file, output, picture)
+    check_files(file, (output, OUTPUTS), (picture, FORMATS))
     layouts: list[Any] = []
     what = {"column": column, "array": array, "layer": layer, "told": layouts.append}
-    with terminal.progress(f"reading {file}", hidden=as_json) as progress:
-        keys, reading = terminal.timed(read_numbers, file, **what, progress=progress)
-    session = as_session(device)
-    run = _method(method, keys, descending, gaps, items, elements, session)
+    keys, reading = call.read(read_numbers, file, **what)
+    session = call.session
+    options: dict[str, Any] = {"gaps": gap_list(gaps), "max_items_per_subsequence": items, "device": session}
+    options |= {"min_elements_per_item": elements, "order": "descending" if descending else None}
     instrumented = stats or bool(picture)
-    with terminal.progress("sorting", hidden=as_json) as progress, watched(progress):
-        result, work = terminal.worked(run, stats=instrumented, profile=instrumented)
+    with call.progress("sorting") as progress, watched(progress):
+        if method == "radix":
+            result, work = terminal.worked(_radix_sort, keys, descending, session, instrumented)
+        else:
+            from clgeom.sorting.shellsort.sort import shellsort
+
+            options |= {"variant": method.removeprefix("shell-"), "stats": instrumented, "profile": instrumented}
+            result, work = terminal.worked(shellsort, keys, **options)
     if picture:
         _save_plot(result, picture, f"{method}, {len(keys):,} keys of {keys.dtype}, {session.profile.name}")
     if output:
-        with terminal.progress(f"writing {output}", hidden=as_json) as progress:
+        with call.progress(f"writing {output}") as progress:
             write_numbers(output, result.keys, progress=progress)
-    gaps_used = [] if method == "radix" else [counted(len(result.gaps), "gap", "gaps")]
     header = next((layout for layout in layouts if layout.names is not None), None)
     for note in () if header is None else header.notes:
         terminal.echo_beside_bar(f"clgeom: note: {note}", err=True)
-    if as_json:
-        terminal.print_json(
-            {**_as_json(result, method, descending, session, work, stats), "header": _header_as_json(header)}
-        )
-        return
-    terminal.print_facts(
+    gaps_used = [] if method == "radix" else [counted(len(result.gaps), "gap", "gaps")]
+    facts: dict[str, Any] = {"keys": len(keys), "dtype": result.keys.dtype.name, "method": method}
+    facts |= {"descending": descending, "gaps": list(result.gaps), "is_sorted": bool(result.is_sorted)}
+    facts |= call.facts(work)
+    if stats:
+        radix = method == "radix"
+        facts["phases"] = terminal.phases_as_json(result.phases) if radix else [one.asdict() for one in result.phases]
+    call.report(
+        {**facts, "header": None if header is None else {"line": header.header_line, "names": list(header.names)}},
         ("keys", f"{len(keys):,} ({keys.dtype})"),
-        *((("header", f"line {header.header_line}: {listed(header.names)}"),) if header else ()),
+        ("header", None if header is None else f"line {header.header_line}: {listed(header.names)}"),
         ("device", terminal.device_words(session)),
         ("method", ", ".join([method, *gaps_used, *(["descending"] if descending else [])])),
-        ("sorted", "yes" if result.is_sorted else "no: this variant sorts chunks, not whole h-subsequences"),
-        *((("range", f"{result.keys[0]} .. {result.keys[-1]}"),) if len(keys) and result.is_sorted else ()),
+        ("sorted", sorted_words(result)),
+        ("range", f"{result.keys[0]} .. {result.keys[-1]}" if len(keys) and result.is_sorted else None),
         ("time", work.words(**{"reading the file": reading})),
-        *(("wrote", name) for name in (output, picture) if name),
+        ("wrote", [output, picture]),
     )
-    if stats:
+    if stats and not call.as_json:
         _print_stats(result)
 
 
-def _sort_by_pieces(
-    file: str, output: str | None, max_bytes: int | None, descending: bool, device: str | None, as_json: bool
-) -> None:
+def _sort_by_pieces(call: Call, file: str, output: str, max_bytes: int, descending: bool) -> None:
     """Sort a file that need not fit in memory."""
-    from clgeom.core.device import as_session
     from clgeom.scale.sorting.file import sort_file
     from clgeom.scale.sorting.state import state_folder
 
-    assert output is not None  # a rule of the command
-    session = as_session(device)
-    with terminal.progress(f"sorting {file}", hidden=as_json) as progress:
+    session = call.session
+    with call.progress(f"sorting {file}") as progress:
         options = {"max_bytes": max_bytes, "descending": descending, "device": session, "progress": progress}
         try:
             found, work = terminal.worked(sort_file, file, output, **options)
@@ -189,69 +207,30 @@ def _sort_by_pieces(
                 note = f"clgeom: sorted pieces are kept in '{state_folder(output)}' for the same command"
                 terminal.echo_beside_bar(note, err=True)
             raise
-    if as_json:
-        facts = {"keys": found.n, "dtype": found.dtype.name, "method": "radix", "descending": descending}
-        facts |= {"is_sorted": True, "runs": found.runs, "resumed": found.resumed, "host_bytes": found.peak.host_bytes}
-        terminal.print_json({**facts, "device": session.profile.name, **work.facts()})
-        return
-    terminal.print_facts(
+    facts = {"keys": found.n, "dtype": found.dtype.name, "method": "radix", "descending": descending}
+    facts |= {"is_sorted": True, "runs": found.runs, "resumed": found.resumed, "host_bytes": found.peak.host_bytes}
+    resumed = ", some of an earlier call" if found.resumed else ""
+    call.report(
+        {**facts, **call.facts(work)},
         ("keys", f"{found.n:,} ({found.dtype})"),
         ("device", terminal.device_words(session)),
-        (
-            "method",
-            f"radix{', descending' if descending else ''}, in {found.peak.host_bytes:,} bytes of memory",
-        ),
-        *(
-            (("pieces", f"{found.runs:,} on disk{', some of an earlier call' if found.resumed else ''}"),)
-            if found.runs
-            else ()
-        ),
-        *((("range", f"{found.keys[0]} .. {found.keys[-1]}"),) if found.n else ()),
+        ("method", f"radix{', descending' if descending else ''}, in {found.peak.host_bytes:,} bytes of memory"),
+        ("pieces", f"{found.runs:,} on disk{resumed}" if found.runs else None),
+        ("range", f"{found.keys[0]} .. {found.keys[-1]}" if found.n else None),
         ("time", work.words()),
         ("wrote", output),
     )
 
 
-def _check_outputs(file: str, output: str | None, picture: str | None) -> None:
-    """Refuse outputs that cannot be written, before the work starts."""
-    from clgeom.io.atomic import check_outputs
-    from clgeom.optional import require_matplotlib
-    from clgeom.plotting.figures import FORMATS
+def _radix_sort(keys: Any, descending: bool, session: Any, profile: bool) -> Any:
+    """Return sorted keys with the attributes of a ShellsortResult that the command prints."""
+    from clgeom.sorting.arrays import as_key_array
+    from clgeom.sorting.radix.sort import sort as radix_sort
 
-    if picture is not None:
-        require_matplotlib()
-    check_outputs(file, (output, OUTPUTS), (picture, FORMATS))
-
-
-def _method(
-    method: str, keys: Any, descending: bool, gaps: str, items: int | None, elements: int | None, session: Session
-) -> Any:
-    """Return a callable (stats, profile) that sorts the keys."""
-    if method == "radix":
-        return lambda **how: _Radix(keys, descending, session, how["profile"])
-    from clgeom.sorting.shellsort.sort import shellsort
-
-    options = {"variant": method.removeprefix("shell-"), "gaps": gap_list(gaps), "device": session}
-    options |= {"max_items_per_subsequence": items, "min_elements_per_item": elements}
-    options["order"] = "descending" if descending else None
-    return lambda **how: shellsort(keys, **options, **how)
-
-
-class _Radix:
-    """The result of a radix sort, with the attributes of a ShellsortResult that the command prints."""
-
-    gaps, is_sorted = (), True
-
-    def __init__(self, keys: Any, descending: bool, session: Session, profile: bool) -> None:
-        from clgeom.sorting.arrays import as_key_array
-        from clgeom.sorting.radix.sort import sort as radix_sort
-
-        # numbers in one dimension, as outputs and a Shellsort have them
-        keys = as_key_array(keys, caller="sort")
-        found = radix_sort(keys, descending=descending, device=session, profile=profile)
-        self.keys: Any
-        self.phases: Any
-        self.keys, self.phases = found if profile else (found, ())
+    # numbers in one dimension, as outputs and a Shellsort have them
+    found: Any = radix_sort(as_key_array(keys, caller="sort"), descending=descending, device=session, profile=profile)
+    ordered, phases = found if profile else (found, ())
+    return SimpleNamespace(keys=ordered, phases=phases, gaps=(), is_sorted=True)
 
 
 def gap_list(text: str) -> Any:
@@ -264,22 +243,9 @@ def gap_list(text: str) -> Any:
         raise InvalidInput(f"The option --gaps must be a name, or numbers as 7,3,1. Got '{text}' instead.") from None
 
 
-# Showing ----------------------------------------------------------------------------------------------------------
-
-
-def _as_json(result: Any, method: str, descending: bool, session: Session, work: Any, stats: bool) -> Any:
-    facts = {"keys": len(result.keys), "dtype": result.keys.dtype.name, "method": method, "descending": descending}
-    facts["gaps"] = list(result.gaps)
-    facts |= {"is_sorted": bool(result.is_sorted), "device": session.profile.name, **work.facts()}
-    if stats:
-        radix = method == "radix"
-        phases = terminal.phases_as_json(result.phases) if radix else [phase.asdict() for phase in result.phases]
-        facts["phases"] = phases
-    return facts
-
-
-def _header_as_json(header: Any) -> dict[str, Any] | None:
-    return None if header is None else {"line": header.header_line, "names": list(header.names)}
+def sorted_words(result: Any) -> str:
+    """Return whether keys are sorted, in words."""
+    return "yes" if result.is_sorted else "no: this variant sorts chunks, not whole h-subsequences"
 
 
 def _print_stats(result: Any) -> None:
@@ -300,17 +266,8 @@ def _print_stats(result: Any) -> None:
         )
         for phase in result.phases
     ]
-    headings = (
-        ">gap",
-        ">items/group",
-        ">groups",
-        ">elements/item",
-        ">reads/item",
-        ">writes/item",
-        ">passes/group",
-        ">us",
-    )
-    terminal.print_table(headings, rows)
+    columns = ("gap", "items/group", "groups", "elements/item", "reads/item", "writes/item", "passes/group", "us")
+    terminal.print_table([f">{name}" for name in columns], rows)
 
 
 def _save_plot(result: Any, path: str, title: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import math
 import sys
@@ -54,10 +55,43 @@ def worked(function: Any, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
     return result, Work(seconds - loads.seconds, loads.seconds)
 
 
-def computed(as_json: bool, function: Any, /, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-    """Return the same as `worked`, under a progress bar that explains why a first call takes long."""
-    with progress("computing (first use: compiles kernels)", hidden=as_json):
-        return worked(function, *args, **kwargs)
+@dataclass(frozen=True)
+class Call:
+    """A call of a command: the device that computes, and whether results are printed as JSON."""
+
+    device: str | None
+    as_json: bool
+
+    @functools.cached_property
+    def session(self) -> Session:
+        from clgeom.core.device import as_session
+
+        return as_session(self.device)
+
+    def progress(self, what: str) -> contextlib.AbstractContextManager[Any]:
+        """Return a progress bar; see `progress`."""
+        return progress(what, hidden=self.as_json)
+
+    def read(self, function: Any, file: str, **options: Any) -> tuple[Any, ...]:
+        """Return the result of a function that reads a file, and its time in seconds."""
+        with self.progress(f"reading {file}") as advance:
+            return timed(function, file, **options, progress=advance)
+
+    def compute(self, function: Any, /, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Return the same as `worked`, under a progress bar that explains why a first call takes long."""
+        with self.progress("computing (first use: compiles kernels)"):
+            return worked(function, *args, **kwargs)
+
+    def facts(self, work: Work) -> dict[str, Any]:
+        """Return the device and the times of a computation for JSON."""
+        return {"device": self.session.profile.name, **work.facts()}
+
+    def report(self, facts: Any, *lines: tuple[str, Any]) -> None:
+        """Print facts as JSON, or lines as `print_facts` does."""
+        if self.as_json:
+            print_json(facts)
+        else:
+            print_facts(*lines)
 
 
 def duration(seconds: float) -> str:
@@ -77,10 +111,12 @@ def echo_beside_bar(line: str, *, err: bool = False) -> None:
     click.echo(line, file=sys.stderr if err else sys.stdout, err=err)
 
 
-def print_facts(*facts: Any) -> None:
-    """Print a line with a name and a value for each fact."""
+def print_facts(*facts: tuple[str, Any]) -> None:
+    """Print a line with a name and a value for each fact: for each value of a list, and none for None."""
     for name, value in facts:
-        click.echo(f"{name:<10} {value}")
+        for one in value if isinstance(value, list) else [value]:
+            if one is not None:
+                click.echo(f"{name:<10} {one}")
 
 
 def print_json(value: Any) -> None:
@@ -89,11 +125,14 @@ def print_json(value: Any) -> None:
 
 
 def finite(value: Any) -> Any:
+    """Return a value without nonfinite numbers, arrays and iterators, for JSON."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
         return {key: finite(item) for key, item in value.items()}
-    return [finite(item) for item in value] if isinstance(value, (list, tuple)) else value
+    return [finite(item) for item in value] if isinstance(value, (list, tuple, Iterator)) else value
 
 
 #: Columns of a terminal below which texts in columns of a few letters could not be read.

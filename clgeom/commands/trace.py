@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,8 +13,18 @@ import numpy as np
 
 from clgeom.commands import terminal
 from clgeom.commands.help import Group
-from clgeom.commands.options import Rule, array_option, columns_option, command, output_option, with_default
-from clgeom.commands.sort import GAPS_HELP, gap_list
+from clgeom.commands.options import (
+    Rule,
+    array_option,
+    collinear_option,
+    column_option,
+    columns_option,
+    command,
+    output_option,
+    with_default,
+)
+from clgeom.commands.sort import gap_list, gaps_option, sorted_words
+from clgeom.commands.terminal import Call
 from clgeom.core.messages import counted
 
 #: Endings for ``-o``: a page, an animation, a picture, data.
@@ -96,9 +107,10 @@ EXAMPLES = (
 @columns_option("Columns of x and y in FILE, by name or by number from 1.")
 @array_option
 @with_default("--side", "upper", "Upper or lower hood.", click.Choice(("upper", "lower")))
-@with_default("--collinear", "drop", "Keep points on edges as vertices, or drop them.", click.Choice(("drop", "keep")))
+@collinear_option
 @output_option(OUTPUT_HELP, "wagener.html")
 def hull(
+    call: Call,
     file: str,
     points: Any,
     shape: Any,
@@ -108,24 +120,27 @@ def hull(
     side: Any,
     collinear: Any,
     output: Any,
-    device: str | None,
 ) -> None:
     """Wagener's match-and-merge: the six phases of every merge of hoods.
 
     The points are those in FILE (any that clgeom hull reads), or random ones.
     """
     from clgeom import lower_hood, upper_hood
-    from clgeom.core.device import as_session
     from clgeom.intake.arrays import as_device_points, refuse_nonfinite
-    from clgeom.io.points import saying_where
+    from clgeom.io.points import read_cloud, saying_where
     from clgeom.plotting.merges import check_drawable, merge_scenes
 
     _check_output(file, output)
-    cloud, notes = _points(file, columns, array) if file else (CLOUDS[shape](np.random.default_rng(seed), points), ())
+    notes: list[str] = []
+    if file:
+        read = read_cloud(file, columns=columns, array=array)
+        cloud, notes = read.coordinates, list(read.notes)
+    else:
+        cloud = CLOUDS[shape](np.random.default_rng(seed), points)
     if _is_drawn(output):
         check_drawable(cloud)
-    session = as_session(device)
-    with saying_where([file], [len(cloud)], drop=False) if file else _nothing():
+    session = call.session
+    with saying_where([file], [len(cloud)], drop=False) if file else contextlib.nullcontext():
         refuse_nonfinite(as_device_points(session, cloud, caller=f"{side}_hood"), caller=f"{side}_hood")
     cloud = cloud[np.lexsort((cloud[:, 1], cloud[:, 0]))]
     find = upper_hood if side == "upper" else lower_hood
@@ -134,32 +149,16 @@ def hull(
     if _is_drawn(output):
         _draw(merge_scenes(cloud, found.stages or (), found.merges or (), side=side), output, title, HULL_WORDS)
     else:
-        _write_json(output, _hood_as_data(found, cloud))
+        merges = [list(map(vars, stage)) for stage in found.merges or ()]
+        _write_json(output, {"side": found.side, "points": cloud, "stages": found.stages, "merges": merges})
     corners, stages = counted(len(found), "corner", "corners"), counted(len(found.merges or ()), "stage", "stages")
     terminal.print_facts(
         ("points", f"{len(cloud):,} ({cloud.dtype})"),
-        *(("note", note) for note in notes),
+        ("note", notes),
         ("device", terminal.device_words(session)),
         ("hood", f"{corners}, {side}, {stages}"),
         ("wrote", output),
     )
-
-
-def _points(file: str, columns: list[str] | None, array: str | None) -> tuple[Any, ...]:
-    """Return the points of a file, and notes about them."""
-    from clgeom.io.points import read_cloud
-
-    found = read_cloud(file, columns=columns, array=array)
-    return found.coordinates, found.notes
-
-
-def _hood_as_data(found: Any, points: Any) -> dict[str, Any]:
-    """Return a Hood with its trace as plain values."""
-    merges = [
-        [{name: _plain(value) for name, value in vars(merge).items()} for merge in stage] for stage in found.merges
-    ]
-    stages = [[hood.tolist() for hood in stage] for stage in found.stages]
-    return {"side": found.side, "points": points.tolist(), "stages": stages, "merges": merges}
 
 
 # Shellsort --------------------------------------------------------------------------------------------------------
@@ -219,13 +218,14 @@ SORT_EXAMPLES = (
 @with_default("--keys", 40, "Number of keys, without FILE.", click.IntRange(1))
 @with_default("--shape", "random", "Order of the keys, without FILE.", click.Choice(tuple(KEYS)))
 @seed_option
-@click.option("--column", metavar="NAME|N", help="Column of FILE, by name or by number from 1.")
+@column_option("FILE")
 @array_option
 @with_default("--variant", "a", "Variant of Shellsort; auto has the last gaps in one launch.", click.Choice(VARIANTS))
-@click.option("--gaps", metavar="NAME|LIST", default="sedgewick86", show_default=True, help=GAPS_HELP)
+@gaps_option
 @click.option("--items", type=int, help="Variants b and c: most work-items for an h-subsequence.  [default: 512]")
 @output_option(OUTPUT_HELP, "shellsort.html")
 def sort_command(
+    call: Call,
     file: str,
     keys: Any,
     shape: Any,
@@ -236,14 +236,12 @@ def sort_command(
     gaps: str,
     items: int | None,
     output: Any,
-    device: str | None,
 ) -> None:
     """Shellsort: the keys before and after each pass.
 
     The keys are the numbers in FILE (any that clgeom sort reads), or random ones.
     """
     from clgeom import shellsort
-    from clgeom.core.device import as_session
     from clgeom.io.keys import read_numbers
     from clgeom.plotting.passes import check_drawable, pass_scenes
 
@@ -255,7 +253,7 @@ def sort_command(
         numbers = KEYS[shape](np.random.default_rng(seed), keys)
     if _is_drawn(output):
         check_drawable(numbers)
-    session = as_session(device)
+    session = call.session
     options = {"variant": variant, "gaps": gap_list(gaps), "max_items_per_subsequence": items}
     result = shellsort(numbers, trace=True, device=session, **options)
     title = f"Shellsort of {counted(len(numbers), 'key', 'keys')}, variant {result.variant}"
@@ -264,14 +262,14 @@ def sort_command(
         _draw(pass_scenes(result.stages or (), passes), output, title, SORT_WORDS)
     else:
         is_date = numbers.dtype.kind in "mM"
-        stages = [(keys.astype(str) if is_date else keys).tolist() for keys in result.stages or ()]
+        stages = [keys.astype(str) if is_date else keys for keys in result.stages or ()]
         _write_json(output, {"variant": result.variant, "gaps": [list(gaps) for gaps in passes], "stages": stages})
     terminal.print_facts(
         ("keys", f"{len(numbers):,} ({numbers.dtype})"),
-        *(("note", note) for layout in layouts for note in layout.notes),
+        ("note", [note for layout in layouts for note in layout.notes]),
         ("device", terminal.device_words(session)),
         ("passes", f"{len(passes)}, gaps {' '.join(map(str, result.gaps))}"),
-        ("sorted", "yes" if result.is_sorted else "no: this variant sorts chunks, not whole h-subsequences"),
+        ("sorted", sorted_words(result)),
         ("wrote", output),
     )
 
@@ -305,13 +303,3 @@ def _write_json(output: Any, data: Any) -> None:
 
     with replacing(output) as file:
         file.write(json.dumps(terminal.finite(data)).encode())
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist() if isinstance(value, np.ndarray) else value
-
-
-def _nothing() -> Any:
-    import contextlib
-
-    return contextlib.nullcontext()

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from clgeom.commands import terminal
 from clgeom.commands.options import Rule, command, device_option, json_option
-
-if TYPE_CHECKING:
-    from clgeom.core.device import Session
+from clgeom.commands.terminal import Call
 
 #: Minutes by default, and seconds of --quick.
 MINUTES, QUICK_SECONDS = 10.0, 10.0
@@ -55,23 +53,21 @@ EXAMPLES = (
 @click.option("--forget", is_flag=True, help="Remove the stored policies of the device, and measure nothing.")
 @json_option
 def tune(
+    call: Call,
     families: Any,
-    device: str | None,
-    minutes: Any,
+    minutes: float | None,
     quick: bool,
-    listing: Any,
-    explain: Any,
-    dry_run: Any,
-    forget: Any,
-    as_json: bool,
-) -> Any:
+    listing: bool,
+    explain: bool,
+    dry_run: bool,
+    forget: bool,
+) -> int:
     """Find the fastest work-group sizes on a device, and store them for all later calls.
 
     FAMILY is one of hull, batch, sort, shellsort, region, rings, dp, align, primitives, radio; default: all.
     Policies never change results: a size is stored only if its results are equal bit for bit. Ctrl-C stops the command;
     policies found until then are stored.
     """
-    from clgeom.core.device import as_session
     from clgeom.errors import InvalidInput
 
     chosen = [name for name, given in (
@@ -83,18 +79,17 @@ def tune(
     if dry_run and (listing or explain or forget):
         raise InvalidInput(f"The options --dry-run and {chosen[0]} exclude each other: {chosen[0]} measures nothing.")
     cases = _cases(families)
-    session = as_session(device)
     if listing:
-        _list(session, cases, as_json)
+        _list(call, cases)
     elif explain:
         from clgeom.commands.tune_explain import explained
 
-        explained(session, families, as_json)
+        explained(call, cases)
     elif forget:
-        _forget(session, cases if families else None, as_json)
+        _forget(call, cases if families else None)
     else:
         seconds = QUICK_SECONDS if quick else 60 * (MINUTES if minutes is None else minutes)
-        return _tune(session, cases, seconds, quick, not dry_run, as_json)
+        return _tune(call, cases, seconds, quick, not dry_run)
     return 0
 
 
@@ -109,41 +104,41 @@ def _cases(families: Any) -> list[Any]:
     return [case for case in cases.all_cases().values() if not families or case.family in families]
 
 
-def _list(session: Session, cases: Any, as_json: bool) -> None:
+def _list(call: Call, cases: Any) -> None:
     from clgeom.core.families import all_spaces
     from clgeom.core.spaces import candidates
     from clgeom.core.tuning import select
 
-    names = {case.name: case.family for case in cases}
+    names, profile = {case.name: case.family for case in cases}, call.session.profile
     rows: list[dict[str, Any]] = []
     for kernel, space in all_spaces().items():
         families = dict.fromkeys(names[case] for case in space.cases if case in names)
-        count = len(candidates(session.profile, kernel, select(session.profile, kernel)))
+        count = len(candidates(profile, kernel, select(profile, kernel)))
         if families and count:
             rows.append({"kernel": kernel, "families": list(families), "candidates": count, "cases": list(space.cases)})
-    if as_json:
-        terminal.print_json({"device": session.profile.asdict(), "kernels": rows})
+    if call.as_json:
+        terminal.print_json({"device": profile.asdict(), "kernels": rows})
         return
     lines = [(row["kernel"], str(row["candidates"]), "; ".join(row["cases"])) for row in rows]
     terminal.print_table(("kernel", ">candidates", "measured with"), lines)
 
 
-def _forget(session: Session, cases: Any, as_json: bool) -> None:
+def _forget(call: Call, cases: Any) -> None:
     from clgeom.core.families import all_spaces
     from clgeom.core.messages import counted, printable
     from clgeom.core.stored_policies import forget, store_path
 
     names = None if cases is None else {case.name for case in cases}
     kernels = None if names is None else [kernel for kernel, space in all_spaces().items() if names & set(space.cases)]
-    gone = forget(session.own_profile, kernels)
-    if as_json:
-        terminal.print_json({"device": session.profile.asdict(), "removed": gone, "file": str(store_path())})
+    gone, profile = forget(call.session.own_profile, kernels), call.session.profile
+    if call.as_json:
+        terminal.print_json({"device": profile.asdict(), "removed": gone, "file": str(store_path())})
     else:
         where = printable(str(store_path()))
-        click.echo(f"{counted(gone, 'policy', 'policies')} of {session.profile.name} removed from {where}")
+        click.echo(f"{counted(gone, 'policy', 'policies')} of {profile.name} removed from {where}")
 
 
-def _tune(session: Session, cases: Any, seconds: float, quick: bool, store: Any, as_json: bool) -> Any:
+def _tune(call: Call, cases: Any, seconds: float, quick: bool, store: bool) -> int:
     """Tune, show what was found, and return the exit code."""
     from clgeom.commands.main import STOPPED
     from clgeom.core.stored_policies import all_stored, require_writable, store_path
@@ -151,23 +146,24 @@ def _tune(session: Session, cases: Any, seconds: float, quick: bool, store: Any,
     from clgeom.tuner.cases import QUICK, QUICK_KERNELS
     from clgeom.tuner.search import Tuner
 
+    session = call.session
     all_stored(session.own_profile)  # refuses what CLGEOM_POLICIES must not be, before anything is measured
     if store:
         require_writable()
     chosen: dict[str, Any] = {"size": 0.25, "most": QUICK_KERNELS} if quick else {}
     if quick:
         cases = [case for case in cases if case.name in QUICK]
-    if not as_json:
+    if not call.as_json:
         terminal.print_facts(("device", terminal.device_words(session)), ("time", terminal.duration(seconds)))
     begun, stopped, failed = time.perf_counter(), False, None
-    with terminal.progress("Tuning", hidden=as_json) as advance:
+    with call.progress("Tuning") as advance:
         tuner = Tuner(
             session,
             cases,
             seconds=seconds,
             store=store,
             watch=lambda done, what: advance and advance(round(1000 * done), 1000),
-            tell=None if as_json else _tell,
+            tell=None if call.as_json else _tell,
             **chosen,
         )
         try:
@@ -178,7 +174,7 @@ def _tune(session: Session, cases: Any, seconds: float, quick: bool, store: Any,
             failed = error
     took, failed = time.perf_counter() - begun, failed or tuner.unkept
     path = store_path() if store and not tuner.unkept else None
-    if as_json:
+    if call.as_json:
         facts = {"device": session.profile.asdict(), "seconds": took, "interrupted": stopped}
         terminal.print_json({**facts, "file": path and str(path), **tuner.asdict()})
     else:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clgeom.commands import terminal
+from clgeom.commands.terminal import Call
 
 if TYPE_CHECKING:
     from clgeom.core.device import Session
@@ -18,19 +19,17 @@ USUAL = ("variant", "wg_size", "items_per_thread", "groups_per_unit")
 HEADINGS = ("phase", ">share", "variant", ">per group", ">items each", ">groups/unit", "more", "row", "measured")
 
 
-def explained(session: Session, families: Any, as_json: bool) -> None:
-    """Print the policies of all phases of the calls of these families, or of all; each call runs twice for that."""
-    from clgeom.tuner import cases
-
-    wanted = [case for case in cases.all_cases().values() if not families or case.family in families]
-    wanted = [case for case in wanted if session.profile.fp64 or not case.fp64]
+def explained(call: Call, cases: Any) -> None:
+    """Print the policies of all phases of these cases; each runs twice for that."""
+    session = call.session
+    wanted = [case for case in cases if session.profile.fp64 or not case.fp64]
     found: dict[str, dict[str, Any]] = {}
-    with terminal.progress("Profiling", hidden=as_json) as advance:
+    with call.progress("Profiling") as advance:
         for done, case in enumerate(wanted, 1):
             add_choices(found.setdefault(case.family, {}), case.name, choices_of(session, case))
             if advance:
                 advance(done, len(wanted))
-    if as_json:
+    if call.as_json:
         facts = {family: list(by_kernel.values()) for family, by_kernel in found.items()}
         terminal.print_json({"device": session.profile.asdict(), "families": facts})
         return

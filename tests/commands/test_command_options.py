@@ -52,7 +52,7 @@ VALUES = {
         "quick": "--quick",
         "tuned": "--tuned",
         "report": "--report out.html",
-        "as_json": "--json out.json",
+        "records": "--json out.json",
     },
     "completion": {},
     "demo": {"output": "-o out.png"},
@@ -368,10 +368,14 @@ def here(folder, monkeypatch):
     monkeypatch.setattr(terminal, "phases_as_json", lambda phases: [phase.name for phase in phases])
     timed = Codes.run
     monkeypatch.setattr(Codes, "run", lambda self, *steps, **numbers: timed(self, *steps, **numbers) and 1.0)
-    monkeypatch.setattr(tune, "_tune", lambda session, cases, *how: print(len(cases), *how))
-    monkeypatch.setattr("clgeom.commands.tune_explain.explained", lambda session, *how: print(*how))
-    monkeypatch.setattr(tune, "_list", lambda session, cases, *how: print("list", len(cases), *how))
-    monkeypatch.setattr(tune, "_forget", lambda session, cases, *how: print("forget", cases and len(cases), *how))
+
+    def say(what):
+        return lambda call, cases, *how: print(what, call.session, call.as_json, cases and len(cases), *how)
+
+    monkeypatch.setattr(tune, "_tune", say("tune"))
+    monkeypatch.setattr("clgeom.commands.tune_explain.explained", say("explain"))
+    monkeypatch.setattr(tune, "_list", say("list"))
+    monkeypatch.setattr(tune, "_forget", say("forget"))
     monkeypatch.setattr(bench_module("run"), "Run", Unmeasured)
     for module, functions in DRAWN.items():
         for function in functions:

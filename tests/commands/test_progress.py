@@ -65,10 +65,11 @@ def test_bar_is_not_drawn_for_short_work_nor_without_a_terminal(monkeypatch):
 
 def test_first_calls_say_that_kernels_are_compiled(monkeypatch):
     screen = on_a_terminal(monkeypatch)
-    found, work = terminal.computed(False, lambda a, as_json: wait_for(screen, "compiles kernels") or a, 3, as_json=4)
+    call = terminal.Call(None, as_json=False)
+    found, work = call.compute(lambda a, as_json: wait_for(screen, "compiles kernels") or a, 3, as_json=4)
     assert found == 3 and work.seconds > 0
     screen.truncate(0)
-    terminal.computed(True, time.sleep, 0.1)
+    terminal.Call(None, as_json=True).compute(time.sleep, 0.1)
     assert not screen.getvalue()
 
 
