@@ -10,6 +10,7 @@ import numpy as np
 
 from clgeom.arguments import wrong_file
 from clgeom.commands import terminal
+from clgeom.commands.options import is_typed
 from clgeom.commands.region_facts import written_words
 from clgeom.commands.region_options import POINTS_EACH, SEGMENTS, check_densify
 from clgeom.commands.terminal import Call, finite
@@ -145,13 +146,14 @@ def _segments(options: dict[str, Any], points: Any) -> Any:
 
 def _check_few(options: dict[str, Any], sets: Any) -> None:
     """Refuse options for several segments where few points get the convex hull by default: one segment, or two."""
-    used = {"--cuts": options["cuts"] != "count", "--axis": options["axis"] != "x"}
-    used |= {"--simplify": options["simplify"] is not None}
-    if options["segments"] is None and all(_segments(options, some) <= 2 for some in sets):
-        for name in [name for name in used if used[name] and sets]:
+    context = click.get_current_context()
+    for option in context.command.params if options["segments"] is None and sets else ():
+        if option.name not in ("cuts", "axis", "simplify") or not is_typed(context, option):
+            continue
+        if all(_segments(options, some) <= 2 for some in sets):
             raise InvalidInput(
-                f"The option {name} is for several segments, and {counted(len(sets[0]), 'point', 'points')} get the "
-                "convex hull by default. Name a number (--segments 8)."
+                f"The option {option.opts[0]} is for several segments, and {counted(len(sets[0]), 'point', 'points')} "
+                "get the convex hull by default. Name a number (--segments 8)."
             )
 
 

@@ -203,7 +203,7 @@ def test_segments_of_points_have_points_enough(count, segments):
 
 def test_options_for_several_segments_need_them():
     Path("few.csv").write_text("x,y\n0,0\n4,0\n4,4\n0,4\n2,1\n")
-    for option in (("--cuts", "width"), ("--axis", "both"), ("--simplify", 1)):
+    for option in (("--cuts", "width"), ("--cuts", "count"), ("--axis", "both"), ("--simplify", 1)):
         words = refused("few.csv", *option)
         assert f"option {option[0]} is for several segments, and 5 points get the convex hull by default" in words
         done("few.csv", *option, "--segments", 3)
