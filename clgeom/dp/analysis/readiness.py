@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
@@ -208,11 +209,13 @@ class Evaluation:
         return self.seconds
 
     def _check(self, read: Read) -> None:
-        rows, columns = (self._codes(read, *index) for index in zip(read.indices, "ij", self.fill.shape))
-        for row in np.unique(rows.codes).tolist():
-            for column in np.unique(columns.codes).tolist():
-                if not self._is_ready(row, column):
-                    self._look_at(read, self._cells(rows, columns, row, column), UNKNOWN not in (row, column))
+        known = [index for index in read.indices if index is not None and index not in self.unknown]
+        mesh = self._mesh(*known, axes="ij")
+        codes = [self._codes(read, index, mesh, axis) for index, axis in zip(read.indices, "ij")]
+        for pair in itertools.product(*(np.unique(code).tolist() for code in codes)):
+            if not self._is_ready(*pair):
+                cells = self._cells(mesh, *(code == value for code, value in zip(codes, pair)))
+                self._look_at(read, cells, UNKNOWN not in pair)
 
     def _pay(self, operations: int, elements: float) -> None:
         """Take the time of operations from the seconds that remain."""
@@ -222,20 +225,20 @@ class Evaluation:
 
     # --- where a read leads
 
-    def _codes(self, read: Read, index: Expr | None, axis: str, size: int) -> Codes:
+    def _codes(self, read: Read, index: Expr | None, mesh: Values, axis: str) -> NDArray[Any]:
         """Return the sign of an index less that of the cell, plus 1; else `OUTSIDE`, `BEYOND` or `UNKNOWN`.
 
         A text in C is not known to get to a read that is outside the table.
         """
         if index is None or index in self.unknown:
-            return Codes({}, np.array(UNKNOWN))
-        at, values, known = self._on_grid(index, axis)
-        codes = np.sign(at - along(values)[axis]) + 1
+            return np.full(mesh[axis].shape, UNKNOWN)
+        at, known = self._evaluated(index, mesh, axis)
+        codes = np.sign(at - mesh[axis]) + 1
         if read.node is not None:
-            codes = np.where((at < 0) | (at >= size), OUTSIDE, codes)
+            codes = np.where((at < 0) | (at >= self._length(axis)), OUTSIDE, codes)
             for place, length in self._places(index):
                 codes = np.where((known[place] < 0) | (known[place] >= length), BEYOND, codes)
-        return Codes(values, np.broadcast_to(codes, [len(v) for v in values.values()]))
+        return codes
 
     def _places(self, index: Expr) -> Iterator[tuple[Expr, int]]:
         """(index, size of its dimension) of the elements of parameters that an index of a cell depends on."""
@@ -243,31 +246,32 @@ class Evaluation:
             if part.op == "load":
                 yield from zip(part.args, self.fill.values[part.data].shape)
 
-    def _on_grid(self, index: Expr, *axes: str) -> tuple[NDArray[Any], Values, dict[Expr, Any]]:
-        """(values of an index for all values of the variables that it depends on, those, the values of all nodes)."""
-        values: Values = {variable: self._range(variable) for variable in axes}
+    def _mesh(self, *exprs: Expr, axes: str = "") -> Values:
+        """Return the values of the axes and of all variables of expressions, each along an axis of its own."""
+        ranges = {variable: self._range(variable) for variable in dict.fromkeys([*axes, *_variables(walk(*exprs))])}
+        return dict(zip(ranges, np.ix_(*ranges.values())))
+
+    def _evaluated(self, index: Expr, mesh: Values, *axes: str) -> tuple[NDArray[Any], dict[Expr, Any]]:
+        """Return the values of an index on a mesh, and those of all its nodes. `axes` are paid for besides."""
         parts = list(walk(index))
-        for part in parts:
-            variable: Any = part.op if part.op in ("i", "j") else part
-            if part.op in ("i", "j", "index") and variable not in values:
-                values[variable] = self._range(variable)
-        self._pay(len(parts) + 4, math.prod(len(v) for v in values.values()))
-        env, known = self._named(along(values))
+        self._pay(len(parts) + 4, math.prod(mesh[variable].size for variable in {*axes, *_variables(parts)}))
+        env, known = self._named(mesh)
         at = evaluate(index, env, known)
-        return np.minimum(at, FARTHEST).astype(np.int64) if at.dtype == np.uint64 else at, values, known
+        return np.minimum(at, FARTHEST).astype(np.int64) if at.dtype == np.uint64 else at, known
+
+    def _length(self, axis: str) -> int:
+        return self.fill.shape["ij".index(axis)]
 
     def _range(self, variable: Any) -> NDArray[np.int64]:
-        """Return all values of a variable: "i", "j", or the index of a reduction."""
+        """Return the values of a variable, "i", "j", or the index of a reduction: all, or `most_values` of them."""
         if isinstance(variable, str):
-            return self._values(0, self.fill.shape["ij".index(variable)])
-        if variable not in self.loops or not self.unknown.isdisjoint(self.loops[variable]):
+            first, end = 0, self._length(variable)
+        elif variable not in self.loops or not self.unknown.isdisjoint(self.loops[variable]):
             raise Undecided("the range of a reduction depends on values of cells")
-        low, high = (self._on_grid(end)[0] for end in self.loops[variable])
-        first, end = int(low.min()), int(high.max())
-        return self._values(first, max(end, first + 1))
-
-    def _values(self, first: int, end: int) -> NDArray[np.int64]:
-        """Return the numbers from `first` on below `end`, or some of them."""
+        else:
+            low, high = (self._evaluated(bound, self._mesh(bound))[0] for bound in self.loops[variable])
+            first = int(low.min())
+            end = max(int(high.max()), first + 1)
         if self.most_values is not None and end - first > self.most_values:
             return np.linspace(first, end - 1, self.most_values).astype(np.int64)
         self._pay(1, end - first)
@@ -287,26 +291,17 @@ class Evaluation:
         rows, columns = ((0, 1, 2) if code == UNKNOWN else (code,) for code in (row, column))
         return all(self.fill.pattern.allows(r - 1, c - 1) for r in rows for c in columns)
 
-    def _cells(self, rows: Codes, columns: Codes, row: int, column: int) -> Values:
-        """Return the values of i, j and other variables, by variable, where a read has these codes."""
-        if rows.values.keys().isdisjoint(columns.values):
-            cells = self._crossed(rows.cells(rows.codes == row), columns.cells(columns.codes == column))
-        else:
-            values = {**rows.values, **columns.values}
-            self._pay(3, math.prod(len(v) for v in values.values()))
-            there = (rows.along(values) == row) & (columns.along(values) == column)
-            cells = Codes(values, there).cells(there)
-        for axis in "ij":
-            if axis not in cells:
-                cells = self._crossed(cells, {axis: self._range(axis)})
-        return cells
-
-    def _crossed(self, a: Values, b: Values) -> Values:
-        """Return all pairs of a set of values of variables and one of others."""
-        count_a, count_b = (len(next(iter(values.values()), (0,))) for values in (a, b))
-        self._pay(len(a) + len(b), count_a * count_b)
-        repeated = {axis: np.repeat(values, count_b) for axis, values in a.items()}
-        return repeated | {axis: np.tile(values, count_a) for axis, values in b.items()}
+    def _cells(self, mesh: Values, rows: NDArray[np.bool_], columns: NDArray[np.bool_]) -> Values:
+        """Return the values of all variables, by variable, at the places of a mesh where both masks hold."""
+        if any(min(sides) > 1 for sides in zip(rows.shape, columns.shape)):
+            self._pay(3, math.prod(map(max, zip(rows.shape, columns.shape))))
+            at = np.nonzero(rows & columns)
+        else:  # no variable in common: all pairs
+            by_row, by_column = np.nonzero(rows), np.nonzero(columns)
+            count_a, count_b = len(by_row[0]), len(by_column[0])
+            self._pay(len(mesh), count_a * count_b)
+            at = tuple(np.repeat(a, count_b) + np.tile(b, count_a) for a, b in zip(by_row, by_column))
+        return {variable: values.ravel()[places] for (variable, values), places in zip(mesh.items(), at)}
 
     # --- whether a cell gets there
 
@@ -416,27 +411,6 @@ def _facts(nodes: Iterable[Expr]) -> tuple[list[Expr], set[Expr], dict[Expr, tup
     return parts, later, loops, sum(part not in later for part in walk(*tests))
 
 
-class Codes(NamedTuple):
-    """The codes of an index for all values of its variables: an axis of the array for each of them, in their order."""
-
-    values: Values
-    codes: NDArray[Any]
-
-    def cells(self, places: NDArray[np.bool_]) -> Values:
-        """Return the values of the variables at these places of the array, by variable."""
-        found = np.nonzero(places) if self.values else ()
-        return {variable: values[at] for (variable, values), at in zip(self.values.items(), found)}
-
-    def along(self, values: Values) -> NDArray[Any]:
-        """Return the array with the axes of more variables."""
-        place, own = {variable: at for at, variable in enumerate(values)}, list(self.values)
-        order = sorted(range(len(own)), key=lambda at: place[own[at]])
-        return self.codes.transpose(order).reshape([len(v) if x in self.values else 1 for x, v in values.items()])
-
-
-def along(values: Values) -> Values:
-    """Return the values of variables, those of each along an axis of its own."""
-    return {
-        variable: found.reshape([-1 if own == at else 1 for own in range(len(values))])
-        for at, (variable, found) in enumerate(values.items())
-    }
+def _variables(parts: Iterable[Expr]) -> list[Any]:
+    """Return the variables among nodes: "i", "j", and nodes of indices of reductions."""
+    return [part if part.op == "index" else part.op for part in parts if part.op in ("i", "j", "index")]
