@@ -13,7 +13,7 @@ from reference import dp_nodes as reference
 from clgeom import dp
 from clgeom.dp.codegen.cell import Form
 from clgeom.dp.language import trace
-from clgeom.dp.language.nodes import walk
+from clgeom.dp.language.graphs import walk
 from clgeom.errors import IntegerOverflow, InvalidInput
 
 # Indices of reductions ----------------------------------------------------------------------------------------------

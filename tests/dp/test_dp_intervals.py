@@ -19,8 +19,9 @@ from clgeom.dp.analysis.infer import forbidden_reads, infer_pattern, proven_regi
 from clgeom.dp.analysis.sums import affine, range_of
 from clgeom.dp.fills import Fill
 from clgeom.dp.language import trace, types
+from clgeom.dp.language.graphs import walk
 from clgeom.dp.language.intervals import Intervals
-from clgeom.dp.language.nodes import evaluate, walk
+from clgeom.dp.language.nodes import evaluate
 from clgeom.dp.patterns import PATTERNS
 from clgeom.errors import IntegerOverflow, InvalidInput
 

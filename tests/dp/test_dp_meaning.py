@@ -14,8 +14,9 @@ from clgeom.dp.analysis.bounds import indices_fit, loops_of
 from clgeom.dp.codegen.extremes import with_macros
 from clgeom.dp.codegen.traps import _is_constant
 from clgeom.dp.language import trace, types
+from clgeom.dp.language.graphs import walk
 from clgeom.dp.language.intervals import Intervals
-from clgeom.dp.language.nodes import evaluate, walk
+from clgeom.dp.language.nodes import evaluate
 from clgeom.dp.language.trace import Expr
 from clgeom.errors import InvalidInput
 

@@ -17,7 +17,8 @@ from clgeom.dp.analysis.outside import paths_outside, solved
 from clgeom.dp.analysis.sums import Sum, affine, combine, difference
 from clgeom.dp.fills import Fill
 from clgeom.dp.language.equation import Equation
-from clgeom.dp.language.nodes import depends_on, evaluate, walk
+from clgeom.dp.language.graphs import depends_on, walk
+from clgeom.dp.language.nodes import evaluate
 from clgeom.dp.language.trace import Expr
 from clgeom.intake.typing import NDArray
 

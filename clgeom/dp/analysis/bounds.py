@@ -12,8 +12,8 @@ from clgeom.core import launch
 from clgeom.dp.analysis.sums import indices_of
 from clgeom.dp.fills import Fill
 from clgeom.dp.language.equation import Equation
+from clgeom.dp.language.graphs import fold, walk
 from clgeom.dp.language.intervals import Interval, Intervals
-from clgeom.dp.language.nodes import walk
 from clgeom.dp.language.plain_c import nodes_of
 from clgeom.dp.language.trace import Expr
 from clgeom.dp.language.types import LIMITS
@@ -45,7 +45,7 @@ def of_cells(fill: Fill) -> Interval | None:
     nodes = nodes_of(fill.equation)
     if nodes is None or fill.initial is not None:
         return None
-    if _degree(nodes.value) == MANY:
+    if fold(_degree, {}, nodes.value)[nodes.value] == MANY:
         return None
     box, values, loops = box_of(fill.shape), ranges_of(fill.values), loops_of(nodes.value)
 
@@ -106,33 +106,24 @@ def loops_of(*roots: Expr) -> dict[Expr, tuple[Expr, Expr]]:
 MANY = 2
 
 
-def _degree(expr: Expr) -> int:
-    """Return the most cells that a value adds up; `MANY` if it combines them otherwise."""
-    degrees: dict[Expr, int] = {}
-    for part in walk(expr):
-        below = [degrees[arg] for arg in part.args]
-        if part.op == "cell":
-            degree = MANY if any(below) else 1
-        elif part.type == "bool" or part.op in ("which_min", "which_max"):
-            degree = 0  # these are small for any operands
-        elif part.op == "where":
-            degree = max(below[1:])
-        elif part.op in ("min", "max", "record"):
-            degree = max(below)
-        elif part.op == "add":
-            degree = min(sum(below), MANY)
-        elif part.op == "sub":
-            degree = MANY if below[1] else below[0]
-        elif part.op == "cast" and part.args[0].type in LIMITS:
-            degree = below[0]
-        elif part.op == "reduce" and part.data in ("min", "max"):
-            degree = MANY if any(below[1:3]) else max(below[3:])
-        elif part.op == "argreduce":
-            degree = MANY if any(below[1:3]) else 0
-        else:
-            degree = MANY if any(below) else 0
-        degrees[part] = degree
-    return degrees[expr]
+def _degree(part: Expr, below: list[int]) -> int:
+    """Return the most cells that a node adds up, from those of its operands; `MANY` if it combines them otherwise."""
+    op = part.op
+    if op == "cell":
+        return MANY if any(below) else 1
+    if part.type == "bool" or op in ("which_min", "which_max"):
+        return 0  # these are small for any operands
+    if op == "add":
+        return min(sum(below), MANY)
+    if op == "where":
+        return max(below[1:])
+    if op in ("min", "max", "record") or op == "cast" and part.args[0].type in LIMITS:
+        return max(below)
+    if op == "sub" and not below[1]:
+        return below[0]
+    if op in ("reduce", "argreduce") and not any(below[1:3]) and part.data in ("min", "max"):
+        return max(below[3:]) if op == "reduce" else 0
+    return MANY if any(below) else 0
 
 
 # Fills that trap --------------------------------------------------------------------------------------------------

@@ -16,8 +16,8 @@ from typing import Any
 from clgeom.dp.analysis.bounds import box_of, loops_of
 from clgeom.dp.analysis.inequalities import is_impossible
 from clgeom.dp.analysis.sums import Sum, affine, combine, range_of
+from clgeom.dp.language.graphs import BRANCHES, walk, with_users
 from clgeom.dp.language.intervals import SIDE, Interval, Intervals, within
-from clgeom.dp.language.nodes import walk, with_users
 from clgeom.dp.language.trace import Expr, widest
 
 #: Most visits of nodes in search of solutions, and of proofs. Each condition may double their number.
@@ -88,7 +88,7 @@ class Paths:
         total = affine(expr)
         if total is None:
             return None
-        between = walk(expr, beyond=[atom for atom in total if atom is not None])
+        between = walk(expr, beyond={atom for atom in total if atom is not None})
         if not all(part in self.exact or self.intervals.fits(part) for part in between):
             total = {expr: 1}  # a sum between the node and its atoms may wrap around
         form: Sum = {}
@@ -310,14 +310,10 @@ class Paths:
     def _operands(self, part: Expr, path: Path, leads: Collection[Expr]) -> list[tuple[Expr, Path]]:
         """(operand, path) for each path on which an operand of a node that leads to such nodes is computed."""
         args = part.args
-        if part.op == "where":
+        if part.op in BRANCHES:
             condition, *sides = args
-            taken = [(side, holds) for side, holds in zip(sides, (True, False)) if side in leads]
+            taken = [(side, holds) for side, holds in zip(sides, BRANCHES[part.op]) if side in leads]
             return [(condition, path), *((side, p) for side, on in taken for p in self.assume(condition, on, path))]
-        if part.op in ("and", "or"):
-            first, second = args
-            later = self.assume(first, part.op == "and", path) if second in leads else []
-            return [(first, path), *((second, branch) for branch in later)]
         if part.op in ("reduce", "argreduce"):
             k, lo, hi, body, *empty = args
             low, high = self.form(lo), self.form(hi)

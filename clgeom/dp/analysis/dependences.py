@@ -17,7 +17,8 @@ import numpy as np
 from clgeom.arguments import wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.analysis.sums import Sum, affine, combine
-from clgeom.dp.language.nodes import depends_on, evaluate, loop_of, walk
+from clgeom.dp.language.graphs import depends_on, fold, walk
+from clgeom.dp.language.nodes import evaluate, loop_of
 from clgeom.dp.language.trace import Expr, widest
 from clgeom.dp.language.types import LIMITS
 from clgeom.errors import is_integer, short
@@ -315,7 +316,7 @@ def _split(roots: tuple[Expr, ...], cells: list[Expr]) -> Split | None:
             left = at
         elif column == 0 and right is None and (at := _index_offset(read.args[0], k)) is not None:
             right = at
-    offsets = _near_offsets(part for part in walk(*roots, beyond=(body,)) if part.op == "cell")
+    offsets = _near_offsets(part for part in walk(*roots, beyond={body}) if part.op == "cell")
     if left is None or right is None or offsets is None:
         return None
     term = functools.reduce(lambda a, b: Expr("add", (a, b), widest((a, b)), None), others) if others else None
@@ -383,24 +384,23 @@ def needed(expr: Expr, targets: set[Expr]) -> Expr | None:
 
     None if a condition, a loop or another reduction needs a target.
     """
-    needs: dict[Expr, Any] = {}
-    for part in walk(expr):
-        below = [needs[arg] for arg in part.args]
+
+    def need(part: Expr, below: list[Any]) -> Expr | None:
         if part in targets:
-            needs[part] = YES
-        elif all(need is NO for need in below):
-            needs[part] = NO
-        elif any(need is None for need in below):
-            needs[part] = None
-        elif part.op == "where" and below[0] is NO:
+            return YES
+        if all(need is NO for need in below):
+            return NO
+        if any(need is None for need in below):
+            return None
+        if part.op == "where" and below[0] is NO:
             test, (yes, no) = part.args[0], below[1:]
             both = yes is YES and no is YES
-            needs[part] = YES if both else _either(_both(test, yes), _both(Expr("not", (test,), "bool", None), no))
-        elif part.op in ("where", "and", "or", "reduce", "argreduce"):
-            needs[part] = None
-        else:
-            needs[part] = functools.reduce(_either, below, NO)
-    condition: Expr | None = needs[expr]
+            return YES if both else _either(_both(test, yes), _both(Expr("not", (test,), "bool", None), no))
+        if part.op in ("where", "and", "or", "reduce", "argreduce"):
+            return None
+        return functools.reduce(_either, below, NO)
+
+    condition: Expr | None = fold(need, {}, expr)[expr]
     return condition
 
 

@@ -19,7 +19,7 @@ from clgeom.dp.analysis.sums import indices_of
 from clgeom.dp.codegen.text import Block, Writer
 from clgeom.dp.fills import check_shape, given_values, some_values
 from clgeom.dp.language.equation import Equation
-from clgeom.dp.language.nodes import walk
+from clgeom.dp.language.graphs import walk
 from clgeom.dp.language.plain_c import nodes_of
 from clgeom.dp.language.trace import Expr
 from clgeom.dp.patterns import PATTERNS, Pattern

@@ -18,8 +18,9 @@ from clgeom.dp.analysis.inequalities import solution, value_of
 from clgeom.dp.analysis.sums import Sum, combine, indices_of
 from clgeom.dp.fills import Fill
 from clgeom.dp.language.equation import Equation
+from clgeom.dp.language.graphs import depends_on, walk
 from clgeom.dp.language.mistakes import deep_enough
-from clgeom.dp.language.nodes import depends_on, evaluate, walk
+from clgeom.dp.language.nodes import evaluate
 from clgeom.dp.language.trace import Expr
 from clgeom.dp.paths import stages
 

@@ -25,8 +25,9 @@ from clgeom.dp.analysis.dependences import Near
 from clgeom.dp.analysis.infer import unproven_reads
 from clgeom.dp.fills import Fill
 from clgeom.dp.language.equation import Equation
+from clgeom.dp.language.graphs import BRANCHES, walk, with_users
 from clgeom.dp.language.mistakes import deep_enough
-from clgeom.dp.language.nodes import evaluate, walk, with_users
+from clgeom.dp.language.nodes import evaluate
 from clgeom.dp.language.plain_c import expression_in_c, nodes_of
 from clgeom.dp.language.trace import Expr
 from clgeom.dp.language.traced import EquationBase
@@ -358,12 +359,12 @@ class Evaluation:
             if part not in reach or part not in leads:
                 continue
             user, args = reach[part], part.args
-            if part.op in ("where", "and", "or"):
+            if part.op in BRANCHES:
                 test, *sides = args
-                holds, fails = truth(test)[::-1] if part.op == "or" else truth(test)
+                holds, fails = truth(test)
                 lead(test, user)
-                for side, taken in zip(sides, ((holds, fails), (fails, holds))):
-                    lead(side, user, *taken)
+                for side, on in zip(sides, BRANCHES[part.op]):
+                    lead(side, user, *((holds, fails) if on else (fails, holds)))
             elif part.op in ("reduce", "argreduce"):
                 k, low, high, body, *empty = args
                 lead(low, user)
@@ -406,7 +407,7 @@ def _facts(nodes: Iterable[Expr]) -> tuple[list[Expr], set[Expr], dict[Expr, tup
         if part.op in ("reduce", "argreduce"):
             loops[part.args[0]] = part.args[1:3]
             tests += part.args[1:3]
-        if part.op in ("where", "and", "or"):
+        if part.op in BRANCHES:
             tests.append(part.args[0])
     return parts, later, loops, sum(part not in later for part in walk(*tests))
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+from clgeom.dp.language.graphs import depends_on, walk
 from clgeom.dp.language.intervals import Interval
-from clgeom.dp.language.nodes import depends_on, rebuild, walk
+from clgeom.dp.language.nodes import rebuild
 from clgeom.dp.language.trace import Expr, settled
 from clgeom.dp.language.types import LIMITS
 
 #: Coefficients by atom; the constant under None.
 Sum: TypeAlias = dict[Any, int]
-#: Intervals by atom, or by its operator; None for an end that is not known.
-Box: TypeAlias = Mapping[Any, tuple[int | None, int | None]]
+#: Intervals by atom, or by its operator, such as "i" and "j".
+Box: TypeAlias = Mapping[Any, Interval]
 
 
 def affine(expr: Expr) -> Sum | None:
@@ -104,26 +105,12 @@ def combine(a: Sum, b: Sum, factor: int) -> Sum:
 
 
 def range_of(total: Sum, box: Box) -> Interval:
-    """(lowest, highest) value of a sum.
-
-    `box` has the intervals of atoms, or of their operators, such as "i" and "j". Ends that are None, and those of other
-    atoms, are those of their type.
-    """
-    low = high = 0
-    for atom, factor in total.items():
-        least, most = _interval(atom, box)
-        ends = factor * least, factor * most
-        low, high = low + min(ends), high + max(ends)
-    return low, high
-
-
-def _interval(atom: Any, box: Box) -> Interval:
-    if atom is None:
-        return 1, 1
-    low, high = box.get(atom) or box.get(atom.op) or (None, None)
-    if low is None or high is None:
-        least, most = LIMITS[atom.type]
-        return least if low is None else low, most if high is None else high
+    """(lowest, highest) value of a sum; atoms that are not in the box have the interval of their type."""
+    low = high = total.get(None, 0)
+    for atom, by in total.items():
+        if atom is not None:
+            ends = [by * end for end in box.get(atom) or box.get(atom.op) or LIMITS[atom.type]]
+            low, high = low + min(ends), high + max(ends)
     return low, high
 
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clgeom.dp.language.c_tokens import partner, words_of
-from clgeom.dp.language.nodes import depends_on, evaluate, loop_of
+from clgeom.dp.language.graphs import depends_on
+from clgeom.dp.language.nodes import evaluate, loop_of
 from clgeom.dp.language.plain_c import expression_in_c
 from clgeom.dp.language.trace import Expr
 from clgeom.intake.typing import NDArray

@@ -21,7 +21,7 @@ from clgeom.dp.codegen import text
 from clgeom.dp.codegen import traps as traps_of_c
 from clgeom.dp.codegen.extremes import with_macros
 from clgeom.dp.language.cells import fits_in_c
-from clgeom.dp.language.nodes import walk
+from clgeom.dp.language.graphs import walk
 from clgeom.dp.language.parameters import arguments, declarations, taken
 from clgeom.dp.language.trace import Expr
 from clgeom.dp.language.types import LIMITS, neutral

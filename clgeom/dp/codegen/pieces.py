@@ -16,7 +16,8 @@ from clgeom.dp.analysis.dependences import offset
 from clgeom.dp.analysis.sums import Box, difference, indices_of, simplify
 from clgeom.dp.codegen import text
 from clgeom.dp.codegen.cell import INDICES, cell_function, function, statements
-from clgeom.dp.language.nodes import depends_on, replace, walk
+from clgeom.dp.language.graphs import depends_on, walk
+from clgeom.dp.language.nodes import replace
 from clgeom.dp.language.parameters import taken
 from clgeom.dp.language.plain_c import nodes_of
 from clgeom.dp.language.trace import Expr
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 #: Nodes that an element of a parameter must not depend on if it is read before the cell is computed.
 NOT_HELD = ("cell", "index", "reduce", "argreduce")
 #: Bounds of the indices of cells that are not in the first row, or not in the first column.
-LATER: Box = {"i": (1, None), "j": (1, None)}
-LATER_ROWS: Box = {"i": (1, None)}
+LATER: Box = {axis: (1, LIMITS["int"][1]) for axis in "ij"}
+LATER_ROWS: Box = {"i": LATER["i"]}
 #: The arguments of functions of a row.
 ROW = "const int i, const int n, const int m"
 #: Nodes that a value must not depend on if it is constant in a row.

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from clgeom.dp.analysis.sums import indices_of, narrows
-from clgeom.dp.language.nodes import loop_of, walk
+from clgeom.dp.language.graphs import fold, walk
+from clgeom.dp.language.nodes import loop_of
 from clgeom.dp.language.trace import Expr
 from clgeom.dp.language.types import LIMITS, neutral
 
@@ -86,23 +87,18 @@ class Writer:
         self.shared = {part for part in nodes if uses[part] > 1 and not is_cheap(part)}
         self.arg_twins = {loop_of(part) for part in nodes if part.op == "argreduce"}
         self.order = {part: number for number, part in enumerate(nodes)}
-        self.sure: dict[Expr, frozenset[Expr]] = {}
-        for part in nodes:
-            self.sure[part] = self._sure(part)
+        self.sure: dict[Expr, frozenset[Expr]] = fold(self._sure, {}, *roots)
         self.top.names = {part: (name, ATOM) for part, name in (given or {}).items()}
 
-    def _sure(self, part: Expr) -> frozenset[Expr]:
-        """Return the shared nodes that are evaluated whenever this one is."""
-        args = [self.sure[a] for a in part.args]
+    def _sure(self, part: Expr, args: list[frozenset[Expr]]) -> frozenset[Expr]:
+        """Return the shared nodes that are evaluated whenever this one is, from those of its operands."""
         if part.op == "where":
-            found = args[0] | (args[1] & args[2])
+            args = [args[0], args[1] & args[2]]
         elif part.op in ("and", "or"):
-            found = args[0]
+            args = args[:1]
         elif part.op in ("reduce", "argreduce"):
-            found = args[1] | args[2]
-        else:
-            found = frozenset().union(*args) if args else frozenset()
-        return found | {part} if part in self.shared else found
+            args = args[1:3]
+        return frozenset({part} & self.shared).union(*args)
 
     def name(self, stem: str) -> str:
         """Return a name that nothing else has."""

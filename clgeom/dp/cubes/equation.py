@@ -11,8 +11,8 @@ from clgeom.dp.analysis.dependences import constant_offset
 from clgeom.dp.analysis.sums import affine, indices_of
 from clgeom.dp.codegen import cell, text
 from clgeom.dp.language.cells import fits_in_c
+from clgeom.dp.language.graphs import walk
 from clgeom.dp.language.mistakes import deep_enough
-from clgeom.dp.language.nodes import walk
 from clgeom.dp.language.parameters import taken
 from clgeom.dp.language.trace import Expr
 from clgeom.dp.language.traced import EquationBase

@@ -14,8 +14,8 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.analysis import dependences
 from clgeom.dp.codegen import cell, traps
 from clgeom.dp.language import users_c
+from clgeom.dp.language.graphs import walk
 from clgeom.dp.language.mistakes import deep_enough
-from clgeom.dp.language.nodes import walk
 from clgeom.dp.language.trace import Expr
 from clgeom.dp.language.traced import EquationBase, count_of
 from clgeom.dp.patterns import pattern_name

@@ -6,11 +6,12 @@ that the interval of every node holds all its values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from clgeom.dp.language.graphs import walk
 from clgeom.dp.language.types import LIMITS, neutral
 
 if TYPE_CHECKING:
@@ -42,76 +43,73 @@ def integer_result(op: str, type: str, operands: Sequence[Interval]) -> Interval
     """
     if type == "ulong" and op not in MODULAR:  # operands are converted first
         operands = [own if own[0] >= 0 else LIMITS["ulong"] for own in operands]
-    low, high = operands[0]
-    if op == "neg":
-        return -high, -low
-    if op == "abs":
-        return max(low, -high, 0), max(-low, high)
-    if op == "cast":
-        return low, high
     if op == "bitnot":
-        least, most = LIMITS[type] if type == "ulong" else (0, -1)
-        return least + most - high, least + most - low
-    if op == "where":
-        return join(operands[1:])
-    return BINARY[op](low, high, *operands[1]) if op in BINARY else None
+        flipped = sum(LIMITS[type]) if type == "ulong" else -1
+        return flipped - operands[0][1], flipped - operands[0][0]
+    return OPERATORS[op](*operands) if op in OPERATORS else None
 
 
-def _product(low: int, high: int, least: int, most: int) -> Interval:
-    corners = low * least, low * most, high * least, high * most
-    return min(corners), max(corners)
+def _hull(ends: Iterable[int]) -> Interval:
+    ends = list(ends)
+    return min(ends), max(ends)
 
 
-def _quotient(low: int, high: int, least: int, most: int) -> Interval:
-    """Of a division that rounds down, and is 0 for the divisor 0."""
-    divisors = [by for by in (least, -1, 1, most) if least <= by <= most and by]
-    corners = [end // by for end in (low, high) for by in divisors] + [0] * (least <= 0 <= most)
-    return min(corners), max(corners)
+def _product(a: Interval, b: Interval) -> Interval:
+    return _hull(end * by for end in a for by in b)
 
 
-def _remainder(low: int, high: int, least: int, most: int) -> Interval:
-    """Of the same division: it has the sign of the divisor, and is 0 for the divisor 0."""
-    if 0 <= low and high < least:
-        return low, high
-    bottom, top = min(least + 1, 0), max(most - 1, 0)
-    return bottom, min(top, high) if low >= 0 and least >= 0 else top
+def _quotient(a: Interval, b: Interval) -> Interval:
+    """Return the interval of a division that rounds down, and is 0 for the divisor 0."""
+    divisors = [by for by in (b[0], -1, 1, b[1]) if b[0] <= by <= b[1] and by]
+    return _hull([*(end // by for end in a for by in divisors), *([0] if b[0] <= 0 <= b[1] else [])])
 
 
-def _left_shift(low: int, high: int, least: int, most: int) -> Interval | None:
-    if least < 0 or most > 63:
-        return None
-    return _product(low, high, 1 << least, 1 << most)
+def _remainder(a: Interval, b: Interval) -> Interval:
+    """Return the interval of the remainder of that division: it has the sign of the divisor, and is 0 for 0."""
+    if 0 <= a[0] and a[1] < b[0]:
+        return a
+    bottom, top = min(b[0] + 1, 0), max(b[1] - 1, 0)
+    return bottom, min(top, a[1]) if a[0] >= 0 and b[0] >= 0 else top
 
 
-def _right_shift(low: int, high: int, least: int, most: int) -> Interval:
-    """Of a shift that is 0 for a negative count."""
-    if least < 0:
-        return min(low, 0), max(high, 0)
-    corners = [end >> min(by, 64) for end in (low, high) for by in (least, most)]
-    return min(corners), max(corners)
+def _left_shift(a: Interval, b: Interval) -> Interval | None:
+    return _product(a, (1 << b[0], 1 << b[1])) if 0 <= b[0] and b[1] <= 63 else None
 
 
-def _bits(op: str, low: int, high: int, least: int, most: int) -> Interval:
-    """Of ``& | ^``, from the bits of the operands, and from their signs."""
-    if op == "bitand" and max(low, least) >= 0:
-        return 0, min(top for bottom, top in ((low, high), (least, most)) if bottom >= 0)
-    bits = max(end.bit_length() for end in (low, high, least, most))
-    return 0 if min(low, least) >= 0 else -(1 << bits), (1 << bits) - 1
+def _right_shift(a: Interval, b: Interval) -> Interval:
+    """Return the interval of a shift that is 0 for a negative count."""
+    return _hull(end >> min(by, 64) for end in a for by in b) if b[0] >= 0 else (min(a[0], 0), max(a[1], 0))
 
 
-BINARY = {
-    "add": lambda low, high, least, most: (low + least, high + most),
-    "sub": lambda low, high, least, most: (low - most, high - least),
-    "min": lambda low, high, least, most: (min(low, least), min(high, most)),
-    "max": lambda low, high, least, most: (max(low, least), max(high, most)),
+def _bits(a: Interval, b: Interval) -> Interval:
+    """Return the interval of ``& | ^``, from the bits of the operands, and from their signs."""
+    bits = max(end.bit_length() for end in (*a, *b))
+    return 0 if min(a[0], b[0]) >= 0 else -(1 << bits), (1 << bits) - 1
+
+
+def _common_bits(a: Interval, b: Interval) -> Interval:
+    """Return the interval of ``&``: a number that is not negative bounds it."""
+    return (0, min(top for bottom, top in (a, b) if bottom >= 0)) if max(a[0], b[0]) >= 0 else _bits(a, b)
+
+
+#: The interval of an operator of integers that does not wrap around, by the intervals of its operands.
+OPERATORS: dict[str, Callable[..., Interval | None]] = {
+    "cast": lambda a: a,
+    "neg": lambda a: (-a[1], -a[0]),
+    "abs": lambda a: (max(a[0], -a[1], 0), max(-a[0], a[1])),
+    "add": lambda a, b: (a[0] + b[0], a[1] + b[1]),
+    "sub": lambda a, b: (a[0] - b[1], a[1] - b[0]),
+    "min": lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
+    "max": lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
+    "where": lambda test, a, b: join((a, b)),
     "mul": _product,
     "floordiv": _quotient,
     "mod": _remainder,
     "shl": _left_shift,
     "shr": _right_shift,
-    "bitand": lambda *ends: _bits("bitand", *ends),
-    "bitor": lambda *ends: _bits("bitor", *ends),
-    "bitxor": lambda *ends: _bits("bitxor", *ends),
+    "bitand": _common_bits,
+    "bitor": _bits,
+    "bitxor": _bits,
 }
 
 
@@ -147,24 +145,10 @@ class Intervals:
 
     def of(self, part: Expr) -> Interval | None:
         """Return the interval of a node; None of floats."""
-        stack = [part]
-        while stack:
-            top = stack[-1]
-            if top in self.known:
-                stack.pop()
-                continue
-            if top.op == "index":
-                self.known[top] = LIMITS[top.type]  # the ends of a loop do not depend on its index
-                self.known[top] = self._of_index(top)
-                continue
-            missing = [arg for arg in top.args if arg not in self.known]
-            stack += missing
-            if not missing:
-                exact = self.exact(top)
-                whole = LIMITS.get(top.type)
-                # a cell has the interval that is asked about, which narrower cells cannot have
-                holds = whole is None or top.op == "cell" or within(exact, top.type)
-                self.known[top] = exact if holds else whole
+        for node in walk(part, beyond=self.known, operands=self._operands):
+            exact, whole = self._exact(node), LIMITS.get(node.type)
+            # a cell has the interval that is asked about, which narrower cells cannot have
+            self.known[node] = exact if whole is None or node.op == "cell" or within(exact, node.type) else whole
         return self.known[part]
 
     def of_integer(self, part: Expr) -> Interval:
@@ -176,14 +160,18 @@ class Intervals:
     def fits(self, part: Expr) -> bool:
         """Return whether a node of integers never goes beyond its type, provided that its operands do not."""
         self.of(part)
-        return part.op == "cell" or part.type not in LIMITS or within(self.exact(part), part.type)
+        return part.op in ("cell", "index") or part.type not in LIMITS or within(self._exact(part), part.type)
 
-    def exact(self, part: Expr) -> Interval | None:
+    def _operands(self, part: Expr) -> tuple[Expr, ...]:
+        """Return the nodes whose intervals decide that of a node: of an index, the ends of its loop."""
+        return self.loops.get(part, ()) if part.op == "index" else part.args
+
+    def _exact(self, part: Expr) -> Interval | None:
         """Return the interval of a node before it wraps around, from those of its operands; None if it is not known."""
         op, type = part.op, part.type
         if type == "bool":
             return 0, 1
-        operands = [self.of(arg) for arg in part.args]
+        operands = [self.known[arg] for arg in self._operands(part)]
         if op == "record":
             return join(operands)
         if type not in LIMITS:
@@ -194,8 +182,10 @@ class Intervals:
             return self.box.get(op, SIDE if op in "ijk" else LENGTH)
         if op in ("parameter", "load"):
             return self.values.get(part.data) or self._of_type(part)
-        if op == "index":
-            return self.known[part]
+        if op == "index":  # lo <= k < hi; where no k is, the interval of one number
+            low, high = operands or (None, None)
+            first, last = (low or LIMITS[type])[0], (high or LIMITS[type])[1] - 1
+            return first, max(first, last)
         if op == "cell":
             return LIMITS[type] if self.cells is None else self.cells
         if op == "cast" and part.args[0].type not in LIMITS:
@@ -218,13 +208,6 @@ class Intervals:
             return LIMITS[part.type]
         info = np.iinfo(self.parameters[part.data].dtype)
         return int(info.min), int(info.max)
-
-    def _of_index(self, index: Expr) -> Interval:
-        """lo <= k < hi; where no k is, the interval of one number."""
-        low, high = map(self.of, self.loops[index]) if index in self.loops else (None, None)
-        first, last = (low or LIMITS[index.type])[0], (high or LIMITS[index.type])[1] - 1
-        interval = first, max(first, last)
-        return interval if within(interval, index.type) else LIMITS[index.type]
 
     def _of_reduction(self, part: Expr, operands: Sequence[Interval | None]) -> Interval | None:
         if part.data not in ("min", "max"):

@@ -1,13 +1,14 @@
-"""Expression graphs: traversal, substitution, indices of reductions, pickling, and values on the host."""
+"""Expression graphs: substitution, indices of reductions, pickling, and values on the host."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
+from clgeom.dp.language.graphs import fold, walk
 from clgeom.dp.language.mistakes import mistake
 from clgeom.dp.language.trace import FOLD, Expr, widest
 from clgeom.dp.language.types import LIMITS
@@ -27,47 +28,15 @@ NUMPY = {
 }
 
 
-def walk(*roots: Expr | None, beyond: Iterable[Expr] = ()) -> Iterator[Expr]:
-    """Yield every node of the graphs of these roots, once, operands before their users. A root may be None.
-
-    Paths end before the nodes of `beyond`.
-    """
-    seen, stack = set(map(id, beyond)), [(root, False) for root in reversed(roots) if root is not None]
-    while stack:
-        expr, ready = stack.pop()
-        if ready:
-            yield expr
-        elif id(expr) not in seen:
-            seen.add(id(expr))
-            stack.append((expr, True))
-            stack.extend((arg, False) for arg in reversed(expr.args))
-
-
-def with_users(parts: Iterable[Expr], targets: Iterable[Expr]) -> set[Expr]:
-    """These nodes and all that depend on them, among `parts`, where operands come before their users."""
-    users = set(targets)
-    for part in parts:
-        if not users.isdisjoint(part.args):
-            users.add(part)
-    return users
-
-
 def require_shallow(name: str, *roots: Expr | None) -> None:
     """Refuse expressions that are too deep for compilers."""
-    depths: dict[Expr, int] = {}
-    for part in walk(*roots):
-        depths[part] = 1 + max((depths[arg] for arg in part.args), default=-1)
+    depths = fold(lambda part, below: 1 + max(below, default=-1), {}, *roots)
     deepest = max(depths.values(), default=0)
     if deepest > MOST_DEEP:
         raise InvalidInput(
             f"{name} has {deepest:,} operators inside each other, and {MOST_DEEP} is the most that compilers take: use "
             "dp.sum_over or dp.min_over, not a loop in Python."
         )
-
-
-def depends_on(expr: Expr, ops: Collection[str]) -> bool:
-    """Return whether the graph has a node of one of these operators."""
-    return any(part.op in ops for part in walk(expr))
 
 
 def replace(expr: Expr, by: Mapping[Expr, Expr]) -> Expr:
@@ -77,10 +46,8 @@ def replace(expr: Expr, by: Mapping[Expr, Expr]) -> Expr:
 
 def rebuild(expr: Expr, change: Callable[[Expr], Expr], known: dict[Expr, Expr]) -> Expr:
     """Return the expression whose nodes are changed one by one, operands first. `known`: new nodes by node, grows."""
-    for part in walk(expr):
-        if part not in known:
-            known[part] = change(with_args(part, tuple(known[arg] for arg in part.args)))
-    return known[expr]
+    changed: Expr = fold(lambda part, args: change(with_args(part, tuple(args))), known, expr)[expr]
+    return changed
 
 
 def with_args(part: Expr, args: tuple[Expr, ...]) -> Expr:
@@ -175,10 +142,7 @@ def evaluate(expr: Expr, env: Mapping[str, Any], known: dict[Expr, Any]) -> Any:
     Both sides of every branch are evaluated, so an index of a parameter that is out of range is moved to the nearest
     element: its branch may not be taken.
     """
-    for part in walk(expr):
-        if part not in known:
-            known[part] = _evaluated(part, [known[arg] for arg in part.args], env)
-    return known[expr]
+    return fold(lambda part, args: _evaluated(part, args, env), known, expr)[expr]
 
 
 def _evaluated(part: Expr, args: list[Any], env: Mapping[str, Any]) -> Any:

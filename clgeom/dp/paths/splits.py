@@ -22,7 +22,8 @@ from clgeom.dp.analysis.sums import affine, range_of
 from clgeom.dp.analysis.work import most_cells
 from clgeom.dp.codegen.text import literal_of
 from clgeom.dp.fills import Fill, too_large
-from clgeom.dp.language.nodes import NUMPY, walk
+from clgeom.dp.language.graphs import walk
+from clgeom.dp.language.nodes import NUMPY
 from clgeom.dp.language.types import neutral
 from clgeom.dp.paths.rows import in_parts
 from clgeom.dp.table.table import CellStore, Filled
