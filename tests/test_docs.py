@@ -30,7 +30,8 @@ from clgeom.commands.hull_files import LARGE_BYTES
 from clgeom.commands.main import cli
 from clgeom.core.policies import Policy
 from clgeom.data import cities
-from clgeom.dp.filling import KEEPS, PATHS
+from clgeom.dp.filling import PATHS
+from clgeom.dp.fills import KEEPS
 from clgeom.dp.language import nodes, trace, users_c
 from clgeom.hull import stream
 from clgeom.hull.sieve import polygons

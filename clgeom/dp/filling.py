@@ -25,7 +25,7 @@ from clgeom.dp.analysis import bands, bounds, readiness, trial
 from clgeom.dp.analysis import outside as outside_table
 from clgeom.dp.analysis.dependences import Near
 from clgeom.dp.analysis.infer import forbidden_reads, infer_pattern, text_of_read
-from clgeom.dp.fills import Fill, bind, check_shape, check_values, given_values, session_of
+from clgeom.dp.fills import Fill, bind, check_options, check_shape, check_values, given_values, in_band, session_of
 from clgeom.dp.initial import initial_of
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.plain_c import nodes_of
@@ -39,7 +39,6 @@ from clgeom.intake.typing import DeviceLike, Shape
 if TYPE_CHECKING:
     from clgeom.core.device import Session
 
-KEEPS = ("table", "last", "corner", "decisions")
 #: Paths in the order of preference; the last one always applies.
 PATHS = ("splits", "rows", "tiles", "stages")
 
@@ -175,21 +174,13 @@ def fill(
     for name, value, allowed in (("layout", layout, LAYOUTS), ("path", path, PATHS)):
         if value is not None:
             one_of(value, tuple(allowed), name, caller="fill")
-    one_of(keep, KEEPS, "keep", caller="fill")
-    one_of(check, ("auto", True, False), "check", caller="fill")
-    if keep == "decisions" and equation.decisions is None:
-        raise InvalidInput(f"keep='decisions' needs an equation that returns decisions, and {equation.name} has none.")
+    check = check_options(equation, keep, check, caller="fill")
     given = given_values(values, parameters, caller="fill")
-    if band is not None or type(outside) is not int or outside:
-        band = bands.checked_band(band, shape, outside, caller="fill")
-    if band is not None:
-        equation, more = bands.with_band(equation, band, outside, caller="fill")
-        given |= more
+    equation, given, band = in_band(equation, given, band, outside, shape, caller="fill")
     held = check_values(equation, given, caller="fill")
     session = session_of(given, equation, device, caller="fill")
     wanted = equation.pattern if pattern is None else pattern_name(pattern, caller="fill")
     start, stop = _stage(start, "start"), None if stop is None else _stage(stop, "stop")
-    check = "auto" if isinstance(check, str) else bool(check)
     options = shape, wanted, layout, path, keep, start, stop, check, band, *facts_of(held)
     key = "fills", weakref.ref(session), *options  # weak, since equations may outlive sessions
     choice = equation.cache.known(key, policies=True) if initial is None else None
@@ -202,10 +193,10 @@ def fill(
     else:
         chosen, basis, stages_ = choice.pattern, choice.basis, choice.stages
     given_cells = None if initial is None else initial_of(initial, equation, chosen, shape, start, session)
-    arguments, buffers = bind(session, equation, held, caller="fill")
-    with watching(progress, "fill") as watch, Call("fill", profile=profile) as call:
+    bound = bind(session, equation, held, caller="fill")
+    with watching(progress, session, "fill") as watch, Call("fill", profile=profile) as call:
         fill = Fill(
-            equation, shape, chosen, layout, keep, *stages_, check is True, session, held, arguments, buffers, watch,
+            equation, shape, chosen, session, held, *bound, layout, keep, *stages_, check is True, watch,
             band=band, initial=given_cells,
         )  # fmt: skip
         if choice is None:
@@ -215,9 +206,6 @@ def fill(
         fill.wraps, fill.cache = choice.wraps, choice.cache
         with users_errors(equation.source if equation.traced else equation.body, name=equation.name):
             filled = choice.run(fill)
-        if progress:
-            finish(session)
-            watch(1.0)
     return Table(fill, filled, basis=basis, phases=call.phases)
 
 
@@ -408,16 +396,22 @@ def _obstacle(fill: Fill) -> str | None:
 
 
 @contextlib.contextmanager
-def watching(progress: Any, caller: str) -> Iterator[Any]:
-    """Yield a function that takes the fraction done, from the `progress` parameter."""
-    if callable(progress):
-        yield progress
-    elif progress is None or not boolean(progress, "progress", caller=caller):
+def watching(progress: Any, session: Session, caller: str) -> Iterator[Any]:
+    """Yield a function of the fraction done, from the `progress` parameter; at the end wait for the device."""
+    if progress is None or not callable(progress) and not boolean(progress, "progress", caller=caller):
         yield lambda share: None
-    else:
-        from rich.console import Console
-        from rich.progress import Progress
+        return
+    with contextlib.ExitStack() as stack:
+        if not callable(progress):
+            from rich.console import Console
+            from rich.progress import Progress
 
-        with Progress(console=Console(stderr=True), transient=True) as bar:
+            bar = stack.enter_context(Progress(console=Console(stderr=True), transient=True))
             task = bar.add_task("filling", total=1.0)
-            yield lambda share: bar.update(task, completed=share)
+
+            def progress(share: float) -> None:
+                bar.update(task, completed=share)
+
+        yield progress
+        finish(session)
+        progress(1.0)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from clgeom.arguments import is_masked_array, rows_and_columns, wrong
+from clgeom.arguments import is_masked_array, one_of, rows_and_columns, wrong
 from clgeom.core.cache import Cache
 from clgeom.core.device import as_session
 from clgeom.core.launch import Result, run
 from clgeom.core.plan import Plan
+from clgeom.dp.analysis import bands
 from clgeom.dp.codegen.cell import Form
 from clgeom.dp.language.cells import record_in_c
 from clgeom.dp.language.equation import Equation
@@ -32,16 +33,17 @@ if TYPE_CHECKING:
 #: CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT, of a device's single_fp_config.
 ROUNDED_DIVIDE = 1 << 7
 LONGEST_SIDE = 2**31 - 2
+KEEPS = ("table", "last", "corner", "decisions")
 
 
 @dataclass(eq=False)
 class Fill:
     """The checked arguments of a fill.
 
-    `layout`: None if the path may choose.
-    `stop`: Stages start <= s < stop are filled.
     `values`: The parameters on the host, by name: arrays, and NumPy scalars.
-    `arguments`: The arguments of steps for DP_KERNEL_PARAMETERS: names that `buffers` binds, and numbers.
+    `arguments`, `buffers`: The result of `bind`; a fill without them is for proofs.
+    `layout`: None if the path may choose.
+    `stop`: Stages start <= s < stop are filled; 0 for all.
     `wraps`: Whether integers in indices or conditions may wrap around; then only the path "stages" applies.
     `traps`: Whether kernels note cells whose value goes beyond their type.
     `band`: Of a banded equation, the ends of j - i.
@@ -53,21 +55,24 @@ class Fill:
     equation: Equation
     shape: tuple[int, int]
     pattern: Pattern
-    layout: str | None
-    keep: str
-    start: int
-    stop: int
-    check: bool
     session: Session
-    values: dict[str, Any]
-    arguments: tuple[Any, ...]
-    buffers: dict[str, Any]
+    values: Mapping[str, Any]
+    arguments: tuple[Any, ...] = ()
+    buffers: dict[str, Any] = field(default_factory=dict)
+    layout: str | None = None
+    keep: str = "corner"
+    start: int = 0
+    stop: int = 0
+    check: bool = False
     watch: Callable[[float], object] | None = None
     wraps: bool = False
     traps: bool = False
     band: tuple[int, int] | None = None
     initial: Initial | None = None
     cache: Cache = field(default_factory=Cache)
+
+    def __post_init__(self) -> None:
+        self.stop = self.stop or self.stages
 
     @property
     def stages(self) -> int:
@@ -83,14 +88,9 @@ class Fill:
         return self.equation.decisions is not None and self.keep in ("table", "decisions")
 
     @property
-    def rounded(self) -> bool:
-        """Whether the device can round float32 division correctly."""
-        return bool(self.session.device.single_fp_config & ROUNDED_DIVIDE)
-
-    @property
     def params(self) -> dict[str, Any]:
         record = record_in_c(self.equation.dtype)
-        return {"rounded": self.rounded, **({"record": record} if record else {})}
+        return {"rounded": bool(self.options), **({"record": record} if record else {})}
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -119,22 +119,28 @@ class Fill:
         return run(self.session, plan, watch=watch, **self.buffers, **buffers)
 
 
-def whole_table(
-    equation: Equation,
-    shape: tuple[int, int],
-    pattern: Pattern,
-    values: Mapping[str, Any],
-    *,
-    session: Any = None,
-    bound: tuple[tuple[Any, ...], dict[str, Any]] = ((), {}),
-    **options: Any,
-) -> Fill:
-    """Return the fill of all stages of a table; `bound` is the result of `bind`.
+def check_options(
+    equation: EquationBase, keep: Any, check: Any, *, keeps: tuple[str, ...] = KEEPS, caller: str
+) -> bool | Literal["auto"]:
+    """Check the `keep` and `check` parameters of a function; return `check`."""
+    one_of(keep, keeps, "keep", caller=caller)
+    one_of(check, ("auto", True, False), "check", caller=caller)
+    if keep == "decisions" and getattr(equation, "decisions", None) is None:
+        raise InvalidInput(f"keep='decisions' needs an equation that returns decisions, and {equation.name} has none.")
+    return "auto" if isinstance(check, str) else bool(check)
 
-    Without it, and a session, for proofs.
-    """
-    stages = 0, pattern.stages(*shape)
-    return Fill(equation, shape, pattern, None, "corner", *stages, False, session, dict(values), *bound, **options)
+
+def in_band(
+    equation: Equation, given: dict[str, Any], band: Any, outside: Any, shape: tuple[int, int], *, caller: str
+) -> tuple[Equation, dict[str, Any], tuple[int, int] | None]:
+    """Return the equation in a band with its parameters, and the checked band; None for the whole table."""
+    if band is None and type(outside) is int and not outside:
+        return equation, given, None
+    checked = bands.checked_band(band, shape, outside, caller=caller)
+    if checked is None:
+        return equation, given, None
+    equation, more = bands.with_band(equation, checked, outside, caller=caller)
+    return equation, given | more, checked
 
 
 def session_of(given: Mapping[str, Any], equation: EquationBase, device: Any, *, caller: str) -> Session:

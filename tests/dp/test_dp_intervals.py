@@ -334,7 +334,7 @@ def test_reads_outside_against_every_cell():
         case, r = Mixed(seed), np.random.default_rng(seed)
         shape = (4, 5)
         values = {"w": r.integers(0, 3, 8).astype(np.int32), "u": r.integers(0, 3, 8).astype(np.uint8)}
-        job = Fill(case.equation, shape, PATTERNS["RUD"], None, "table", 0, 4, False, None, values, (), {})
+        job = Fill(case.equation, shape, PATTERNS["RUD"], None, values, keep="table")
         wrong = [
             (cell, read)
             for cell, read in case.reads(shape, values)

@@ -173,8 +173,7 @@ def test_proofs_against_every_cell():
     for seed in range(60):
         case = Random(seed)
         equation = dp.Equation(case.traced, pattern="RUD")
-        n, _ = case.shape
-        job = Fill(equation, case.shape, PATTERNS["RUD"], None, "table", 0, n, False, None, {}, (), {})
+        job = Fill(equation, case.shape, PATTERNS["RUD"], None, {}, keep="table")
         found, wrong = outside.first_read(job, equation), list(case.outside())
         assert (found is None) == (not wrong), seed
         if found is not None:
@@ -245,8 +244,7 @@ def test_proofs_of_loops_against_every_cell():
     for seed in range(120):
         case = Loops(seed)
         equation = dp.Equation(case.traced, pattern="RUD")
-        n, _ = case.shape
-        job = Fill(equation, case.shape, PATTERNS["RUD"], None, "table", 0, n, False, None, {}, (), {})
+        job = Fill(equation, case.shape, PATTERNS["RUD"], None, {}, keep="table")
         found, wrong = outside.first_read(job, equation), list(case.outside())
         assert (found is None) == (not wrong), (seed, case.text)
         if found is not None:

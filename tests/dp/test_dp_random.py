@@ -128,7 +128,7 @@ def job_of(session, equation, shape, values, pattern=None):
 
     pattern = dp.PATTERNS[pattern or equation.pattern]
     values = check_values(equation, values, caller="fill")
-    return Fill(equation, shape, pattern, None, "table", 0, pattern.stages(*shape), False, session, values, (), {})
+    return Fill(equation, shape, pattern, session, values, keep="table")
 
 
 @few(10)

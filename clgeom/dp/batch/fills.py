@@ -10,26 +10,35 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
-from clgeom.arguments import instance, one_of, wrong
+from clgeom.arguments import instance, wrong
 from clgeom.core import launch
 from clgeom.core.call import unrecorded
 from clgeom.core.device import Session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.host_memory import in_place, show_host
-from clgeom.core.launch import Result, run
+from clgeom.core.launch import run
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.tuning import select
 from clgeom.dp.analysis import bands, bounds, readiness, trial
 from clgeom.dp.batch.parameters import BatchParameters, declarations, kernel_arguments, parameters_of
 from clgeom.dp.batch.result import TableBatch
 from clgeom.dp.codegen.cell import Form
-from clgeom.dp.filling import KEEPS, check_reads, fill
-from clgeom.dp.fills import LONGEST_SIDE, Fill, bind, build_options, given_values, session_of, whole_table
+from clgeom.dp.filling import check_reads, fill
+from clgeom.dp.fills import (
+    LONGEST_SIDE,
+    Fill,
+    bind,
+    build_options,
+    check_options,
+    given_values,
+    in_band,
+    session_of,
+)
 from clgeom.dp.language.cells import record_in_c
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.users_c import users_errors
@@ -132,15 +141,9 @@ def fill_batch(
     ([1, 1], [[0, 1], [1, 1], [2, 1]])
     """
     instance(equation, Equation, "a dp.Equation", "equation", caller="fill_batch")
-    one_of(keep, KEEPS, "keep", caller="fill_batch")
-    one_of(check, ("auto", True, False), "check", caller="fill_batch")
-    if keep == "decisions" and equation.decisions is None:
-        raise InvalidInput(f"keep='decisions' needs an equation that returns decisions, and {equation.name} has none.")
+    check = check_options(equation, keep, check, caller="fill_batch")
     given, plain = given_values(values, parameters, caller="fill_batch"), equation
-    band = bands.checked_band(band, (LONGEST_SIDE, LONGEST_SIDE), outside, caller="fill_batch")
-    if band is not None:
-        equation, more = bands.with_band(equation, band, outside, caller="fill_batch")
-        given |= more
+    equation, given, band = in_band(equation, given, band, outside, (LONGEST_SIDE, LONGEST_SIDE), caller="fill_batch")
     if offsets is not None and not isinstance(offsets, Mapping):
         raise wrong("offsets", "fill_batch", "a dictionary by the names of parameters", type(offsets).__name__)
     held, count = parameters_of(equation, given, dict(offsets or {}), caller="fill_batch")
@@ -158,7 +161,7 @@ def fill_batch(
     alone = functools.partial(fill, plain, band=band, outside=outside, pattern=chosen.name, device=session)
     batch = _Batch(session, equation, chosen, shapes, held, keep, alone, plain.parameters)
     if len(shapes):
-        batch.check("auto" if isinstance(check, str) else bool(check), warned=basis == "probed")
+        batch.check(check, warned=basis == "probed")
         with readiness.settled():
             batch.fill()
     return batch.result()
@@ -204,9 +207,10 @@ def _shapes(shapes: Any, count: int | None) -> NDArray[np.int64]:
 
 @dataclass(eq=False)
 class _Batch:
-    """The tables of one call, and what is kept of them.
+    """The tables of one call, and what is kept of them: "tables", "choices", "corners" and "last".
 
     `alone` fills one table; `given` has the names of its parameters.
+    `kept`, `offsets`: The elements of all tables by the names of outputs, and where those of each table begin.
     """
 
     session: Session
@@ -217,29 +221,21 @@ class _Batch:
     keep: str
     alone: Callable[..., Table]
     given: Collection[str]
-    tables: Any = None
-    choices: Any = None
-    last: Any = None
-    last_offsets: Any = None
+    kept: dict[str, NDArray[Any]] = field(default_factory=dict)
+    offsets: dict[str, NDArray[np.int64]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        equation, shapes, keep = self.equation, self.shapes, self.keep
+        equation, shapes = self.equation, self.shapes
         self.policy = select(self.session.profile, KERNEL)
-        cells = shapes[:, 0] * shapes[:, 1]
-        self.offsets = np.append(0, np.cumsum(cells))
-        self.corners = np.zeros(len(shapes), equation.dtype)
-        total = int(self.offsets[-1])
-        if keep == "table":
-            self.tables = _host_array(total, equation.dtype)
-        self.choice: Any = None  # the type of choices
-        if equation.decisions is not None and keep in ("table", "decisions"):
+        self.cells = shapes[:, 0] * shapes[:, 1]
+        if self.keep == "table":
+            self._keep("tables", equation.dtype, self.cells)
+        if equation.decisions is not None and self.keep in ("table", "decisions"):
             longest = shapes.max(axis=0, initial=1)
-            self.choice = equation.decision_dtype(tuple(longest.tolist()))
-            self.choices = _host_array(total, self.choice)
-        if keep in ("last", "decisions"):
-            lengths = shapes[:, 0 if self.pattern.last_is_column else 1]
-            self.last_offsets = np.append(0, np.cumsum(lengths))
-            self.last = _host_array(int(self.last_offsets[-1]), equation.dtype)
+            self._keep("choices", equation.decision_dtype(tuple(longest.tolist())), self.cells)
+        self._keep("corners", equation.dtype, np.ones_like(self.cells))
+        if self.keep in ("last", "decisions"):
+            self._keep("last", equation.dtype, shapes[:, 0 if self.pattern.last_is_column else 1])
         self.all_values = {name: one.values for name, one in self.held.items()}
         self.wraps = (
             equation.traced
@@ -248,6 +244,18 @@ class _Batch:
                 equation, tuple(shapes.max(axis=0).tolist()), self.all_values, tuple(shapes.min(axis=0).tolist())
             )
         )
+
+    def _keep(self, name: str, dtype: Any, counts: NDArray[np.int64]) -> None:
+        """Add an output with so many elements of each table."""
+        self.offsets[name] = offsets = np.append(0, np.cumsum(counts))
+        try:
+            self.kept[name] = np.empty(offsets[-1], dtype)
+        except (MemoryError, ValueError):
+            raise DeviceLimit(
+                f"The tables of fill_batch have {int(offsets[-1]) * dtype.itemsize:,} bytes, and the host has no "
+                "memory for them",
+                "keep='last' or 'corner' needs less",
+            ) from None
 
     def shape_of(self, k: int) -> tuple[int, int]:
         """Return the shape of a table."""
@@ -260,7 +268,7 @@ class _Batch:
 
     def check(self, check: bool | str, *, warned: bool) -> None:
         """Raise the error for a fault of a table that is proven or tried. `warned`: of a pattern that was probed."""
-        cells = np.diff(self.offsets)
+        cells = self.cells
         if check is True:
             for k in range(len(cells)):
                 with _named(k):
@@ -285,7 +293,7 @@ class _Batch:
         readiness.check(
             self._fill_of((n, m), self.all_values),
             evaluate,
-            cells=int(self.offsets[-1]),
+            cells=int(cells.sum()),
             tables=len(cells),
             evaluated=bool(check),
             warned=warned,
@@ -302,24 +310,24 @@ class _Batch:
                         numbers.append(int(np.argmin(slack)))
         return dict.fromkeys(numbers)
 
-    def _fill_of(self, shape: tuple[int, int], values: Any, bound: Any = ((), {})) -> Fill:
-        """Return the fill of a table; without `bound`, on the host alone."""
-        options: dict[str, Any] = {"session": self.session, "bound": bound, "wraps": self.wraps}
-        return whole_table(self.equation, shape, self.pattern, values, **options)
+    def _fill_of(self, shape: tuple[int, int], values: Any, bound: Any = ()) -> Fill:
+        """Return the fill of a table; without `bound`, for proofs."""
+        fill = Fill(self.equation, shape, self.pattern, self.session, values, *bound)
+        fill.wraps = self.wraps
+        return fill
 
     def fill(self) -> None:
         """Fill all tables, part by part, in their order, so that an error names the first table."""
-        cells = np.diff(self.offsets)
-        is_large = cells > LARGE
-        work = cells * (self.shapes.max(axis=1) if self.equation.loops else 1)
+        is_large = self.cells > LARGE
+        work = self.cells * (self.shapes.max(axis=1) if self.equation.loops else 1)
         done = np.append(0, np.cumsum(np.where(is_large, MOST_CELLS + 1, np.minimum(work, MOST_CELLS + 1))))
-        item = max(self.equation.dtype.itemsize, self.choice.itemsize if self.choice is not None else 0)
-        kept = self.session.profile.max_alloc_bytes // 2 // item
+        item = max(self.equation.dtype.itemsize, *(values.itemsize for values in self.kept.values()))
+        most, ends = self.session.profile.max_alloc_bytes // 2 // item, np.append(0, np.cumsum(self.cells))
         first = 0
-        while first < len(cells):
+        while first < len(is_large):
             stop = int(np.searchsorted(done, done[first] + MOST_CELLS, side="right")) - 1
             if self.keep in ("table", "decisions"):
-                stop = min(stop, int(np.searchsorted(self.offsets, self.offsets[first] + kept, side="right")) - 1)
+                stop = min(stop, int(np.searchsorted(ends, ends[first] + most, side="right")) - 1)
             stop = max(stop, first + 1)
             if is_large[first]:
                 with _named(first):
@@ -334,43 +342,43 @@ class _Batch:
 
     def _fill_alone(self, k: int) -> None:
         table = self._fill_one(k, keep=self.keep, check=False)
-        part = slice(self.offsets[k], self.offsets[k + 1])
-        if self.tables is not None:
-            self.tables[part] = table.numpy().ravel()
-        if self.choices is not None:
-            stored = table.decisions.numpy().ravel()
-            self.choices[part] = stored + 1 if self.equation.decisions == "index" else stored
-        if self.last is not None:
-            self.last[self.last_offsets[k] : self.last_offsets[k + 1]] = table.last
-        self.corners[k] = table.corner
+        for name, part in self._parts(k, k + 1).items():
+            if name == "tables":
+                values = table.numpy()
+            elif name == "choices":
+                values = table.decisions.numpy() + (self.equation.decisions == "index")
+            else:
+                values = table.last if name == "last" else table.corner
+            part[:] = np.ravel(values)
+
+    def _parts(self, first: int, stop: int) -> dict[str, NDArray[Any]]:
+        """Return what is kept of the tables first .. stop - 1, by the names of outputs."""
+        return {name: values[slice(*self.offsets[name][[first, stop]])] for name, values in self.kept.items()}
 
     def _fill_part(self, first: int, stop: int) -> None:
         """Fill the tables first .. stop - 1 in one launch."""
         session, equation, policy, count = self.session, self.equation, self.policy, stop - first
-        span = slice(int(self.offsets[first]), int(self.offsets[stop]))
-        shapes = self.shapes[first:stop]
+        shapes, cells = self.shapes[first:stop], self.cells[first:stop]
         groups = policy.groups(count, session.profile.compute_units)
-        slab = int((shapes[:, 0] * shapes[:, 1]).max())
+        slab = int(cells.max())
         if self.keep != "table":
             most = min(MOST_HELD, session.profile.max_alloc_bytes // equation.dtype.itemsize)
             groups = max(min(groups, most // slab, 64 * session.profile.compute_units), 1)
-        buffers: dict[str, Any] = {
-            "shapes": self._buffer(shapes.astype(np.int32)),
-            "offsets": self._buffer(self._local_offsets(self.offsets, first, stop)),
-        }
-        tables = self._output("tables", self.tables, span, slab * groups, buffers)
+        offsets = np.append(0, np.cumsum(cells)).astype(np.uint64)
+        buffers = {"shapes": self._buffer(shapes.astype(np.int32)), "offsets": self._buffer(offsets)}
+        parts, memory = self._parts(first, stop), dict[str, Scratch | str]()
+        for name, part in parts.items():
+            if session.profile.is_cpu:  # kernels write to the host's arrays
+                memory[name], buffers[name] = name, in_place(session, part.view(np.uint8))
+            else:
+                memory[name] = Scratch(name, part.dtype, len(part))
+        tables = memory.get("tables") or Scratch("tables", equation.dtype, slab * groups)
         args: list[Any] = ["shapes", np.uint32(count), tables, "offsets", np.uint64(slab)]
-        choices = last = None
-        if self.choices is not None:
-            choices = self._output("choices", self.choices, span, 0, buffers)
-            args.append(choices)
-        corners = Scratch("corners", equation.dtype, count)
-        args.append(corners)
-        if self.last is not None:
-            line = slice(int(self.last_offsets[first]), int(self.last_offsets[stop]))
-            last = Scratch("last", equation.dtype, line.stop - line.start)
-            buffers["last_at"] = self._buffer(self._local_offsets(self.last_offsets, first, stop))
-            args += [last, "last_at"]
+        args += [memory[name] for name in ("choices", "corners", "last") if name in memory]
+        if "last" in memory:
+            begins = self.offsets["last"][first : stop + 1]
+            buffers["last_at"] = self._buffer((begins - begins[0]).astype(np.uint64))
+            args.append("last_at")
         given, own = kernel_arguments(self.held, first, stop, self._buffer)
         traps = equation.overflow == "trap"
         over = Scratch("dp_overflow", np.dtype(np.int32), 1)
@@ -395,7 +403,7 @@ class _Batch:
             "declared": declared,
             "located": located,
             "keep": self.keep,
-            "decisions": "" if self.choice is None else c_name(self.choice),
+            "decisions": c_name(parts["choices"].dtype) if "choices" in parts else "",
             "rounded": bool(build_options(session)),
         }
         step = Step(KERNEL, policy, (*args, *given), groups, params, 0, build_options(session))
@@ -406,43 +414,24 @@ class _Batch:
                 self._fill_alone(first + number)
             name = self.equation.cell.name
             raise IntegerOverflow(f"A cell of table {first + number:,} of the batch goes beyond {name}.")
-        self.corners[first:stop] = result.read(corners)
-        if last is not None:
-            self.last[line] = result.read(last)
-        for scratch, target in ((tables, self.tables), (choices, self.choices)):
-            if target is not None:
-                self._read_output(result, scratch, buffers, target[span])
-
-    def _output(self, name: str, target: Any, span: slice, count: int, buffers: dict[str, Any]) -> Scratch | str:
-        """Return the memory of a step for cells: the part of a host array itself on CPUs, else scratch memory."""
-        if target is None:
-            return Scratch(name, self.equation.dtype, count)
-        if not self.session.profile.is_cpu:
-            return Scratch(name, target.dtype, span.stop - span.start)
-        buffers[name] = in_place(self.session, target[span].view(np.uint8))
-        return name
-
-    def _read_output(self, result: Result, scratch: Any, buffers: dict[str, Any], target: NDArray[Any]) -> None:
-        if isinstance(scratch, Scratch):
-            target[:] = result.read(scratch)
-        else:
-            show_host(self.session, buffers[scratch], target.view(np.uint8))
+        for name, part in parts.items():
+            scratch = memory[name]
+            if isinstance(scratch, Scratch):
+                part[:] = result.read(scratch)
+            else:
+                show_host(session, buffers[name], part.view(np.uint8))
 
     def _buffer(self, values: NDArray[Any]) -> Any:
         array = to_device(self.session, np.ascontiguousarray(values).ravel(), caller="fill_batch")
         return array.one_buffer("A list of parameters of fill_batch")
 
-    @staticmethod
-    def _local_offsets(offsets: NDArray[Any], first: int, stop: int) -> Any:
-        return (offsets[first : stop + 1] - offsets[first]).astype(np.uint64)
-
     def result(self) -> TableBatch:
-        choices = self.choices
+        choices = self.kept.get("choices")
         if choices is not None and self.equation.decisions == "index":
             choices = choices.astype(np.int64) - 1
         return TableBatch(
-            self.shapes, self.offsets, self.corners, self.tables, choices, self.last, self.last_offsets,
-            self.pattern.name, self.keep, self.equation.name,
+            self.shapes, np.append(0, np.cumsum(self.cells)), self.kept["corners"], self.kept.get("tables"), choices,
+            self.kept.get("last"), self.offsets.get("last"), self.pattern.name, self.keep, self.equation.name,
         )  # fmt: skip
 
 
@@ -454,13 +443,3 @@ def _named(k: int) -> Iterator[None]:
     except ClgeomError as error:
         error.args = (f"{error.args[0]} (table {k:,} of the batch)", *error.args[1:])
         raise
-
-
-def _host_array(count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    try:
-        return np.empty(count, dtype)
-    except (MemoryError, ValueError):
-        raise DeviceLimit(
-            f"The tables of fill_batch have {count * dtype.itemsize:,} bytes, and the host has no memory for them",
-            "keep='last' or 'corner' needs less",
-        ) from None

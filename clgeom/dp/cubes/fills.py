@@ -9,12 +9,11 @@ from typing import Any, Literal, NoReturn
 
 import numpy as np
 
-from clgeom.arguments import instance, integers, one_of, wrong
+from clgeom.arguments import instance, integers, wrong
 from clgeom.core import launch
 from clgeom.core.call import Call
 from clgeom.core.device import Session
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.core.launch import finish
 from clgeom.core.plan import Phase, Plan, Scratch, Series, Step
 from clgeom.core.tuning import select
 from clgeom.dp.analysis import readiness
@@ -22,7 +21,7 @@ from clgeom.dp.analysis.outside import are_inside
 from clgeom.dp.analysis.work import OPERATIONS, equal_parts, work_of
 from clgeom.dp.cubes.equation import LONGEST, CubeEquation
 from clgeom.dp.filling import watching
-from clgeom.dp.fills import bind, build_options, check_values, given_values, session_of
+from clgeom.dp.fills import bind, build_options, check_options, check_values, given_values, session_of
 from clgeom.dp.language.mistakes import deep_enough
 from clgeom.dp.language.users_c import users_errors
 from clgeom.dp.paths.stages import OVERFLOW, PATTERN, RANGE, error_of
@@ -219,8 +218,7 @@ def fill_cube(
     """
     instance(equation, CubeEquation, "a dp.CubeEquation", "equation", caller="fill_cube")
     shape = _checked_shape(shape)
-    one_of(keep, KEEPS, "keep", caller="fill_cube")
-    one_of(check, ("auto", True, False), "check", caller="fill_cube")
+    checked: Any = check_options(equation, keep, check, keeps=KEEPS, caller="fill_cube")
     given = given_values(values, parameters, caller="fill_cube")
     held = check_values(equation, given, caller="fill_cube")
     session = session_of(given, equation, device, caller="fill_cube")
@@ -234,23 +232,15 @@ def fill_cube(
     faults = Scratch("faults", np.dtype(np.int32), FAULTS)
     noted = launch.allocate(session, faults.nbytes)
     launch.write(session, noted, np.zeros(FAULTS, np.int32))
-    checked: bool | Literal["loads"] = "loads" if isinstance(check, str) else bool(check)
     if checked is False and depth is None:
         readiness.warn_of(equation, equation.pattern, readiness.NOT_LOOKED_AT)
-    if checked == "loads" and depth is not None and equation.indices_fit(shape):
-        sizes = {name: value.shape for name, value in held.items()}
-        key = "reads are inside", shape, tuple(sizes.items())
-        with deep_enough(equation.name):
-            proven = equation.cache.get(key, lambda: are_inside(equation.value, equation.parameters, shape, sizes))
-        checked = False if proven else checked
+    if checked == "auto":
+        checked = False if depth is not None and _reads_are_inside(equation, shape, held) else "loads"
     series = _series(session, equation, planes, held, arguments, ring, keep, checked, faults)
-    with watching(progress, "fill_cube") as watch, Call("fill_cube", profile=profile) as call:
+    with watching(progress, session, "fill_cube") as watch, Call("fill_cube", profile=profile) as call:
         with users_errors("", name=equation.name):
             result = launch.run(session, Plan(series), watch=watch, table=table, kept=kept, faults=noted, **buffers)
         fault = result.read(faults).tolist()
-        if progress:
-            finish(session)
-            watch(1.0)
     if fault[0]:
         raise _error(equation, shape, held, fault[1:])
     dtype = equation.dtype
@@ -342,6 +332,16 @@ def _series(
     moved = 2 * math.prod(planes.shape) * equation.dtype.itemsize
     step = Step(KERNEL, policy, (*args, *arguments), 1, params, moved, build_options(session))
     return Series(step, indices, numbers, groups)
+
+
+def _reads_are_inside(equation: CubeEquation, shape: tuple[int, int, int], held: Mapping[str, Any]) -> bool:
+    """Return whether the conditions before the reads prove that all are inside the table and the parameters."""
+    if not equation.indices_fit(shape):
+        return False
+    sizes = {name: value.shape for name, value in held.items()}
+    key = "reads are inside", shape, tuple(sizes.items())
+    with deep_enough(equation.name):
+        return bool(equation.cache.get(key, lambda: are_inside(equation.value, equation.parameters, shape, sizes)))
 
 
 # Arguments and errors ---------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.dp.analysis import bands, bounds, trial
 from clgeom.dp.filling import check_reads
-from clgeom.dp.fills import Fill, bind, check_shape, check_values, given_values, session_of, whole_table
+from clgeom.dp.fills import Fill, bind, check_shape, check_values, given_values, in_band, session_of
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.users_c import users_errors
 from clgeom.dp.paths import tiles
@@ -160,17 +160,15 @@ def _fill_of(
     shape = check_shape(shape, caller=CALLER)
     given = given_values(values, parameters, caller=CALLER)
     session = session_of({}, equation, device, caller=CALLER)
-    band = bands.checked_band(band, shape, outside, caller=CALLER)
     if equation.pattern is None:
         raise InvalidInput(f"{CALLER} needs an equation with a pattern. {equation.name} has none.")
     pattern = PATTERNS[equation.pattern]
+    equation, given, band = in_band(equation, given, band, outside, shape, caller=CALLER)
     if band is not None:
         bands.check_reachable(band, pattern, shape, caller=CALLER)
-        equation, more = bands.with_band(equation, band, outside, caller=CALLER)
-        given |= more
     held = check_values(equation, given, caller=CALLER)
     bound = bind(session, equation, held, caller=CALLER)
-    fill = whole_table(equation, shape, pattern, held, session=session, bound=bound, band=band)
+    fill = Fill(equation, shape, pattern, session, held, *bound, band=band)
     check_reads(fill)
     return fill
 
