@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from clgeom.core.device import Session
     from clgeom.dp.language.equation import Equation
     from clgeom.dp.patterns import Pattern
-    from clgeom.dp.table.table import CellStore
+    from clgeom.dp.table.stores import CellStore
 
 #: Most cells that are written by one launch.
 MOST = 1 << 27
@@ -68,12 +68,12 @@ class Initial:
 
     def write(self, fill: Fill, store: CellStore) -> None:
         """Write the cells before the first stage that is filled to the store of the table."""
-        whole = Region(0, 0, 1, 1, *fill.shape)
+        whole = Region.whole(fill.shape)
         if self.is_line:
             number = fill.stages - fill.start if fill.pattern.reverse else fill.start - 1
+            line = range(number, number + 1)
             rows = fill.pattern.kind == "rows"
-            part = replace(whole, i=number, rows=1) if rows else replace(whole, j=number, columns=1)
-            self._write(fill, store, part)
+            self._write(fill, store, replace(whole, rows=line) if rows else replace(whole, columns=line))
             return
         most = min(MOST, fill.session.profile.max_alloc_bytes // store.dtype.itemsize)
         for _, part in whole.parts(0, most):
@@ -85,12 +85,17 @@ class Initial:
             result, scratch = self.table._store.gather(part)
             given = result[scratch]
         else:
-            cells = self.cells if self.is_line else self.cells[part.i : part.i + part.rows]
+            cells = self.cells if self.is_line else self.cells[part.slices[0]]
             given = launch.allocate(session, cells.nbytes)
             launch.write(session, given, cells)
         kind = {"nose": "DIAGS_NOSE", "sone": "DIAGS_SONE"}.get(fill.pattern.kind, fill.pattern.kind.upper())
         stages = map(np.int32, (self.first, fill.start))
-        args = (*map(np.int32, (part.i, part.j, part.columns)), np.uint64(part.cells), *stages, "given")
+        args = (
+            *map(np.int32, (part.rows.start, part.columns.start, part.sides[1])),
+            np.uint64(part.cells),
+            *stages,
+            "given",
+        )
         params = {"cell": c_type(store.dtype), "kind": kind, "reverse": fill.pattern.reverse}
         bytes_each = 2 * store.dtype.itemsize
         store.run("dp/table/write_cells", args, part.cells, params, bytes_each=bytes_each, write=True, given=given)

@@ -35,7 +35,7 @@ from clgeom.dp.language.trace import Expr
 from clgeom.dp.language.types import LIMITS, neutral
 from clgeom.dp.language.users_c import has_loop
 from clgeom.dp.paths import stages
-from clgeom.dp.table.table import CellStore
+from clgeom.dp.table.stores import CellStore
 from clgeom.errors import EquationWarning, IntegerOverflow, KernelBuildError, warn
 from clgeom.intake.typing import NDArray
 

@@ -20,8 +20,8 @@ from clgeom.dp.analysis.dependences import Near, Row
 from clgeom.dp.analysis.work import most_cells, numbered_parts
 from clgeom.dp.codegen import pieces
 from clgeom.dp.fills import Fill, too_large
-from clgeom.dp.table.decisions import bits_of, new_packed, obstacle_by_rows, packed_pitch
-from clgeom.dp.table.table import CellStore, Filled
+from clgeom.dp.table.stores import CellStore, bits_of, new_packed, obstacle_by_rows, packed_pitch
+from clgeom.dp.table.table import Filled
 from clgeom.intake.typing import NDArray
 
 if TYPE_CHECKING:
@@ -169,9 +169,9 @@ def fill_table(fill: Fill) -> Filled:
         buffers["decisions"] = decisions.buffer
     fill.run(plan, **buffers)
     if keep:
-        return Filled.of(fill, NAME, table, decisions)
+        return Filled(NAME, table, decisions)
     last: Any = LastRow(table, last_slot)
-    return Filled.of(fill, NAME, None, decisions, last.copy() if fill.keep == "last" else last)
+    return Filled(NAME, None, decisions, last.copy() if fill.keep == "last" else last)
 
 
 @dataclass(frozen=True)

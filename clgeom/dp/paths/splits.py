@@ -26,7 +26,8 @@ from clgeom.dp.language.graphs import walk
 from clgeom.dp.language.nodes import NUMPY
 from clgeom.dp.language.types import neutral
 from clgeom.dp.paths.rows import in_parts
-from clgeom.dp.table.table import CellStore, Filled
+from clgeom.dp.table.stores import CellStore
+from clgeom.dp.table.table import Filled
 from clgeom.intake.arrays import c_name
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ def fill_table(fill: Fill) -> Filled:
         buffers["decisions"] = launch.allocate(session, cells * kind.itemsize)
         decisions = frame.store(fill, buffers["decisions"], kind, index=equation.decisions == "index")
     fill.run(plan, **buffers)
-    return Filled.of(fill, NAME, table, decisions)
+    return Filled(NAME, table, decisions)
 
 
 def _planned(fill: Fill) -> tuple[Plan, Frame]:

@@ -17,8 +17,8 @@ from clgeom.dp.analysis.bounds import overflow_of
 from clgeom.dp.analysis.dependences import Near, Row
 from clgeom.dp.analysis.work import OPERATIONS, costs, equal_parts, work_of
 from clgeom.dp.fills import Fill
-from clgeom.dp.table.decisions import PackedStore, bits_of, new_packed
-from clgeom.dp.table.table import MOST_CHUNKS, CellStore, Filled, new_store
+from clgeom.dp.table.stores import MOST_CHUNKS, CellStore, PackedStore, bits_of, new_packed, new_store
+from clgeom.dp.table.table import Filled
 from clgeom.errors import DependencyError, EquationWarning, IntegerOverflow, InvalidInput, KernelBuildError, warn
 from clgeom.intake.arrays import c_name
 from clgeom.intake.typing import NDArray
@@ -80,7 +80,7 @@ def fill_table(fill: Fill) -> Filled:
         decisions = _new_decisions(fill, layout)
     kept: Any = Scratch("kept", dtype, n if fill.pattern.last_is_column else m) if ring else None
     result = run_stages(fill, policy, Memory(store, ring, decisions, kept))
-    return Filled.of(fill, NAME, store, decisions, result.read(kept) if ring else None)
+    return Filled(NAME, store, decisions, result.read(kept) if ring else None)
 
 
 def _new_decisions(fill: Fill, layout: str) -> CellStore | PackedStore:

@@ -25,8 +25,8 @@ from clgeom.dp.fills import Fill, too_large
 from clgeom.dp.paths import tickets
 from clgeom.dp.paths.rows import in_parts
 from clgeom.dp.policies import TilePolicy
-from clgeom.dp.table.decisions import bits_of, new_packed, obstacle_by_rows, packed_pitch
-from clgeom.dp.table.table import CellStore, Filled
+from clgeom.dp.table.stores import CellStore, bits_of, new_packed, obstacle_by_rows, packed_pitch
+from clgeom.dp.table.table import Filled
 from clgeom.errors import DeviceWarning, warn
 from clgeom.intake.typing import NDArray
 
@@ -448,7 +448,7 @@ def fill_table(fill: Fill, *, waited: bool = False) -> Filled:
             DeviceWarning,
         )
         return fill_table(fill, waited=True)
-    return Filled.of(fill, NAME, table, decisions, None if sweep.table else sweep.in_order(result.read(line)))
+    return Filled(NAME, table, decisions, None if sweep.table else sweep.in_order(result.read(line)))
 
 
 def _planned(fill: Fill, waited: bool) -> tuple[Plan, Sweep, Scratch]:

@@ -12,14 +12,14 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.plan import Scratch
 from clgeom.dp.language.cells import c_type
 from clgeom.dp.table import reduce
-from clgeom.dp.table.regions import Region, place, region_of
+from clgeom.dp.table.regions import Region, places, region_of, sides_of
 from clgeom.errors import InvalidInput, short
 from clgeom.intake import device_arrays
 from clgeom.intake.typing import CLArray, NDArray
 
 if TYPE_CHECKING:
     from clgeom.core.device import Session
-    from clgeom.dp.table.table import CellStore
+    from clgeom.dp.table.stores import CellStore
 
 #: Types of an index or of a selection: integers, slices, `...`, and tuples of them, as in brackets.
 Index = Any
@@ -281,12 +281,10 @@ class OverTable:
         """
         n, m = self.shape
         if axis is None:
-            flat = _integers(indices, n * m, "cell")
-            return self._gathered(*np.divmod(flat, m))
-        whole = Region(0, 0, 1, 1, n, m)
-        if whole.axis(axis, "Table.take") == 0:
-            return self._gathered(_integers(indices, n, "row"), np.arange(m), crosses=True)
-        return self._gathered(np.arange(n), _integers(indices, m, "column"), crosses=True)
+            return self._gathered(*np.divmod(places(indices, n * m, "cell"), m))
+        if Region.whole(self.shape).axis(axis, "Table.take") == 0:
+            return self._gathered(places(indices, n, "row"), np.arange(m), crosses=True)
+        return self._gathered(np.arange(n), places(indices, m, "column"), crosses=True)
 
     def array(self, region: Index = ..., *, field: str | None = None, copy: bool = True, queue: Any = None) -> CLArray:
         """Return the table, or a part of it, as an array on the device.
@@ -322,8 +320,8 @@ class OverTable:
             return device_arrays.as_array(
                 self.session, result[out], chosen.shape, store.dtype, queue=queue, wait=queue is None
             )
-        steps = store.strides
-        if steps is None or field is not None or min(chosen.di, chosen.dj) < 1:
+        steps, (rows, columns) = store.strides, chosen.lines
+        if steps is None or field is not None or min(rows.step, columns.step) < 1:
             raise InvalidInput(
                 "The 'copy' parameter of Table.array can be False for a table in one buffer that is stored by rows or "
                 "columns, whole cells, and slices with positive steps. This one is stored as "
@@ -331,7 +329,7 @@ class OverTable:
             )
         flat = device_arrays.as_array(self.session, store.buffers[0], (1,), self.dtype, queue=queue, wait=queue is None)
         size = self.dtype.itemsize
-        strides = (chosen.di * steps[0] * size, chosen.dj * steps[1] * size)
+        strides = (rows.step * steps[0] * size, columns.step * steps[1] * size)
         return type(flat)(
             flat.queue,
             chosen.shape,
@@ -339,7 +337,7 @@ class OverTable:
             data=flat.base_data,
             events=flat.events,
             strides=tuple(step for step, gone in zip(strides, chosen.dropped) if not gone),
-            offset=(chosen.i * steps[0] + chosen.j * steps[1]) * size,
+            offset=(rows.start * steps[0] + columns.start * steps[1]) * size,
         )
 
     def __getitem__(self, where: Index) -> Any:
@@ -349,20 +347,24 @@ class OverTable:
             if where not in (self.dtype.names or ()):
                 fields = ", ".join(self.dtype.names or ["no fields"])
                 raise InvalidInput(f"The cells of this table have {fields}. Got {where!r} instead.")
-            return self._part(Region(0, 0, 1, 1, *self.shape), self._kept().of_field(where))
-        where = where if isinstance(where, tuple) else (where,)
-        whole = [isinstance(w, (int, np.integer)) and not isinstance(w, bool) for w in where]
-        if all(whole) and len(where) == 2:
-            return self.cell(*where)
-        if whole == [True] or (whole == [True, False] and _is_all(where[1])):
-            return self.row(where[0])
-        if whole == [False, True] and _is_all(where[0]):
-            return self.column(where[1])
-        chosen = region_of(where, self.shape, caller="Table")
-        if chosen is not None and chosen.cells < self.shape[0] * self.shape[1]:
-            return self._part(chosen, self._kept())
-        sides = _sides(where, self.shape) if chosen is None else None
-        return self.numpy()[where] if sides is None else self._gathered(*sides[:2], crosses=sides[2])
+            return self._kept().of_field(where).numpy()
+        sides = sides_of(where, self.shape, caller="Table")
+        chosen = region_of(sides)
+        if sides is None:
+            return self.numpy()[where]
+        if chosen is None:
+            rows, columns = map(np.asarray, sides)
+            crosses = any(isinstance(side, range) for side in sides)
+            if not crosses:
+                rows, columns = np.broadcast_arrays(rows, columns)
+            return self._gathered(rows, columns, crosses)
+        if all(chosen.dropped):
+            return self.cell(chosen.rows[0], chosen.columns[0])
+        if chosen.dropped[0] and chosen.columns == range(self.shape[1]):
+            return self.row(chosen.rows[0])
+        if chosen.dropped[1] and chosen.rows == range(self.shape[0]):
+            return self.column(chosen.columns[0])
+        return self._kept().read(chosen).reshape(chosen.shape)
 
     def _kept(self) -> CellStore:
         if self._store is None:
@@ -384,7 +386,7 @@ class OverTable:
         return store.of_field(field)
 
     def _region(self, region: Index, caller: str) -> Region:
-        found = region_of(region, self.shape, caller=caller)
+        found = region_of(sides_of(region, self.shape, caller=caller))
         if found is None:
             raise wrong("region", caller, "at most two integers or slices", short(region))
         return found
@@ -400,22 +402,8 @@ class OverTable:
         found = reduce.reduce_region(store, chosen, lines, op, *which)
         if op == "sum" and store.dtype.kind in "iu":
             if reduce.may_wrap(store, chosen, lines).any():  # seldom, and so on the host
-                reduce.check_sums(self._part(chosen, store).reshape(chosen.sides), lines)
+                reduce.check_sums(store.read(chosen), lines)
         return found.reshape(())[()] if axis is None or any(chosen.dropped) else found
-
-    def _part(self, region: Region, store: CellStore) -> NDArray[Any]:
-        """Return the cells of a region, in parts that fit a buffer."""
-        with store.in_place() as values:
-            if values is not None:
-                return np.array(values[region.slices], order="C").reshape(region.shape)
-        out = np.empty(region.sides, store.dtype)
-        most = self.session.profile.max_alloc_bytes // store.dtype.itemsize
-        for first, part in region.parts(0, most) if region.cells else ():
-            for at, piece in part.parts(1, most):
-                result, scratch = store.gather(piece)
-                there = np.s_[first : first + piece.rows, at : at + piece.columns]
-                out[there] = result.read(scratch).reshape(piece.sides)
-        return out.reshape(region.shape)
 
     def _gathered(self, rows: NDArray[np.int64], columns: NDArray[np.int64], crosses: bool = False) -> NDArray[Any]:
         """Cells at given rows and columns: in pairs, or each row with each column."""
@@ -437,41 +425,3 @@ class OverTable:
         params = {"cell": c_type(self.dtype)}
         result = store.run("dp/table/take_cells", args, count, params, bytes_each=bytes_each, **buffers)
         return result.read(out).reshape(shape)
-
-
-def _is_all(part: Any) -> bool:
-    return isinstance(part, slice) and part == slice(None)
-
-
-def _integers(indices: Any, size: int, what: str) -> NDArray[np.int64]:
-    """Return the indices counted from the start, as int64; IndexError for one outside, as in NumPy."""
-    found = np.asarray(indices)
-    if found.size == 0:
-        return found.astype(np.int64)
-    if found.dtype.kind not in "iu":
-        raise InvalidInput(f"Indices of a table must be integers. Got {found.dtype} instead.")
-    bad = (found < -size) | (found >= size)
-    if bad.any():
-        raise IndexError(f"{what} {found[bad].flat[0]} of a table with {size}")
-    found = found.astype(np.int64)
-    return np.where(found < 0, found + size, found)
-
-
-def _sides(where: tuple[Any, ...], shape: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64], bool] | None:
-    """(rows, columns, crosses) of an index with arrays of integers, and slices at most; None for another index."""
-    if len(where) > 2 or any(part is Ellipsis or part is None for part in where):
-        return None
-    sides, listed = [], []
-    for axis, part in enumerate((*where, slice(None))[:2]):
-        name = ("row", "column")[axis]
-        if isinstance(part, slice):
-            sides.append(np.arange(*part.indices(shape[axis])))
-        elif isinstance(part, (int, np.integer)) and not isinstance(part, bool):
-            sides.append(np.asarray(place(axis, part, shape)))
-        elif isinstance(part, (list, np.ndarray)) and (at := np.asarray(part)).size and at.dtype.kind in "iu":
-            sides.append(_integers(at, shape[axis], name))
-        else:
-            return None
-        listed.append(not isinstance(part, slice))
-    rows, columns = np.broadcast_arrays(*sides) if all(listed) else sides
-    return rows, columns, not all(listed)

@@ -21,7 +21,7 @@ from clgeom.intake.arrays import c_name
 from clgeom.intake.typing import NDArray
 
 if TYPE_CHECKING:
-    from clgeom.dp.table.table import CellStore
+    from clgeom.dp.table.stores import CellStore
 
 REDUCE, ACROSS, SELECT = "dp/table/reduce_cells", "dp/table/reduce_across", "dp/table/select_cells"
 #: Comparisons in the order of dp/dp_over.h, which are those of Python.
@@ -51,7 +51,9 @@ def reduce_region(
     empty = region.cells == 0
     none = empty if axis is None else region.sides[axis] == 0
     if none and op in ("min", "max", "argmin", "argmax"):
-        raise InvalidInput(f"{op} needs at least one cell. Got a region of {region.rows} x {region.columns} cells.")
+        raise InvalidInput(
+            f"{op} needs at least one cell. Got a region of {region.sides[0]} x {region.sides[1]} cells."
+        )
     if empty:
         return np.zeros(shape, result_type(store.dtype, op))
     with store.in_place() as values:
@@ -59,7 +61,9 @@ def reduce_region(
             return reduce_array(values[region.slices], axis, op, comparison, store.dtype.type(bound))
     if axis is None:
         parts = [
-            _offset_indices(_partial_states(store, part, None, op, comparison, bound)[None], first * region.columns, op)
+            _offset_indices(
+                _partial_states(store, part, None, op, comparison, bound)[None], first * region.sides[1], op
+            )
             for first, part in region.parts(0, LAUNCH_CELLS)
         ]
         return _join(np.concatenate(parts, axis=1), store.dtype, op)[0]
@@ -218,7 +222,8 @@ def _neutral_element(dtype: np.dtype[Any], op: str) -> Any:
 
 
 def _region_arguments(store: CellStore, region: Region) -> tuple[np.int32, ...]:
-    return tuple(map(np.int32, (*store.shape, region.i, region.j, region.di, region.dj)))
+    (rows, columns), (n, m) = region.lines, store.shape
+    return tuple(map(np.int32, (n, m, rows.start, columns.start, rows.step, columns.step)))
 
 
 def _partial_states(
@@ -229,7 +234,7 @@ def _partial_states(
     neutral = _neutral_element(dtype, op)
     reader = store.reader("M")
     params: dict[str, Any] = {"cell": c_name(dtype), "op": op, "value": c_name(neutral.dtype), **reader.texts}
-    params["unit"] = region.di == region.dj == 1
+    params["unit"] = region.rows.step == region.columns.step == 1
     state, last = _state_type(dtype, op), (neutral, np.int32(comparison), dtype.type(bound))
     moved = region.cells * dtype.itemsize
     along = {"ROWS": 1, "COLUMNS": 0}.get(store.layout)
@@ -244,7 +249,7 @@ def _partial_states(
         tasks = lines * parts
         groups = min(wanted, tasks, PARTIAL) if axis is None else min(tasks, max(wanted, 1))
         out = Scratch("out", state, groups if axis is None else tasks)
-        sizes = np.int32(region.rows), np.int32(region.columns), np.uint32(parts), np.int32(length), np.uint64(tasks)
+        sizes = *map(np.int32, region.sides), np.uint32(parts), np.int32(length), np.uint64(tasks)
         args = (*reader.arguments, *_region_arguments(store, region), *sizes, *last, out)
         step = Step(REDUCE, policy, args, groups, {**params, "kind": kind, "each": axis is not None}, moved)
         states = run(store.session, Plan(step), **reader.buffers).read(out)
@@ -325,7 +330,7 @@ def select_cells(store: CellStore, region: Region, comparison: int, bound: Any) 
             return np.flatnonzero(HOLDS[comparison](values[region.slices], store.dtype.type(bound)))
     if region.cells:
         for first, part in region.parts(0, LAUNCH_CELLS):
-            found.append(_select_part(store, part, comparison, bound) + first * region.columns)
+            found.append(_select_part(store, part, comparison, bound) + first * region.sides[1])
     return np.concatenate(found)
 
 
@@ -338,7 +343,7 @@ def _select_part(store: CellStore, region: Region, comparison: int, bound: Any) 
     groups = ceil_div(region.cells, share)
     counts = launch.allocate(session, 8 * groups)
     params = {"cell": c_name(dtype), **reader.texts}
-    numbers = np.int32(region.columns), np.uint64(region.cells), np.uint64(share), np.int32(comparison)
+    numbers = np.int32(region.sides[1]), np.uint64(region.cells), np.uint64(share), np.int32(comparison)
     args = (*reader.arguments, *_region_arguments(store, region), *numbers, dtype.type(bound))
     moved = region.cells * dtype.itemsize
     count = Step(SELECT, policy, (*args, np.int32(0), "counts", "counts"), groups, params, moved)

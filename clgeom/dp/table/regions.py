@@ -1,43 +1,48 @@
-"""Regions of a table: what ``table[...]`` selects, as rows and columns of cells that are a constant step apart."""
+"""Regions of a table: what ``table[...]`` selects, as rows and columns of cells."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from clgeom.arguments import wrong
 from clgeom.errors import InvalidInput, short
+from clgeom.intake.typing import NDArray
+
+#: What an index selects of an axis: one line, lines a constant step apart, or any lines.
+Side: TypeAlias = "int | range | NDArray[np.int64]"
 
 
 @dataclass(frozen=True)
 class Region:
-    """Cell (r, c) of a region is cell ``(i + r * di, j + c * dj)`` of the table.
+    """The cells where rows a constant step apart cross columns a constant step apart.
 
-    `i`, `j`: Its first cell.
-    `di`, `dj`: Steps, which may be negative.
-    `rows`, `columns`: Its shape, with dropped axes.
     `dropped`: The axes that an integer has selected: results are without them, as in NumPy.
     """
 
-    i: int
-    j: int
-    di: int
-    dj: int
-    rows: int
-    columns: int
+    rows: range
+    columns: range
     dropped: tuple[bool, bool] = (False, False)
 
+    @classmethod
+    def whole(cls, shape: tuple[int, int]) -> Region:
+        return cls(range(shape[0]), range(shape[1]))
+
     @property
-    def sides(self) -> tuple[int, int]:
+    def lines(self) -> tuple[range, range]:
         return self.rows, self.columns
 
     @property
+    def sides(self) -> tuple[int, int]:
+        return len(self.rows), len(self.columns)
+
+    @property
     def cells(self) -> int:
-        return self.rows * self.columns
+        return len(self.rows) * len(self.columns)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -45,14 +50,12 @@ class Region:
         return tuple(side for side, gone in zip(self.sides, self.dropped) if not gone)
 
     @property
-    def slices(self) -> tuple[slice, slice]:
+    def slices(self) -> tuple[slice, ...]:
         """What selects the region, with dropped axes, from an array."""
-
-        def side(first: int, step: int, count: int) -> slice:
-            end = first + step * count
-            return slice(first, None if end < 0 else end, step) if count else slice(0)
-
-        return side(self.i, self.di, self.rows), side(self.j, self.dj, self.columns)
+        return tuple(
+            slice(line.start, None if line.stop < 0 else line.stop, line.step) if line else slice(0)
+            for line in self.lines
+        )
 
     def axis(self, axis: Any, caller: str) -> int | None:
         """Return the axis of the region (0 or 1) for a caller's `axis`; None for all cells."""
@@ -69,18 +72,14 @@ class Region:
 
     def parts(self, axis: int, most: int) -> Iterator[tuple[int, Region]]:
         """(first, region) of parts of at most `most` cells, or of one row (or column), split along an axis."""
-        size, width = self.sides[axis], self.sides[1 - axis]
-        step = max(most // max(width, 1), 1)
-        for first in range(0, size, step):
-            count = min(step, size - first)
-            if axis == 0:
-                yield first, replace(self, i=self.i + first * self.di, rows=count)
-            else:
-                yield first, replace(self, j=self.j + first * self.dj, columns=count)
+        step = max(most // max(self.sides[1 - axis], 1), 1)
+        for first in range(0, self.sides[axis], step):
+            part = self.lines[axis][first : first + step]
+            yield first, replace(self, rows=part) if axis == 0 else replace(self, columns=part)
 
 
-def region_of(index: Any, shape: Sequence[int], *, caller: str) -> Region | None:
-    """Return the region that integers, slices and ``...`` select from a table; None for an index of another kind.
+def sides_of(index: Any, shape: tuple[int, int], *, caller: str) -> list[Side] | None:
+    """Return what integers, slices, lists of integers and ``...`` select of each axis; None for another index.
 
     IndexError for an integer beyond the table, as in NumPy.
     """
@@ -89,28 +88,49 @@ def region_of(index: Any, shape: Sequence[int], *, caller: str) -> Region | None
     if ellipses > 1 or len(index) - ellipses > 2:
         return None
     at = next((k for k, part in enumerate(index) if part is Ellipsis), len(index))
-    missing = (slice(None),) * (2 - len(index) + (at < len(index)))
-    sides = []
+    missing = (slice(None),) * (2 - len(index) + ellipses)
+    sides: list[Side] = []
     for axis, part in enumerate((*index[:at], *missing, *index[at + 1 :])):
-        size = shape[axis]
         if isinstance(part, slice):
             try:
-                begin, stop, step = part.indices(size)
+                sides.append(range(shape[axis])[part])
             except (TypeError, ValueError) as error:
                 raise InvalidInput(f"{caller} takes slices of integers with a step other than 0: {error}.") from error
-            count = len(range(begin, stop, step))
-            sides.append((begin if count else 0, step, count, False))
         elif isinstance(part, (int, np.integer)) and not isinstance(part, bool):
-            sides.append((place(axis, part, shape), 1, 1, True))
+            sides.append(place(axis, part, shape))
+        elif isinstance(part, (list, np.ndarray)) and (lines := np.asarray(part)).size and lines.dtype.kind in "iu":
+            sides.append(places(lines, shape[axis], ("row", "column")[axis]))
         else:
             return None
-    (i, di, rows, no_rows), (j, dj, columns, no_columns) = sides
-    return Region(i, j, di, dj, rows, columns, (no_rows, no_columns))
+    return sides
 
 
-def place(axis: int, at: Any, shape: Sequence[int]) -> int:
+def region_of(sides: list[Side] | None) -> Region | None:
+    """Return the region of these sides; None where one is no integer or range."""
+    if sides is None or any(isinstance(side, np.ndarray) for side in sides):
+        return None
+    dropped = [isinstance(side, int) for side in sides]
+    rows, columns = (range(side, side + 1) if isinstance(side, int) else side for side in sides)
+    return Region(rows, columns, (dropped[0], dropped[1]))  # type: ignore[arg-type]
+
+
+def place(axis: int, at: Any, shape: tuple[int, int]) -> int:
     """Return a row or column counted from the start; IndexError where the table has none."""
     size = shape[axis]
     if not -size <= at < size:
         raise IndexError(f"{'row' if axis == 0 else 'column'} {at} of a table with {size}")
     return int(at) % size
+
+
+def places(indices: Any, size: int, what: str) -> NDArray[np.int64]:
+    """Return indices counted from the start; IndexError for one outside, as in NumPy."""
+    found = np.asarray(indices)
+    if found.size == 0:
+        return found.astype(np.int64)
+    if found.dtype.kind not in "iu":
+        raise InvalidInput(f"Indices of a table must be integers. Got {found.dtype} instead.")
+    bad = (found < -size) | (found >= size)
+    if bad.any():
+        raise IndexError(f"{what} {found[bad].flat[0]} of a table with {size}")
+    found = found.astype(np.int64)
+    return np.where(found < 0, found + size, found)

@@ -26,7 +26,7 @@ from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.users_c import users_errors
 from clgeom.dp.paths import tiles
 from clgeom.dp.patterns import PATTERNS, Pattern
-from clgeom.dp.table.decisions import packed_pitch
+from clgeom.dp.table.stores import packed_pitch
 from clgeom.errors import InvalidInput, short
 from clgeom.intake.typing import DeviceLike, NDArray, Shape
 
