@@ -97,8 +97,7 @@ class Initial:
             "given",
         )
         params = {"cell": c_type(store.dtype), "kind": kind, "reverse": fill.pattern.reverse}
-        bytes_each = 2 * store.dtype.itemsize
-        store.run("dp/table/write_cells", args, part.cells, params, bytes_each=bytes_each, write=True, given=given)
+        store.run("dp/table/write_cells", args, part.cells, params, write=True, given=given)
 
 
 def initial_of(

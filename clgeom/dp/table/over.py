@@ -401,7 +401,7 @@ class OverTable:
         lines = chosen.axis(axis, caller)
         found = reduce.reduce_region(store, chosen, lines, op, *which)
         if op == "sum" and store.dtype.kind in "iu":
-            if reduce.may_wrap(store, chosen, lines).any():  # seldom, and so on the host
+            if reduce.may_wrap(store, chosen, lines):  # seldom, and so on the host
                 reduce.check_sums(store.read(chosen), lines)
         return found.reshape(())[()] if axis is None or any(chosen.dropped) else found
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from clgeom.arguments import one_of, wrong
 from clgeom.core import launch
-from clgeom.core.launch import run
-from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.plan import Scratch
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.dp.table.regions import Region
@@ -77,13 +76,13 @@ def is_exact(dtype: np.dtype[Any], op: str) -> bool:
     return op == "sum" and dtype.kind == "f"
 
 
-def may_wrap(store: CellStore, region: Region, axis: int | None) -> NDArray[np.bool_]:
-    """Return which sums of integers may have left their type: none of so many cells of this size."""
-    cells = region.cells if axis is None else region.sides[axis]
+def may_wrap(store: CellStore, region: Region, axis: int | None) -> bool:
+    """Return whether a sum of integers may have left its type: the least and the largest cell do not exclude it."""
     if store.dtype.itemsize < 8 or not region.cells:
-        return np.zeros((), bool)
+        return False
+    cells = region.cells if axis is None else region.sides[axis]
     ends = [np.abs(reduce_region(store, region, axis, op).astype(np.float64)) for op in ("min", "max")]
-    return np.asarray(np.maximum(*ends) * cells > 2.0**62)
+    return bool((np.maximum(*ends) * cells > 2.0**62).any())
 
 
 def check_sums(part: NDArray[Any], axis: int | None) -> None:
@@ -221,51 +220,40 @@ def _neutral_element(dtype: np.dtype[Any], op: str) -> Any:
     return dtype.type(info.min if lowest else info.max)
 
 
-def _region_arguments(store: CellStore, region: Region) -> tuple[np.int32, ...]:
-    (rows, columns), (n, m) = region.lines, store.shape
-    return tuple(map(np.int32, (n, m, rows.start, columns.start, rows.step, columns.step)))
-
-
 def _partial_states(
     store: CellStore, region: Region, axis: int | None, op: str, comparison: int, bound: Any
 ) -> NDArray[Any]:
     """Partial states of a region: of all cells, shape (k,), or shape (lines, k) of each line along an axis."""
     profile, dtype = store.session.profile, store.dtype
     neutral = _neutral_element(dtype, op)
-    reader = store.reader("M")
-    params: dict[str, Any] = {"cell": c_name(dtype), "op": op, "value": c_name(neutral.dtype), **reader.texts}
+    params: dict[str, Any] = {"cell": c_name(dtype), "op": op, "value": c_name(neutral.dtype)}
     params["unit"] = region.rows.step == region.columns.step == 1
-    state, last = _state_type(dtype, op), (neutral, np.int32(comparison), dtype.type(bound))
-    moved = region.cells * dtype.itemsize
+    last = neutral, np.int32(comparison), dtype.type(bound)
+    policy = select(profile, REDUCE, dtype, region.cells)
     along = {"ROWS": 1, "COLUMNS": 0}.get(store.layout)
-    short_lines = axis is not None and region.sides[axis] < select(profile, REDUCE, dtype, region.cells).wg_size
-    if axis is None or (along == axis and not short_lines):
-        kind = store.layout if axis is None else ("COLUMNS", "ROWS")[axis]
-        policy = select(profile, REDUCE, dtype, region.cells)
-        lines, longest = _lines(kind, region)
+    across = axis is not None and (along != axis or region.sides[axis] < policy.wg_size)
+    kernel = ACROSS if across else REDUCE
+    kind = store.layout if axis is None else ("COLUMNS", "ROWS")[axis]
+    lines, longest = _lines(kind, region)
+    if across:
+        policy = select(profile, ACROSS, dtype, region.cells)
+        items = policy.wg_size * profile.compute_units * max(policy.groups_per_unit, 1)
+        tiles = ceil_div(lines, policy.items_per_thread)
+        parts = max(min(items // max(tiles, 1), ceil_div(longest, PART), PARTIAL // lines), 1)
+        groups = policy.groups(ceil_div(tiles * parts, policy.wg_size), profile.compute_units)
+        params["axis"] = axis
+    else:
         wanted = max(policy.groups(ceil_div(region.cells, PART), profile.compute_units), 1)
         parts = max(min(ceil_div(longest, PART), ceil_div(min(wanted, PARTIAL), lines)), 1)
-        length = ceil_div(longest, parts)
-        tasks = lines * parts
-        groups = min(wanted, tasks, PARTIAL) if axis is None else min(tasks, max(wanted, 1))
-        out = Scratch("out", state, groups if axis is None else tasks)
-        sizes = *map(np.int32, region.sides), np.uint32(parts), np.int32(length), np.uint64(tasks)
-        args = (*reader.arguments, *_region_arguments(store, region), *sizes, *last, out)
-        step = Step(REDUCE, policy, args, groups, {**params, "kind": kind, "each": axis is not None}, moved)
-        states = run(store.session, Plan(step), **reader.buffers).read(out)
-        return states if axis is None else states.reshape(lines, parts)
-    policy = select(profile, ACROSS, dtype, region.cells)
-    lines, longest = region.sides[1 - axis], region.sides[axis]
-    items = policy.wg_size * profile.compute_units * max(policy.groups_per_unit, 1)
-    lanes = policy.items_per_thread
-    parts = max(min(items // max(ceil_div(lines, lanes), 1), ceil_div(longest, PART), PARTIAL // lines), 1)
-    length = ceil_div(longest, parts)
-    out = Scratch("out", state, lines * parts)
-    groups = policy.groups(ceil_div(ceil_div(lines, lanes) * parts, policy.wg_size), profile.compute_units)
-    numbers = np.int32(lines), np.int32(longest), np.uint32(parts), np.int32(length)
-    args = (*reader.arguments, *_region_arguments(store, region), *numbers, *last, out)
-    step = Step(ACROSS, policy, args, groups, {**params, "axis": axis}, moved)
-    return run(store.session, Plan(step), **reader.buffers).read(out).reshape(parts, lines).T
+        groups = min(wanted, lines * parts, PARTIAL if axis is None else wanted)
+        params |= {"kind": kind, "each": axis is not None}
+    out = Scratch("out", _state_type(dtype, op), groups if axis is None else lines * parts)
+    sizes = (lines, longest) if across else region.sides
+    numbers = *map(np.int32, sizes), np.uint32(parts), np.int32(ceil_div(longest, parts))
+    args = (*numbers, *(() if across else (np.uint64(lines * parts),)), *last, out)
+    shape, each = (policy, groups), dtype.itemsize
+    states = store.run(kernel, args, region.cells, params, region=region, shape=shape, bytes_each=each).read(out)
+    return states if axis is None else states.reshape(parts, lines).T if across else states.reshape(lines, parts)
 
 
 def _lines(kind: str, region: Region) -> tuple[int, int]:
@@ -290,23 +278,19 @@ def comparison_of(comparison: Any, bound: Any, dtype: np.dtype[Any], *, caller: 
     which = COMPARISONS.index(comparison)
     if dtype.kind == "f":
         return _of_floats(which, bound, dtype)
-    if isinstance(bound, (float, np.floating)):
-        if math.isnan(bound):
-            return _within(NE if which == NE else EQ, math.inf, dtype)
-        if not math.isinf(bound) and bound != math.floor(bound):
-            if which in (EQ, NE):
-                return _within(which, math.inf, dtype)
-            which, bound = (LE if which in (LT, LE) else GT), math.floor(bound)
-    return _within(which, bound if isinstance(bound, float) and math.isinf(bound) else int(bound), dtype)
-
-
-def _within(which: int, bound: Any, dtype: np.dtype[Any]) -> tuple[int, Any]:
-    """Return a comparison of integers with a bound that their type holds."""
     info = np.iinfo(dtype)
-    if info.min <= bound <= info.max:
-        return which, bound
-    always = which == NE or which != EQ and (which in (LT, LE)) == (bound > info.max)
-    return (GE if always else LT), info.min
+    never, always = (LT, info.min), (GE, info.min)
+    if which in (EQ, NE):
+        is_held = info.min <= bound <= info.max and bound == math.floor(bound)
+        return (which, int(bound)) if is_held else (never if which == EQ else always)
+    is_upper = which in (LT, LE)  # of the cells for which the comparison holds
+    if math.isnan(bound):
+        return never
+    if bound > info.max:
+        return always if is_upper else never
+    if bound < info.min:
+        return never if is_upper else always
+    return which, math.ceil(bound) if which in (LT, GE) else math.floor(bound)
 
 
 def _of_floats(which: int, bound: Any, dtype: np.dtype[Any]) -> tuple[int, Any]:
@@ -337,22 +321,23 @@ def select_cells(store: CellStore, region: Region, comparison: int, bound: Any) 
 def _select_part(store: CellStore, region: Region, comparison: int, bound: Any) -> NDArray[np.int64]:
     session, dtype = store.session, store.dtype
     profile = session.profile
-    policy, reader = select(profile, SELECT, dtype, region.cells), store.reader("M")
+    policy = select(profile, SELECT, dtype, region.cells)
     groups = min(policy.groups(ceil_div(region.cells, policy.tile), profile.compute_units), PARTIAL)
     share = ceil_div(ceil_div(region.cells, groups), policy.wg_size) * policy.wg_size
     groups = ceil_div(region.cells, share)
     counts = launch.allocate(session, 8 * groups)
-    params = {"cell": c_name(dtype), **reader.texts}
     numbers = np.int32(region.sides[1]), np.uint64(region.cells), np.uint64(share), np.int32(comparison)
-    args = (*reader.arguments, *_region_arguments(store, region), *numbers, dtype.type(bound))
-    moved = region.cells * dtype.itemsize
-    count = Step(SELECT, policy, (*args, np.int32(0), "counts", "counts"), groups, params, moved)
-    run(session, Plan(count), **reader.buffers, counts=counts)
+
+    def run(write: int, out: Any) -> launch.Result:
+        """Count the cells of each share, or write their numbers to `out`."""
+        args = (*numbers, dtype.type(bound), np.int32(write), "counts", out)
+        each, params, shape = dtype.itemsize + 8 * write, {"cell": c_name(dtype)}, (policy, groups)
+        return store.run(SELECT, args, region.cells, params, region=region, shape=shape, bytes_each=each, counts=counts)
+
+    run(0, "counts")
     ends = np.cumsum(launch.read(session, counts, np.uint64, groups))
-    total = int(ends[-1])
-    if not total:
+    if not ends[-1]:
         return np.empty(0, np.int64)
     launch.write(session, counts, np.append(np.uint64(0), ends[:-1]))
-    out = Scratch("out", np.dtype(np.uint64), total)
-    write = Step(SELECT, policy, (*args, np.int32(1), "counts", out), groups, params, moved + 8 * total)
-    return run(session, Plan(write), **reader.buffers, counts=counts).read(out).view(np.int64)
+    out = Scratch("out", np.dtype(np.uint64), int(ends[-1]))
+    return run(1, out).read(out).view(np.int64)

@@ -13,7 +13,7 @@ from clgeom.core import launch
 from clgeom.core.failures import failures
 from clgeom.core.launch import allocate, read, run
 from clgeom.core.plan import Plan, Scratch, Step
-from clgeom.core.policies import ceil_div
+from clgeom.core.policies import Policy, ceil_div
 from clgeom.dp.fills import Fill
 from clgeom.dp.language.cells import c_type, record_in_c
 from clgeom.dp.patterns import offset
@@ -178,10 +178,9 @@ class CellStore:
     def gather(self, region: Region) -> tuple[launch.Result, Scratch]:
         """(result of a run, its scratch memory) with the cells of a region, row after row."""
         out = Scratch("out", self.gathered, region.cells)
-        rows, columns = region.lines
-        numbers = map(np.int32, (rows.start, columns.start, rows.step, columns.step, len(columns)))
-        args, params = (*numbers, np.uint64(region.cells), out), {"cell": c_type(out.dtype)}
-        return self.run("dp/table/read_cells", args, region.cells, params, bytes_each=2 * self.dtype.itemsize), out
+        args = np.int32(region.sides[1]), np.uint64(region.cells), out
+        params = {"cell": c_type(out.dtype)}
+        return self.run("dp/table/read_cells", args, region.cells, params, region=region), out
 
     def run(
         self,
@@ -190,15 +189,25 @@ class CellStore:
         count: int,
         params: Mapping[str, Any],
         *,
-        bytes_each: int,
+        region: Region | None = None,
+        shape: tuple[Policy, int] | None = None,
+        bytes_each: int | None = None,
         write: bool = False,
         **buffers: Any,
     ) -> launch.Result:
-        """Run a kernel over `count` cells of this store, with the arguments after those of the store and its shape."""
+        """Run a kernel over `count` cells, with the arguments after those of the store, its shape and the region.
+
+        `shape`: Policy and groups; by default those of the kernel for so many cells.
+        """
         reader, profile = self.reader("M", write=write), self.session.profile
-        args = (*reader.arguments, *map(np.int32, self.shape), *args)
-        params = {**params, **reader.texts}
-        step = Step.over(profile, kernel, args, count, dtype=self.dtype, params=params, bytes_moved=bytes_each * count)
+        first = () if region is None else (line.start for line in region.lines)
+        steps = () if region is None else (line.step for line in region.lines)
+        args = (*reader.arguments, *map(np.int32, (*self.shape, *first, *steps)), *args)
+        params, moved = {**params, **reader.texts}, (bytes_each or 2 * self.dtype.itemsize) * count
+        if shape is None:
+            step = Step.over(profile, kernel, args, count, dtype=self.dtype, params=params, bytes_moved=moved)
+        else:
+            step = Step(kernel, shape[0], args, shape[1], params, moved)
         return run(self.session, Plan(step), **reader.buffers, **buffers)
 
     def pointers(self, stem: str) -> dict[str, cl.Buffer]:
