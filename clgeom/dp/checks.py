@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clgeom import dp
 from clgeom.core.checks import check, same
 from clgeom.intake.typing import NDArray
 
@@ -19,22 +22,30 @@ def letters(n: int, step: int) -> NDArray[np.uint8]:
     return (np.arange(n) * step % 13 % 4).astype(np.uint8)
 
 
-def last_rows(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the last rows of the tables of the longest common subsequence and of edit distances, row after row."""
+def pair_rows(a: NDArray[Any], b: NDArray[Any]) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+    """Yield the rows of the tables of the longest common subsequence and of edit distances."""
     columns = np.arange(len(b) + 1)
     lengths, distances = 0 * columns, columns
+    yield lengths, distances
     for i, symbol in enumerate(a, 1):
         best = np.maximum(lengths[1:], lengths[:-1] + (b == symbol))
         lengths = np.concatenate([[0], np.maximum.accumulate(best)])
         near = np.minimum(distances[1:] + 1, distances[:-1] + (b != symbol))
         distances = columns + np.minimum.accumulate(np.concatenate([[i], near]) - columns)
-    return lengths, distances
+        yield lengths, distances
 
 
 def lcs_and_edit_distance(a: NDArray[Any], b: NDArray[Any]) -> tuple[int, int]:
     """Return the length of the longest common subsequence, and the edit distance."""
-    lengths, distances = last_rows(a, b)
+    *_, (lengths, distances) = pair_rows(a, b)
     return lengths[-1], distances[-1]
+
+
+def subsequence_tables(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the lengths of the longest common subsequences of all beginnings, and the choices of `edits.LCS`."""
+    lengths = np.array([row for row, _ in pair_rows(a, b)])
+    choices = np.where(a[:, None] == b, 0, np.where(lengths[:-1, 1:] >= lengths[1:, :-1], 2, 3))
+    return lengths, np.pad(choices, ((1, 0), (1, 0)))
 
 
 # Trials ---------------------------------------------------------------------------------------------------------
@@ -43,13 +54,12 @@ def lcs_and_edit_distance(a: NDArray[Any], b: NDArray[Any]) -> tuple[int, int]:
 @check(before="dp")
 def stages(session: Session) -> None:
     """A triangle of sums and of nested maxima, some of negations, stage by stage."""
-    from clgeom.dp import equation, fill, maximum, where
 
-    @equation(pattern="RUD")
+    @dp.equation(pattern="RUD")
     def triangle(M: Any, i: Any, j: Any) -> Any:
         left, above = M[i - 1, j - 1], M[i - 1, j]
-        greatest = maximum(maximum(-(left | 1), above - 70 * i), -above)
-        return where((j == 0) | (j == i), 1, where(j > i, 0, (left + above - greatest) % 10_007))
+        greatest = dp.maximum(dp.maximum(-(left | 1), above - 70 * i), -above)
+        return dp.where((j == 0) | (j == i), 1, dp.where(j > i, 0, (left + above - greatest) % 10_007))
 
     expected, j = np.zeros((60, 60), np.int64), np.arange(60)
     expected[0, 0] = 1
@@ -57,93 +67,112 @@ def stages(session: Session) -> None:
         left, above = np.roll(expected[i - 1], 1), expected[i - 1]
         greatest = np.maximum.reduce([-(left | 1), above - 70 * i, -above])
         expected[i] = np.where((j == 0) | (j == i), 1, np.where(j > i, 0, (left + above - greatest) % 10_007))
-    same(fill(triangle, (60, 60), path="stages", device=session).numpy(), expected, "cells")
+    same(dp.fill(triangle, (60, 60), path="stages", device=session).numpy(), expected, "cells")
 
 
-@check(before="dp/paths/tile_sweep")
-def tiles(session: Session) -> None:
-    """Edit distances of two byte sequences, over several tiles."""
-    from clgeom.dp import fill
-    from clgeom.dp.problems.edits import EDIT_DISTANCE
+@check("dp/paths: tile_sweep", before="dp/paths/tile_sweep")
+def tiles(session: Session) -> str:
+    """Lengths of common subsequences of two byte sequences, over several tiles."""
+    from clgeom.dp.problems.edits import LCS
 
-    n, m = 300, 333
-    x, y = letters(n, 7), letters(m, 11)
-    table = fill(EDIT_DISTANCE, (n + 1, m + 1), a=x, b=y, path="tiles", keep="last", device=session)
-    same(table.last, last_rows(x, y)[1], "the last row")
+    x, y = letters(600, 7), letters(700, 11)
+    _compare_path(session, "tiles", LCS, *subsequence_tables(x, y), a=x, b=y)
+    return "601 x 701 cells"
 
 
-@check(before=("dp/paths/rows_direct", "dp/paths/rows_fused"))
-def rows(session: Session) -> None:
-    """Best values of a 0/1 knapsack for all capacities."""
-    from clgeom.dp import fill
+@check("dp/paths: rows_direct rows_fused", before=("dp/paths/rows_direct", "dp/paths/rows_fused"))
+def rows(session: Session) -> str:
+    """Best values of 0/1 knapsacks for all capacities, also with weights beyond the margins of tiles."""
     from clgeom.dp.problems.knapsacks import knapsack_equation
 
-    k = np.arange(40)
-    w, v = (1 + k * 37 % 59).astype(np.int32), (1 + k * 23 % 41).astype(np.int32)
-    best = np.zeros(2_001, np.int64)
-    for weight, value in zip(w, v):
-        best[weight:] = np.maximum(best[weight:], best[:-weight] + value)
-    table = fill(knapsack_equation(), (41, 2_001), w=w, v=v, path="rows", keep="last", device=session)
-    same(table.last, best, "the last row")
+    k = np.arange(50)
+    near, v = (1 + k * 37 % 59).astype(np.int32), (1 + k * 23 % 41).astype(np.int32)
+    for w in (near, np.where(k % 10, near, 9_000).astype(np.int32)):
+        best = np.zeros((51, 9_500), np.int64)
+        for i, (weight, value) in enumerate(zip(w, v)):
+            best[i + 1] = best[i]
+            best[i + 1, weight:] = np.maximum(best[i, weight:], best[i, :-weight] + value)
+        taken = np.diff(best, axis=0, prepend=0) > 0
+        _compare_path(session, "rows", knapsack_equation(), best, taken, w=w, v=v)
+    return "2 tables of 51 x 9500 cells"
 
 
-@check(before=("dp/paths/split_empty", "dp/paths/split_finish", "dp/paths/split_product"))
-def splits(session: Session) -> None:
+@check(
+    "dp/paths: split_empty split_product split_finish",
+    before=("dp/paths/split_empty", "dp/paths/split_finish", "dp/paths/split_product"),
+)
+def splits(session: Session) -> str:
     """Costs of all parts of a matrix chain."""
-    from clgeom.dp import fill
     from clgeom.dp.problems.chains import matrix_chain_equation
 
-    n = 70
+    n = 150
     p = (1 + np.arange(n + 1) * 29 % 17).astype(np.int32)
-    cost = np.zeros((n, n), np.int64)
+    cost, split = np.zeros((n, n), np.int64), np.full((n, n), -1)
     for length in range(1, n):
         for i in range(n - length):
             j = i + length
-            cost[i, j] = (
-                cost[i, i:j] + cost[i + 1 : j + 1, j] + p[i] * p[i + 1 : j + 1].astype(np.int64) * p[j + 1]
-            ).min()
-    table = fill(matrix_chain_equation("int32"), (n, n), d=p, path="splits", device=session)
-    same(np.triu(table.numpy()), cost, "costs")
+            costs = cost[i, i:j] + cost[i + 1 : j + 1, j] + p[i] * p[i + 1 : j + 1].astype(np.int64) * p[j + 1]
+            cost[i, j], split[i, j] = costs.min(), i + costs.argmin()
+    _compare_path(session, "splits", matrix_chain_equation("int32"), cost, split, d=p)
+    return "150 x 150 cells"
+
+
+def _compare_path(
+    session: Session, path: str, equation: Any, values: NDArray[Any], choices: NDArray[Any], **parameters: Any
+) -> None:
+    """Compare the table that a path fills, and its choices; of splits above the main diagonal."""
+    table = dp.fill(equation, values.shape, path=path, device=session, **parameters)
+    of_part = np.triu if path == "splits" else np.asarray
+    same(of_part(table.numpy()), of_part(values), "cells")
+    same(of_part(table.decisions.numpy()), of_part(choices), "choices")
 
 
 @check(before=("dp/table/reduce_cells", "dp/table/reduce_across", "dp/table/select_cells", "dp/table/take_cells"))
 def cells(session: Session) -> None:
-    """The least, the first largest and the sum of the cells of a table by diagonals, and the cells above a bound."""
-    from clgeom.dp import equation, fill
-
-    n, m = 90, 130
-    expected = (np.arange(n)[:, None] * 31 + np.arange(m) * 17) % 101 - 50
-
-    @equation(pattern="NOSE")
-    def mixed(M: Any, i: Any, j: Any) -> Any:
-        return (i * 31 + j * 17) % 101 - 50
-
-    table = fill(mixed, (n, m), path="stages", layout="DIAGS_NOSE", device=session)
-    same(table.argmax(), expected.argmax(), "the first largest")
-    same(table.sum(), expected.sum(), "sum")
-    same(table.min(axis=0), expected.min(axis=0), "minima of columns")
-    same(table.argmax(axis=1), expected.argmax(axis=1), "first largest of rows")
-    same(np.stack(table.where(">", 40)), np.stack(np.nonzero(expected > 40)), "cells above a bound")
-    same(table[[3, 80], [129, 0]], expected[[3, 80], [129, 0]], "cells")
+    """The first largest cell, minima, a sum, and chosen cells of a table by diagonals."""
+    equation = dp.Equation(MIXED, pattern="NOSE")
+    table = dp.fill(equation, (90, 130), path="stages", layout="DIAGS_NOSE", device=session)
+    _compare_reductions(table, (("argmax", None), ("sum", None), ("min", 0), ("argmax", 1)))
 
 
-@check(before="dp/batch")
-def tables(session: Session) -> None:
-    """Tables of binomial coefficients of several sizes, and a table of powers with a number for each."""
-    from clgeom.dp import equation, fill_batch, where
+#: The cells of tables that are reduced.
+MIXED = "(i * 31 + j * 17) % 101 - 50"
 
-    @equation(parameters={"base": "int32"}, pattern="NOSE")
-    def paths(M: Any, i: Any, j: Any, base: Any) -> Any:
-        return where((i == 0) | (j == 0), base, (M[i - 1, j] + M[i, j - 1]) % 10_007)
 
-    shapes = [(1 + 7 * k % 40, 1 + 11 * k % 50) for k in range(30)]
-    batch = fill_batch(paths, shapes, base=np.arange(30), device=session)
+def _compare_reductions(table: Any, reductions: Iterable[tuple[str, int | None]]) -> None:
+    """Compare reductions over axes of a table of MIXED cells, the cells above a bound, and two cells."""
+    i, j = np.indices(table.shape)
+    expected = (i * 31 + j * 17) % 101 - 50
+    for name, axis in reductions:
+        same(getattr(table, name)(axis), getattr(expected, name)(axis), f"{name}, axis {axis}, {table.layout}")
+    same(np.stack(table.where(">", 40)), np.stack(np.nonzero(expected > 40)), f"where, {table.layout}")
+    same(table[[3, 80], [129, 0]], expected[[3, 80], [129, 0]], f"cells, {table.layout}")
+
+
+@check("dp/batch: batch_fill", before="dp/batch")
+def tables(session: Session) -> str:
+    """Distances of pairs of letters of several lengths, with a cost of gaps and choices for each pair."""
+
+    @dp.equation(parameters={"a": "uint8[]", "b": "uint8[]", "gap": "int32"}, pattern="NOSE")
+    def distance(M: Any, i: Any, j: Any, a: Any, b: Any, gap: Any) -> Any:
+        ways = M[i - 1, j - 1] + (a[i - 1] != b[j - 1]), M[i - 1, j] + gap, M[i, j - 1] + gap
+        first = (i == 0) | (j == 0)
+        return dp.where(first, gap * (i + j), dp.minimum(*ways)), dp.where(first, 0, dp.which_min(*ways))
+
+    a, b = ([letters(n * k % 50, step) for k in range(30)] for n, step in ((7, 7), (11, 11)))
+    shapes = [(len(x) + 1, len(y) + 1) for x, y in zip(a, b)]
+    batch = dp.fill_batch(distance, shapes, a=a, b=b, gap=np.arange(30) % 3, device=session)
     for k, (n, m) in enumerate(shapes):
-        expected = np.full((n, m), k)
+        expected = k % 3 * (np.arange(n)[:, None] + np.arange(m))
+        choices = np.zeros((n, m), np.int64)
         for i in range(1, n):
             for j in range(1, m):
-                expected[i, j] = (expected[i - 1, j] + expected[i, j - 1]) % 10_007
+                near = expected[i - 1, j - 1] + (a[k][i - 1] != b[k][j - 1])
+                ways = [near, expected[i - 1, j] + k % 3, expected[i, j - 1] + k % 3]
+                expected[i, j], choices[i, j] = min(ways), ways.index(min(ways))
         same(batch[k], expected, f"table {k}")
+        same(batch.decisions_of(k), choices, f"choices of table {k}")
+    return "30 tables of up to 50 x 50 cells"
 
 
 # Of each kernel --------------------------------------------------------------------------------------------------
@@ -151,12 +180,8 @@ def tables(session: Session) -> None:
 
 @check("dp/study: graph_cells")
 def graph_of_dependences(session: Session) -> str:
-    from clgeom.dp.analysis.infer import infer_pattern
-    from clgeom.dp.language.equation import Equation
-    from clgeom.dp.study.graph import dependency_graph, fill_by_stages
-
-    equation = Equation("i == 0 || j == 0 ? 1 : M(i-1, j) + M(i, j-1)", dtype="int64")
-    graph = dependency_graph(equation, (9, 11), device=session)
+    equation = dp.Equation("i == 0 || j == 0 ? 1 : M(i-1, j) + M(i, j-1)", dtype="int64")
+    graph = dp.dependency_graph(equation, (9, 11), device=session)
     same(
         graph.depths,
         np.minimum(np.arange(9)[:, None], 1)
@@ -167,16 +192,14 @@ def graph_of_dependences(session: Session) -> str:
     table = np.ones((9, 11), np.int64)
     for i in range(1, 9):
         table[i] = np.cumsum(table[i - 1])
-    same(fill_by_stages(equation, (9, 11), graph=graph, device=session), table, "table")
-    found = infer_pattern(equation, (100, 200), method="probe", device=session)
+    same(dp.fill_by_stages(equation, (9, 11), graph=graph, device=session), table, "table")
+    found = dp.infer_pattern(equation, (100, 200), method="probe", device=session)
     same(found.best, "NOSE", "pattern")
     return "a table of 9 x 11"
 
 
 @check("dp/cubes: fill_plane")
 def planes_of_cubes(session: Session) -> str:
-    from clgeom.dp import CubeEquation, fill_cube, where
-
     shape = 9, 21, 37
     counts = np.ones(shape, np.int64)  # ways from a border to each cell, less multiples of 1009
     for i in range(1, shape[0]):
@@ -187,17 +210,17 @@ def planes_of_cubes(session: Session) -> str:
 
     def ways(M: Any, i: Any, j: Any, k: Any) -> Any:
         inside = (i > 0) & (j > 0) & (k > 0)
-        return where(inside, (M[i - 1, j, k] + M[i, j - 1, k] + M[i, j, k - 1]) % 1009, 1)
+        return dp.where(inside, (M[i - 1, j, k] + M[i, j - 1, k] + M[i, j, k - 1]) % 1009, 1)
 
     def rolled(M: Any, i: Any, j: Any, k: Any, w: Any, m: Any) -> Any:
-        return where(k == 0, w[i, j], M[i, where(j == 0, m - 1, j - 1), k - 1] * 3 % 1009)
+        return dp.where(k == 0, w[i, j], M[i, dp.where(j == 0, m - 1, j - 1), k - 1] * 3 % 1009)
 
     for keep in ("table", "last"):
-        cube = fill_cube(CubeEquation(ways, dtype="int64"), shape, keep=keep, device=session)
+        cube = dp.fill_cube(dp.CubeEquation(ways, dtype="int64"), shape, keep=keep, device=session)
         same(cube.numpy() if keep == "table" else cube.last, counts if keep == "table" else counts[-1], f"ways, {keep}")
         w = np.arange(9 * 21).reshape(9, 21)
-        equation = CubeEquation(rolled, parameters={"w": "int32[,]"}, pattern="K")
-        found = fill_cube(equation, shape, keep=keep, w=w, device=session).last
+        equation = dp.CubeEquation(rolled, parameters={"w": "int32[,]"}, pattern="K")
+        found = dp.fill_cube(equation, shape, keep=keep, w=w, device=session).last
         for _ in range(1, shape[2]):
             w = np.roll(w, 1, axis=1) * 3 % 1009
         same(found, w, f"planes of k, {keep}")
@@ -206,10 +229,8 @@ def planes_of_cubes(session: Session) -> str:
 
 @check("dp/paths: fill_stage", "dp/table: read_cells")
 def patterns_and_layouts(session: Session) -> str:
-    from clgeom.dp import LAYOUTS, PATTERNS, Equation, fill
-
     n, m = 37, 53
-    for name, pattern in PATTERNS.items():
+    for name, pattern in dp.PATTERNS.items():
         near = [(a, b) for a in (-1, 0, 2) for b in (-1, 0, 2) if pattern.allows(a, b)]
         expected = np.zeros((n, m), np.int32)
         for stage in range(pattern.stages(n, m)):
@@ -220,9 +241,9 @@ def patterns_and_layouts(session: Session) -> str:
             f"(i + {a} >= 0 && i + {a} < n && j + {b} >= 0 && j + {b} < m ? M(i + {a}, j + {b}) : 0)" for a, b in near
         ]
         text = f"(7 * i + 3 * j + {' + '.join(terms)}) % 1009".replace("+ -", "- ")
-        equation = Equation(text, pattern=name)
-        for layout in LAYOUTS if name == "NOSE" else (None,):
-            table = fill(equation, (n, m), path="stages", layout=layout, device=session)
+        equation = dp.Equation(text, pattern=name)
+        for layout in dp.LAYOUTS if name == "NOSE" else (None,):
+            table = dp.fill(equation, (n, m), path="stages", layout=layout, device=session)
             same(table.numpy(), expected, f"{name}, {layout}")
             same(table.row(5), expected[5], f"row of {name}, {layout}")
     return "8 patterns, 4 layouts of 37 x 53 cells"
@@ -232,38 +253,32 @@ def patterns_and_layouts(session: Session) -> str:
 def wide_stages(session: Session) -> str:
     from clgeom.core.policies import Policy
     from clgeom.core.tuning import override
-    from clgeom.dp import Equation, fill, min_over, where
 
     def cell(M: Any, i: Any, j: Any) -> Any:
-        return where(j == 0, 0, min_over("k", 0, j, lambda k: M[i, k] + (j - k) * (j - k) % 11))
+        return dp.where(j == 0, 0, dp.min_over("k", 0, j, lambda k: M[i, k] + (j - k) * (j - k) % 11))
 
     expected = np.zeros(200, np.int32)
     for j in range(1, 200):
         expected[j] = min(expected[k] + (j - k) ** 2 % 11 for k in range(j))
     with override({"dp/paths/wide_stage": Policy("group", wg_size=64, groups_per_unit=8)}):
-        table = fill(Equation(cell, pattern="CLR"), (1, 200), path="stages", device=session)
+        table = dp.fill(dp.Equation(cell, pattern="CLR"), (1, 200), path="stages", device=session)
     same(table.row(0), expected, "minima")
     return "200 cells of up to 199 terms"
 
 
 @check("dp/table: reduce_cells reduce_across select_cells take_cells write_cells")
 def reductions(session: Session) -> str:
-    from clgeom.dp import LAYOUTS, Equation, fill
-
     n, m = 301, 277
-    equation = Equation("(i * 31 + j * 17) % 101 - 50", pattern="RUD")
-    expected = (np.arange(n)[:, None] * 31 + np.arange(m) * 17) % 101 - 50
-    for layout in LAYOUTS:
-        table = fill(equation, (n, m), path="stages", layout=layout, device=session)
-        table = fill(equation, (n, m), start=100, initial=table, layout=layout, device=session)
-        for axis in (None, 0, 1):
-            for name in ("min", "argmax", "sum"):
-                same(getattr(table, name)(axis), getattr(expected, name)(axis), f"{name}, axis {axis}, {layout}")
-        same(np.stack(table.where("==", 7)), np.stack(np.nonzero(expected == 7)), f"where, {layout}")
-        same(table[[5, 300], [276, 3]], expected[[5, 300], [276, 3]], f"cells, {layout}")
+    equation = dp.Equation(MIXED, pattern="RUD")
+    reductions = tuple(itertools.product(("min", "argmax", "sum"), (None, 0, 1)))
+    for layout in dp.LAYOUTS:
+        table = dp.fill(equation, (n, m), path="stages", layout=layout, device=session)
+        _compare_reductions(
+            dp.fill(equation, (n, m), start=100, initial=table, layout=layout, device=session), reductions
+        )
     floats = np.tile(np.array([1e16, 1, -1e16, 0], np.float32), (2000, 1))
-    equation = Equation("v(i, j)", dtype="float32", parameters={"v": "float32[,]"}, pattern="RUD")
-    table = fill(equation, floats.shape, v=floats, path="stages", device=session)
+    equation = dp.Equation("v(i, j)", dtype="float32", parameters={"v": "float32[,]"}, pattern="RUD")
+    table = dp.fill(equation, floats.shape, v=floats, path="stages", device=session)
     same(table.sum(), np.float32(2000), "an exact sum")
     same(table.sum(axis=1), np.ones(2000, np.float32), "exact sums of rows")
     return "4 layouts of 301 x 277 cells, and floats that cancel"
@@ -271,88 +286,48 @@ def reductions(session: Session) -> str:
 
 @check("dp/table: recover")
 def recovered_cells(session: Session) -> str:
-    from clgeom.dp import Equation, fill
-
-    equation = Equation("i + 3 * j", pattern="RUD")
-    table = fill(equation, (4, 9), device=session)
+    equation = dp.Equation("i + 3 * j", pattern="RUD")
+    table = dp.fill(equation, (4, 9), device=session)
     found = table.recover("for (int k = 0; k < 4; ++k) out[k] = M(k, 2 * k); return 4;", 4)
     same(found, [0, 7, 14, 21], "recovered")
     return "4 cells of 36"
 
 
-@check(
-    "dp/paths: tile_sweep rows_fused rows_direct split_empty split_product split_finish ticket_probe",
-    "dp/table: traceback",
-)
-def paths_against_stages(session: Session) -> str:
+@check("dp/paths: ticket_probe", "dp/table: traceback")
+def tiles_in_one_launch_and_traceback(session: Session) -> str:
     from clgeom.core.tuning import override, select
-    from clgeom.dp import fill, traceback
     from clgeom.dp.paths.tickets import are_safe
     from clgeom.dp.policies import TilePolicy
-    from clgeom.dp.problems.chains import matrix_chain_equation
     from clgeom.dp.problems.edits import LCS, MOVES
-    from clgeom.dp.problems.knapsacks import knapsack_equation
 
-    rng = np.random.default_rng(9)
-    x, y = rng.integers(0, 4, 600).astype(np.uint8), rng.integers(0, 4, 700).astype(np.uint8)
-    near = rng.integers(1, 60, 50).astype(np.int32)
-    wide = np.where(np.arange(50) % 10, near, 9_000).astype(np.int32)
-    p = rng.integers(1, 9, 151).astype(np.int32)
-    cases: tuple[tuple[Any, tuple[int, int], str, dict[str, Any]], ...] = (
-        (LCS, (601, 701), "tiles", {"a": x, "b": y}),
-        (knapsack_equation(), (51, 9_500), "rows", {"w": near, "v": 3 * near % 7}),
-        (knapsack_equation(), (51, 9_500), "rows", {"w": wide, "v": 3 * wide % 7}),
-        (matrix_chain_equation("int32"), (150, 150), "splits", {"d": p}),
-    )
-    for eq, shape, path, given in cases:
-        expected = fill(eq, shape, path="stages", device=session, **given)
-        found = fill(eq, shape, path=path, device=session, **given)
-        same(found.numpy(), expected.numpy(), f"{eq.name} by {path}")
-        if found.decisions is not None:
-            same(found.decisions.numpy(), expected.decisions.numpy(), f"choices of {eq.name}")
-        if path == "tiles":
-            if are_safe(session) and not session.profile.is_cpu:
-                policy = select(session.profile, "dp/paths/tile_sweep")
-                assert isinstance(policy, TilePolicy)
-                single = replace(policy, launches="single")
-                with override({"dp/paths/tile_sweep": single}):
-                    once = fill(eq, shape, path=path, device=session, **given)
-                same(once.numpy(), expected.numpy(), "tiles in one launch")
-            way = traceback(eq, shape, MOVES, band_bytes=1 << 14, device=session, **given)
-            same(way.decisions, expected.decisions.numpy()[tuple(way.cells.T)], "choices of the traceback")
-            same(int((way.decisions[way.cells.min(axis=1) > 0] == 0).sum()), int(expected.corner), "matches")
-    return "tiles, rows, splits and a traceback against stages"
-
-
-@check("dp/batch: batch_fill")
-def batches_with_choices(session: Session) -> str:
-    from clgeom.dp.batch.fills import fill_batch
-    from clgeom.dp.problems.edits import EDIT_DISTANCE
-
-    rng = np.random.default_rng(6)
-    a, b = ([rng.integers(0, 4, n) for n in rng.integers(0, 90, 50)] for _ in range(2))
-    shapes = [(len(x) + 1, len(y) + 1) for x, y in zip(a, b)]
-    batch = fill_batch(EDIT_DISTANCE, shapes, a=a, b=b, device=session)
-    same(batch.corners, [lcs_and_edit_distance(x, y)[1] for x, y in zip(a, b)], "distances")
-    same([batch.decisions_of(k)[1:, 1:].max(initial=0) <= 3 for k in range(50)], [True] * 50, "choices")
-    return "50 tables of up to 90 x 90 cells"
+    x, y = letters(600, 7), letters(700, 11)
+    lengths, choices = subsequence_tables(x, y)
+    if are_safe(session) and not session.profile.is_cpu:
+        policy = select(session.profile, "dp/paths/tile_sweep")
+        assert isinstance(policy, TilePolicy)
+        with override({"dp/paths/tile_sweep": replace(policy, launches="single")}):
+            table = dp.fill(LCS, lengths.shape, path="tiles", a=x, b=y, device=session)
+        same(table.numpy(), lengths, "tiles in one launch")
+    found = dp.traceback(LCS, lengths.shape, MOVES, band_bytes=1 << 14, a=x, b=y, device=session)
+    same(found.decisions, choices[tuple(found.cells.T)], "choices of the traceback")
+    same(int((found.decisions[found.cells.min(axis=1) > 0] == 0).sum()), lengths[-1, -1], "matches")
+    return "601 x 701 cells"
 
 
 @check("dp: fields")  # in kernels that have checks of their own
 def fields(session: Session) -> str:
     """Cells with two fields, also in a band; narrow ones beyond their type."""
-    from clgeom.dp import equation, fill, fill_batch, maximum, where
     from clgeom.errors import IntegerOverflow
 
-    @equation(pattern="NOSE", dtype={"M": "int16", "X": "int32"})
+    @dp.equation(pattern="NOSE", dtype={"M": "int16", "X": "int32"})
     def both(M: Any, i: Any, j: Any) -> Any:
         first = (i == 0) | (j == 0)
-        one = where(first, i - j, (M.M[i - 1, j - 1] + M.X[i, j - 1]) % 1009)
-        return {"M": one, "X": where(first, j, M.X[i - 1, j] + M.M[i, j - 1] % 3)}
+        one = dp.where(first, i - j, (M.M[i - 1, j - 1] + M.X[i, j - 1]) % 1009)
+        return {"M": one, "X": dp.where(first, j, M.X[i - 1, j] + M.M[i, j - 1] % 3)}
 
-    @equation(pattern="NOSE", dtype="int8")
+    @dp.equation(pattern="NOSE", dtype="int8")
     def steps(M: Any, i: Any, j: Any) -> Any:
-        return where((i == 0) | (j == 0), i + j, maximum(M[i - 1, j], M[i, j - 1]) + 1)
+        return dp.where((i == 0) | (j == 0), i + j, dp.maximum(M[i - 1, j], M[i, j - 1]) + 1)
 
     n, m = 90, 70
     for band in ((1 - n, m - 1), (-25, 9)):  # the first holds all cells
@@ -365,11 +340,11 @@ def fields(session: Session) -> str:
                 other[i, j] = j if first else other[i - 1, j] + one[i, j - 1] % 3
         held: dict[str, Any] = {"band": band, "outside": 5, "device": session}
         for path in ("stages", "tiles"):
-            table = fill(both, (n, m), path=path, **held)
+            table = dp.fill(both, (n, m), path=path, **held)
             same(table["M"], one, f"fields by {path}, band {band}")
             same(table.argmax(field="X"), other.argmax(), f"largest field by {path}, band {band}")
-        same(fill_batch(both, [(n, m)], **held)[0], expected, f"fields of a batch, band {band}")
-    calls: tuple[tuple[Any, Any], ...] = (fill, (99, 60)), (fill_batch, [(5, 5), (99, 60)])
+        same(dp.fill_batch(both, [(n, m)], **held)[0], expected, f"fields of a batch, band {band}")
+    calls: tuple[tuple[Any, Any], ...] = (dp.fill, (99, 60)), (dp.fill_batch, [(5, 5), (99, 60)])
     for call, shapes in calls:
         try:
             call(steps, shapes, check=False, device=session)
