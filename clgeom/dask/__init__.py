@@ -18,8 +18,7 @@ from clgeom.optional import require
 require("Dask", "clgeom.dask", "dask")  # before the imports that need it: it says what to install
 
 from clgeom.dask.coverage import coverage_regions, raster_outlines, raster_regions  # noqa: E402
-from clgeom.dask.hulls import convex_hull  # noqa: E402
-from clgeom.dask.labelled import convex_hulls_by_label  # noqa: E402
+from clgeom.dask.hulls import convex_hull, convex_hulls_by_label  # noqa: E402
 from clgeom.dask.pairs import align, edit_distance, lcs  # noqa: E402
 
 __all__ = [

@@ -236,31 +236,49 @@ class Longitudes:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Longitudes of groups of points that tell how wide each group is on the circle.
+    """Longitudes that tell how wide groups of points are on the circle; none of points that are not on one.
 
     They are the least and the greatest one of each group and part of a turn. So gaps are known exactly, but for those
     that are narrower than a part.
     """
 
+    turn: float | None
     counts: NDArray[np.int64]  # of the longitudes of each group
     longitudes: NDArray[np.float64]  # of one group after another
 
     @classmethod
-    def of(cls, owners: NDArray[Any], longitudes: NDArray[Any], groups: int, turn: float) -> Sample:
-        """Return a sample of finite longitudes; `owners` has the group of each."""
-        given = np.asarray(longitudes, np.float64)
-        x = wrapped(given, turn)
+    def empty(cls, groups: int) -> Sample:
+        """Return the sample of points that are not on a circle."""
+        return cls(None, np.zeros(groups, np.int64), np.empty(0))
+
+    @classmethod
+    def of(cls, points: Any, owners: NDArray[Any], groups: int, turn: float | None) -> Sample:
+        """Return a sample of points; `owners` has the group of each, -1 for none."""
+        if turn is None:
+            return cls.empty(groups)
+        ((rows, numbers),) = numbered_parts([points])
+        owners = owners[numbers]
+        grouped = owners >= 0
+        return cls._of_longitudes(owners[grouped], rows[grouped, 0], groups, turn)
+
+    @classmethod
+    def _of_longitudes(cls, owners: NDArray[Any], longitudes: NDArray[Any], groups: int, turn: float) -> Sample:
+        longitudes = np.asarray(longitudes, np.float64)
+        x = wrapped(longitudes, turn)
         part = owners * SAMPLED + np.clip(((x / turn + 0.5) * SAMPLED).astype(np.int64), 0, SAMPLED - 1)
         order = np.lexsort((x, part))
         ends = np.flatnonzero(part[order][1:] != part[order][:-1])
         picked = order[np.unique(np.concatenate([ends, ends + 1, [0, len(x) - 1]]))] if len(x) else order
-        return cls(np.bincount(owners[picked], minlength=groups).astype(np.int64), given[picked])
+        return cls(turn, np.bincount(owners[picked], minlength=groups).astype(np.int64), longitudes[picked])
 
     @classmethod
-    def joined(cls, samples: Sequence[Sample], numbers: NDArray[Any], groups: int, turn: float) -> Sample:
+    def merged(cls, samples: Sequence[Sample], numbers: NDArray[Any], groups: int) -> Sample:
         """Return a sample of several; `numbers` has the new group of each of their groups, one sample after another."""
-        owners = np.repeat(numbers, np.concatenate([one.counts for one in samples]))
-        return cls.of(owners, np.concatenate([one.longitudes for one in samples]), groups, turn)
+        turn = next((sample.turn for sample in samples if sample.turn is not None), None)
+        if turn is None:
+            return cls.empty(groups)
+        owners = np.repeat(numbers, np.concatenate([sample.counts for sample in samples]))
+        return cls._of_longitudes(owners, np.concatenate([sample.longitudes for sample in samples]), groups, turn)
 
 
 def latitude_fault(values: Any, turn: float | None) -> str | None:

@@ -103,19 +103,17 @@ def warn_across(region: Any, points: Any, turn: float | None, *, caller: str) ->
         _say(longitudes, (low, high), wanted=False, remedy=OTHERWISE, of=caller)
 
 
-def warn_of_sample(hull: Hull, sample: Sample | None, turn: float | None, *, caller: str) -> None:
+def warn_of_sample(hull: Hull, sample: Sample, *, caller: str) -> None:
     """Warn, like `warn_across`, of the points of a hull that came in parts; `sample` has their longitudes."""
-    if sample is not None and turn is not None:
-        longitudes = Longitudes(turn)
+    if sample.turn is not None:
+        longitudes = Longitudes(sample.turn)
         longitudes.add(np.concatenate([sample.longitudes, hull.points[:, 0]]))
         how: dict[str, Any] = {"wanted": False, "caller": caller, "remedy": OTHERWISE, "longitudes": longitudes}
-        over_antimeridian(hull, list, turn, None, **how)
+        over_antimeridian(hull, list, sample.turn, None, **how)
 
 
-def warn_of_samples(batch: HullBatch[Any], sample: Sample | None, turn: float | None, *, caller: str) -> None:
+def warn_of_samples(batch: HullBatch[Any], sample: Sample, *, caller: str) -> None:
     """Warn, like `warn_of_sample`, of the groups of a batch."""
-    if sample is None:
-        return
     x = np.concatenate([sample.longitudes, batch.points[:, 0]])
     ends = np.append(0, np.cumsum(sample.counts)), len(sample.longitudes) + batch.offsets
 
@@ -123,7 +121,7 @@ def warn_of_samples(batch: HullBatch[Any], sample: Sample | None, turn: float | 
         return np.concatenate([np.arange(*one[number : number + 2]) for one in ends])
 
     rows = np.stack([x, np.zeros_like(x)], axis=1)
-    batch_over_antimeridian(batch, rows, members, turn, None, wanted=False, caller=caller, remedy=OTHERWISE)
+    batch_over_antimeridian(batch, rows, members, sample.turn, None, wanted=False, caller=caller, remedy=OTHERWISE)
 
 
 def _longitudes_of(parts: Iterable[Any], turn: float) -> Longitudes:

@@ -11,15 +11,16 @@ pieces are left out where a look at them tells (`within`).
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clgeom.core.call import Call
 from clgeom.errors import DeviceLimit, InvalidInput
-from clgeom.geo.longitudes import Sample, numbered_parts, turn_of_crs
+from clgeom.geo.longitudes import Sample, turn_of_crs
 from clgeom.hull.antimeridian import warn_of_samples
 from clgeom.hull.batch.result import HullBatch
 from clgeom.hull.batch.within import Within
@@ -37,55 +38,46 @@ CALLER = "convex_hulls_by_label"
 KINDS = ("iufb", "mM", "OUSV")
 
 
-@dataclass(eq=False)
-class LongitudeSample:
-    """A sample of the longitudes of each label in pieces; none unless points are longitudes and latitudes."""
+@dataclass(frozen=True, eq=False)
+class LabelledHulls:
+    """Hulls by label of `n` points: a batch with its labels in `label_column`, and a sample of the longitudes."""
 
-    noise: Any
-    turn: float | None = None
-    names: list[np.ndarray] = field(default_factory=list)
-    samples: list[Sample] = field(default_factory=list)
-
-    def add(self, piece: Piece, crs: Any) -> None:
-        """Add the points of a piece; `crs` is what is known of their reference system so far."""
-        if self.turn is None and crs is not None:
-            self.turn = turn_of_crs(crs)
-        if self.turn is None:
-            return
-        points, sizes = as_point_array_with_sizes(piece.rows, caller=CALLER)
-        labels = as_labels(piece.labels, self.noise, caller=CALLER)
-        distinct, owners = labels.groups()
-        owners = owners if sizes is None else np.repeat(owners, sizes)
-        for rows, numbers in numbered_parts([points]):
-            owner = owners[numbers]
-            own = owner >= 0
-            self.samples.append(Sample.of(owner[own], rows[own, 0], len(distinct), self.turn))
-        self.names.append(as_array(labels.column_of(distinct)))
-        if sum(len(one.longitudes) for one in self.samples[1:]) > max(len(self.samples[0].longitudes), LEAST_POINTS):
-            self.samples, self.names = map(list, zip(self.joined()))
-
-    def joined(self) -> tuple[Sample | None, Any]:
-        """Return the sample of all labels in ascending order, None for none; and these labels."""
-        if not self.samples or self.turn is None:
-            return None, None
-        labels = as_labels(_one_kind(self.names), None, caller=CALLER)
-        distinct, numbers = labels.groups()
-        return Sample.joined(self.samples, numbers, len(distinct), self.turn), as_array(labels.column_of(distinct))
-
-
-@dataclass(frozen=True)
-class Part:
-    """The hulls of some points by label: distinct labels, how many points and vertices each has, and the vertices."""
-
-    labels: Any
-    sizes: np.ndarray
-    counts: np.ndarray
-    numbers: np.ndarray
-    corners: np.ndarray
+    n: int
+    batch: HullBatch[Any]
+    sample: Sample
 
     @property
     def nbytes(self) -> int:
-        return sum(one.nbytes for one in vars(self).values())
+        return self.sample.longitudes.nbytes + sum(getattr(one, "nbytes", 0) for one in vars(self.batch).values())
+
+
+def union_by_label(
+    parts: Sequence[LabelledHulls], column: Any, solve: Callable[..., HullBatch[Any]], *, caller: str
+) -> LabelledHulls:
+    """Return the hulls of the labels of several parts, from the vertices of their hulls.
+
+    `column` has the labels of all parts, one part after another; ``solve(points, offsets)`` are hulls of groups.
+    """
+    batches = [part.batch for part in parts]
+    keys = as_labels(column, None, caller=caller)
+    distinct, owners = np.unique(keys.keys, return_inverse=True)
+    owners = owners.reshape(-1)
+    of_vertices = np.repeat(owners, np.concatenate([np.diff(batch.offsets) for batch in batches]))
+    order = np.argsort(of_vertices, kind="stable")  # of equal points the lowest number stays first
+    offsets = np.searchsorted(of_vertices[order], np.arange(len(distinct) + 1))
+    sizes = np.bincount(owners, np.concatenate([batch.sizes for batch in batches]), len(distinct)).astype(np.int64)
+    points = np.concatenate([part.batch.points for part in parts if part.n] or [batches[0].points])
+    hulls = solve(points[order], offsets)
+    batch = replace(
+        hulls,
+        vertices=np.concatenate([batch.vertices for batch in batches])[order][hulls.vertices],
+        label_column=keys.column_of(distinct),
+        label_name=next((batch.label_name for batch in batches if batch.label_name), None),
+        left_out=sum(batch.left_out for batch in batches),
+        group_offsets=np.append(0, np.cumsum(sizes)),
+    )
+    sample = Sample.merged([part.sample for part in parts], owners, len(distinct))
+    return LabelledHulls(sum(part.n for part in parts), batch, sample)
 
 
 def hulls_of_chunks(
@@ -102,31 +94,32 @@ def hulls_of_chunks(
     """
     stream = LabelledStream(chunks, CALLER)
     meter, most = stream.meter, piece_bytes(chunks)
-    parts, phases, held, left_out = list[Part](), list[Any](), 0, 0
+    parts, phases, held, turn = list[LabelledHulls](), list[Any](), 0, None
     session.pool.free_held()
-    common = {name: options[name] for name in ("collinear", "profile")} | {"device": session}
+    inner = Within(session)
+    by_group = functools.partial(by_offsets, collinear=options["collinear"], profile=options["profile"], device=session)
 
-    def unite() -> tuple[Part, HullBatch[Any]]:
+    def add(n: int, batch: HullBatch[Any], sample: Sample | None = None) -> None:
+        nonlocal held
+        parts.append(LabelledHulls(n, batch, sample or Sample.empty(len(batch))))
+        held += parts[-1].nbytes
+        meter.add(parts[-1].nbytes)
+
+    def unite() -> None:
+        nonlocal parts, held
+        column = _one_kind([part.batch.label_column for part in parts])
         try:
-            part, batch = _unite(parts, by_offsets, common)
+            part = union_by_label(parts, column, by_group, caller=CALLER)
         except DeviceLimit:  # once more, with all memory that is not in use
             session.pool.free_held()
-            part, batch = _unite(parts, by_offsets, common)
-        phases.extend(batch.phases)
-        return part, batch
-
-    inner, sampled = Within(session), LongitudeSample(noise)
-
-    def add(part: Part) -> None:
-        nonlocal held
-        parts.append(part)
-        held += part.nbytes
-        meter.add(part.nbytes)
+            part = union_by_label(parts, column, by_group, caller=CALLER)
+        phases.extend(part.batch.phases)
+        parts = [replace(part, batch=replace(part.batch, label_column=as_array(part.batch.label_column)))]
+        meter.add(parts[0].nbytes - held)
+        held = parts[0].nbytes
 
     def solve(piece: Piece) -> tuple[HullBatch[Any], np.ndarray | None]:
-        """Return the hulls of a piece, and the numbers of its points outside earlier hulls, None for all; adds the
-        others.
-        """
+        """Return the hulls of a piece, and the numbers of its points outside earlier hulls, None for all."""
         with Call(CALLER, profile=options["profile"]) as own:
             found = inner.outside(piece.rows, piece.labels)
         if found is not None:
@@ -134,7 +127,7 @@ def hulls_of_chunks(
             with contextlib.suppress(InvalidInput):  # raised below, by the numbers of the points as they were given
                 batch = by_label(piece.rows[kept], piece.labels[kept], noise=noise, **options)
                 phases.extend(own.phases)
-                add(Part(names, counts, np.zeros(len(names), np.int64), batch.vertices[:0], batch.points[:0]))
+                add(0, _without_vertices(batch, names, counts))
                 return batch, kept
         return by_label(piece.rows, piece.labels, noise=noise, **options), None
 
@@ -154,17 +147,19 @@ def hulls_of_chunks(
                     continue
                 except InvalidInput as error:
                     raise error_from(error, piece.first) from error
-                vertices = batch.vertices if kept is None else kept[batch.vertices]
-                part = Part(batch.labels, batch.sizes, np.diff(batch.offsets), piece.first + vertices, batch.points)
-                inner.learn(part.labels, part.counts, part.corners, piece.n)
-                left_out += batch.left_out
                 phases.extend(batch.phases)
-                add(part)
-                sampled.add(piece, stream.known_crs)
+                vertices = piece.first + (batch.vertices if kept is None else kept[batch.vertices])
+                batch = replace(batch, vertices=vertices, label_column=batch.labels)
+                inner.learn(batch.label_column, np.diff(batch.offsets), batch.points, piece.n)
+                add(piece.n, batch)
+                if turn is None and stream.known_crs is not None:
+                    turn = turn_of_crs(stream.known_crs)
+                if turn is not None:
+                    labels, sample = _sampled(piece, noise, turn)
+                    add(0, _without_vertices(batch, labels, np.zeros(len(labels), np.int64)), sample)
                 if held > most:
-                    parts = [unite()[0]]
-                    meter.add(parts[0].nbytes - held)
-                    held, most = parts[0].nbytes, max(most, 2 * parts[0].nbytes)
+                    unite()
+                    most = max(most, 2 * held)
                 meter.see(session)
             del read, piece, batch
     if not parts:
@@ -174,41 +169,35 @@ def hulls_of_chunks(
             points = np.concatenate(rows)
             labels = names[0] if len(names) == 1 else _one_kind(list(map(as_array, names)))
         return replace(by_label(points, labels, **options), crs=stream.known_crs, peak=meter.peak())
-    part, batch = unite()
+    unite()
     meter.see(session)
+    (part,) = parts
     batch = replace(
-        batch,
-        vertices=part.numbers,
-        labels=part.labels,
-        label_column=part.labels,
+        part.batch,
+        labels=part.batch.label_column,
         label_name=stream.name,
-        left_out=left_out,
-        group_offsets=np.append(0, np.cumsum(part.sizes)),
         phases=tuple(phases),
         crs=stream.known_crs,
         peak=meter.peak(),
     )
-    warn_of_samples(batch, sampled.joined()[0], sampled.turn, caller=CALLER)
+    warn_of_samples(batch, part.sample, caller=CALLER)
     return batch
 
 
-def _unite(
-    parts: list[Part], by_offsets: Callable[..., HullBatch[Any]], options: dict[str, Any]
-) -> tuple[Part, HullBatch[Any]]:
-    """Return the hulls of the labels of all parts: as one part, and as a batch whose vertices are rows of the parts."""
-    labels = as_labels(_one_kind([part.labels for part in parts]), None, caller=CALLER)
-    distinct, owners = np.unique(labels.keys, return_inverse=True)
-    owners = owners.reshape(-1)
-    sizes = np.zeros(len(distinct), np.int64)
-    np.add.at(sizes, owners, np.concatenate([part.sizes for part in parts]))
-    owner_of_row = np.repeat(owners, np.concatenate([part.counts for part in parts]))
-    order = np.argsort(owner_of_row, kind="stable")  # of equal points the lowest number stays first
-    offsets = np.searchsorted(owner_of_row[order], np.arange(len(distinct) + 1))
-    corners = np.concatenate([part.corners for part in parts])[order]
-    batch = by_offsets(corners, offsets, **options)
-    numbers = np.concatenate([part.numbers for part in parts])[order][batch.vertices]
-    names = as_array(labels.column_of(distinct))
-    return Part(names, sizes, np.diff(batch.offsets), numbers, batch.points), batch
+def _without_vertices(batch: HullBatch[Any], labels: np.ndarray, sizes: np.ndarray) -> HullBatch[Any]:
+    """Return groups of these labels and sizes that have no vertices, in the types of a batch."""
+    none = {name: getattr(batch, name)[:0] for name in ("vertices", "points", "areas", "perimeters")}
+    offsets, group_offsets = np.zeros(len(labels) + 1, np.int64), np.append(0, np.cumsum(sizes))
+    return HullBatch(**none, offsets=offsets, label_column=labels, group_offsets=group_offsets)
+
+
+def _sampled(piece: Piece, noise: Any, turn: float) -> tuple[np.ndarray, Sample]:
+    """Return the distinct labels of a piece and a sample of their points' longitudes."""
+    points, sizes = as_point_array_with_sizes(piece.rows, caller=CALLER)
+    labels = as_labels(piece.labels, noise, caller=CALLER)
+    distinct, owners = labels.groups()
+    owners = owners if sizes is None else np.repeat(owners, sizes)
+    return as_array(labels.column_of(distinct)), Sample.of(points, owners, len(distinct), turn)
 
 
 def _one_kind(labels: Sequence[np.ndarray]) -> np.ndarray:
