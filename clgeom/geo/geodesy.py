@@ -137,11 +137,19 @@ def earth_areas(geometries: Any, crs: Any, *, caller: str) -> np.ndarray:
     system, rings, signs, owner = as_crs(crs, caller=caller), [], [], []
     for number, geometry in enumerate(geometries):
         for ring, sign in _once(_rings(geometry), system):
-            rings.append(ring)
-            signs.append(sign)
-            owner.append(number)
-    areas = _areas(rings, system, caller) * np.array(signs, np.float64)
-    return np.bincount(np.array(owner, np.int64), areas, len(geometries))
+            ring = np.asarray(ring, np.float64)[:, :2]
+            ring = ring[(ring != np.roll(ring, 1, axis=0)).any(axis=1)]  # not closed
+            if len(ring) > 2:
+                rings.append(ring)
+                signs.append(sign)
+                owner.append(number)
+    if not rings:
+        return np.zeros(len(geometries))
+    if system.is_engineering or system.ellipsoid is None:
+        areas = np.array([plain_area(ring, system) for ring in rings])
+    else:
+        areas = Earth(system, caller).areas(np.concatenate(rings), np.cumsum([0, *map(len, rings)]))
+    return np.bincount(owner, areas * signs, len(geometries))
 
 
 @keeps_subnormals
@@ -168,18 +176,9 @@ def ragged_areas(places: np.ndarray, offsets: Any, crs: Any, *, caller: str) -> 
         return np.zeros(len(offsets) - 1)
     turn = turn_of(system)
     if system.is_engineering or system.ellipsoid is None or (turn and np.ptp(places[:, 0]) > turn * 0.25):
-        pieces = np.split(places, offsets[1:-1])
-        made = [{"type": "Polygon", "coordinates": [[*piece.tolist(), piece[0].tolist()]]} for piece in pieces]
-        return earth_areas(made, crs, caller=caller)
-    sizes = np.diff(offsets)
-    x, y = (places - np.repeat(places[offsets[:-1]], sizes, axis=0)).T
-    after = np.arange(1, len(x) + 1)
-    after[offsets[1:] - 1] = offsets[:-1]
-    clockwise = np.add.reduceat(x * y[after] - x[after] * y, offsets[:-1]) < 0
-    begin = np.repeat(offsets[:-1], sizes)
-    place = np.arange(len(x)) - begin
-    turned = np.repeat(sizes, sizes) - 1 - place
-    return Earth(system, caller).of_rings(places[begin + np.where(np.repeat(clockwise, sizes), turned, place)], sizes)
+        polygons = [{"type": "Polygon", "coordinates": [ring]} for ring in np.split(places, offsets[1:-1])]
+        return earth_areas(polygons, crs, caller=caller)
+    return Earth(system, caller).areas(places, offsets)
 
 
 def _rings(geometry: dict[str, Any]) -> list[Any]:
@@ -187,18 +186,13 @@ def _rings(geometry: dict[str, Any]) -> list[Any]:
     return [(ring, 1 - 2 * (i > 0)) for rings in polygons_in(geometry) for i, ring in enumerate(rings)]
 
 
-def _areas(rings: Any, system: Any, caller: str) -> Any:
-    """Return the area within each ring, in m2."""
-    if system.is_engineering or system.ellipsoid is None:
-        return np.array([plain_area(ring, system) for ring in rings])
-    return Earth(system, caller).areas(rings)
-
-
 @keeps_subnormals
 def plain_area(ring: Any, system: Any) -> float:
     """Return the area within a ring, in m2, in a system without an ellipsoid."""
-    x, y = system.axis_info[:2]
-    return abs(_twice_area(ring)) / 2 * x.unit_conversion_factor * y.unit_conversion_factor
+    x, y = (ring - ring[0]).T
+    twice = float((x[:-1] * y[1:] - x[1:] * y[:-1]).sum() + x[-1] * y[0] - x[0] * y[-1])
+    across, up = system.axis_info[:2]
+    return abs(twice) / 2 * across.unit_conversion_factor * up.unit_conversion_factor
 
 
 def _once(rings: Any, system: Any) -> Any:
@@ -207,11 +201,6 @@ def _once(rings: Any, system: Any) -> Any:
     if turn and x and max(x) - min(x) > turn * (1 + 1e-12 if is_plain_geographic(system) else 0.25):
         return _in_slices(rings, turn)
     return rings
-
-
-def _twice_area(ring: Any) -> float:
-    x, y = (np.asarray(ring, np.float64)[:, :2] - np.asarray(ring[0], np.float64)[:2]).T
-    return float((x[:-1] * y[1:] - x[1:] * y[:-1]).sum() + x[-1] * y[0] - x[0] * y[-1])
 
 
 def turn_of(system: Any) -> Any:
@@ -333,19 +322,18 @@ class Earth:
             return 2 * sine
         return (1 - self.e**2) * (sine / (1 - (self.e * sine) ** 2) + np.arctanh(self.e * sine) / self.e)
 
-    def areas(self, rings: Any) -> np.ndarray:
-        """Return the areas within rings of positions, shape (n,), whatever their orientation."""
-        rings = [_plain_ring(ring) for ring in rings]
-        found, some = np.zeros(len(rings)), [i for i, ring in enumerate(rings) if len(ring) > 2]
-        if not some:
-            return found
-        sizes = np.array([len(rings[i]) for i in some])
-        found[some] = self.of_rings(np.concatenate([rings[i] for i in some]), sizes)
-        return found
+    def areas(self, places: np.ndarray, offsets: Any) -> np.ndarray:
+        """Return the areas within rings of 3 positions or more, whatever their orientation.
 
-    def of_rings(self, places: np.ndarray, sizes: Any) -> Any:
-        """Return the areas of counter-clockwise rings of 3 or more positions, which `places` has ring after ring."""
-        first = np.cumsum(sizes) - sizes
+        Ring r has the positions from ``offsets[r]`` to ``offsets[r + 1]``, and is not closed.
+        """
+        sizes, first = np.diff(offsets), offsets[:-1]
+        begin, after = np.repeat(first, sizes), np.arange(1, len(places) + 1)
+        after[offsets[1:] - 1] = first
+        x, y = (places - places[begin]).T
+        clockwise = np.add.reduceat(x * y[after] - x[after] * y, first) < 0
+        turned = 2 * begin + np.repeat(sizes, sizes) - 1 - np.arange(len(places))
+        places = np.where(np.repeat(clockwise, sizes)[:, None], places[turned], places)
         longitude, latitude = self.mapping(*places.T)
         most, least = np.maximum.reduceat(latitude, first), np.minimum.reduceat(latitude, first)
         # q is integrated relative to its value at the first vertex; relative to the equator, digits would cancel.
@@ -355,7 +343,7 @@ class Earth:
             level = np.where(np.maximum(most, -least) > math.pi / 2 - POLAR, polar, level)
         level, integral, turns = self._integrals(places, sizes, longitude, latitude, level, polar)
         if self.mapping.plain:
-            return self.half_square * np.abs(integral)
+            return np.asarray(self.half_square * np.abs(integral))
         if not self.mapping.keeps_sides(*places[: sizes[0]].T):
             integral, turns = -integral, -turns
         # The area is on the left. A ring that goes round the earth eastwards encloses the north pole, one that goes
@@ -364,7 +352,7 @@ class Earth:
             [turns > 0, turns < 0, integral < 0],
             [2 * math.pi * (self.pole - level), 2 * math.pi * (self.pole + level), 4 * math.pi * self.pole],
         )
-        return self.half_square * integral
+        return np.asarray(self.half_square * integral)
 
     def _integrals(
         self, places: np.ndarray, sizes: Any, longitude: Any, latitude: Any, level: Any, polar: Any
@@ -417,13 +405,6 @@ class Earth:
                 places[own], sizes[again], longitude[own], latitude[own], polar[again], polar[again]
             )
         return level, total, np.round(turns)
-
-
-def _plain_ring(ring: Any) -> Any:
-    """Return a ring as an array, counter-clockwise, without positions that repeat the one before."""
-    ring = np.asarray(ring, np.float64)[:, :2]
-    ring = ring[(ring != np.roll(ring, 1, axis=0)).any(axis=1)]
-    return ring[::-1] if len(ring) > 2 and _twice_area(ring) < 0 else ring
 
 
 def interleaved(values: np.ndarray, middles: Any) -> Any:

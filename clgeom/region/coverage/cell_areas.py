@@ -28,11 +28,11 @@ def cells_area(mask: np.ndarray, grid: Grid, *, caller: str = "cells_area") -> f
         return np.count_nonzero(mask) * plain_area(_cell(grid, left, top), system)
     earth, (_, b, _, d, _, _) = Earth(system, caller), grid.transform
     if is_plain_geographic(system) and b == d == 0:
-        areas = earth.areas([_cell(grid, left, top + row) for row in range(len(mask))])
+        areas = _areas(earth, [_cell(grid, left, top + row) for row in range(len(mask))])
         return float(np.count_nonzero(mask, axis=1) @ areas)
     down, rows_at = _interpolation(len(mask))
     over, columns_at = _interpolation(mask.shape[1])
-    areas = earth.areas([_cell(grid, left + c, top + r) for r in rows_at for c in columns_at])
+    areas = _areas(earth, [_cell(grid, left + c, top + r) for r in rows_at for c in columns_at])
     share = 1 << 24  # cells that are summed at a time
     step = max(share // mask.shape[1], 1)
     weights = sum(
@@ -45,6 +45,10 @@ def cells_area(mask: np.ndarray, grid: Grid, *, caller: str = "cells_area") -> f
 def _cell(grid: Grid, column: float, row: float) -> np.ndarray:
     """Return the corners of a cell; column and row may be fractions."""
     return grid.to_map([(column, row), (column + 1, row), (column + 1, row + 1), (column, row + 1)])
+
+
+def _areas(earth: Earth, cells: list[np.ndarray]) -> np.ndarray:
+    return earth.areas(np.concatenate(cells), 4 * np.arange(len(cells) + 1))
 
 
 def _interpolation(count: int) -> tuple[np.ndarray, np.ndarray]:
