@@ -20,10 +20,9 @@ import numpy as np
 
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput
-from clgeom.geo.antimeridian import MARGIN
 from clgeom.geo.geodesy import Mapping, as_crs, is_plain_geographic
 from clgeom.geo.geojson import as_geojson
-from clgeom.geo.lonlat import DEGREE, SHARE, WGS84, LonLat
+from clgeom.geo.lonlat import DEGREE, MARGIN, SHARE, WGS84, LonLat
 from clgeom.geo.ragged import Ragged, lattice_of
 from clgeom.optional import require_shapely
 

@@ -17,16 +17,14 @@ from __future__ import annotations
 
 import functools
 import math
-from bisect import bisect_left, bisect_right
 from typing import Any
 
 import numpy as np
 
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput
-from clgeom.geo.antimeridian import MARGIN, placed, rings_of, shifted, window, windows_of
 from clgeom.geo.geodesy import Mapping, as_crs, interleaved, is_plain_geographic, slices, turn_of
-from clgeom.geo.geojson import arrays_of, as_geojson, as_lists, polygons_of
+from clgeom.geo.geojson import arrays_of, as_geojson, as_lists, polygons_of, twice_area
 from clgeom.optional import require, require_shapely
 
 WGS84 = "EPSG:4326"
@@ -34,6 +32,10 @@ WGS84 = "EPSG:4326"
 LONLAT_NAMES = (("lon", "lat"), ("longitude", "latitude"))
 #: Largest distance of a piece from its curve, as a share of the resolution.
 SHARE = 1 / 128
+#: Least distance by which polygons are moved outwards, in degrees: 1 mm, more than the rounding of PROJ.
+MARGIN = 1e-8
+#: Latitude beyond a pole at which polygons round the pole are closed. Edges moved there are cut off.
+BEYOND = 100.0
 #: Length of a degree on the earth, in metres.
 DEGREE = 6_371_008.8 * math.pi / 180
 #: The default resolution, as a share of the extent.
@@ -116,10 +118,6 @@ class LonLat:
         moved = iter(self.shapes([geometry for geometry, keep in zip(geometries, kept) if not keep]))
         return [as_lists(geometry) if keep else as_geojson(next(moved)) for geometry, keep in zip(geometries, kept)]
 
-    def shape(self, geometry: dict[str, Any]) -> Any:
-        """Return a GeoJSON-like geometry as a Shapely one in longitude and latitude."""
-        return self.shapes([geometry])[0]
-
     def shapes(self, geometries: Any) -> list[Any]:
         """Return GeoJSON-like geometries as Shapely ones in longitude and latitude."""
         shapely, found, polygons, owner = require_shapely(), [None] * len(geometries), [], []
@@ -147,10 +145,9 @@ class LonLat:
                 found[number] = shapely.union_all([self._line(part) for part in shapely.get_parts(made).tolist()])
             else:
                 found[number] = shapely.transform(made, self._places)
-        images = self._polygons(polygons)
-        for number in dict.fromkeys(owner):
-            first, last = bisect_left(owner, number), bisect_right(owner, number)
-            found[number] = polygons_of(images[first] if last - first == 1 else shapely.union_all(images[first:last]))
+        images = _united(self._polygons(polygons), owner, len(geometries))
+        for number in set(owner):
+            found[number] = polygons_of(images[number])
         return found
 
     def _check(self, shape: Any) -> None:
@@ -200,9 +197,8 @@ class LonLat:
             self._check_on_earth(places, reach)
             (places,), _ = self._curves([places], self._tolerance(places, reach))
         made = shapely.LineString(places)
-        parts = [shifted(made.intersection(window(k)), k) for k in windows_of(made, 0.0)]
-        lines = [p for part in parts for p in shapely.get_parts(part).tolist() if p.geom_type == "LineString"]
-        return shapely.union_all(lines)
+        parts = shapely.get_parts(_cut(made, _turns_of(made, 0.0))).tolist()
+        return shapely.union_all([part for part in parts if part.geom_type == "LineString"])
 
     # Polygons ---------------------------------------------------------------------------------------------------
 
@@ -210,32 +206,29 @@ class LonLat:
         """Return the images of polygons: polygons that cover the area within the curves of their edges."""
         shapely = require_shapely()
         if self.mapping is None:
-            return placed([[np.array(ring.coords)[:, :2] for ring in rings_of(one)] for one in polygons], 0.0)
+            return _placed([_rings_of(polygon) for polygon in polygons], 0.0)
         if self.resolution is None and len(polygons) > 1:  # each polygon has its own resolution
             return [image for polygon in polygons for image in self._polygons([polygon])]
         parts, owner = [], []
         for number, polygon in enumerate(polygons):
-            for piece in self._pieces(polygon):
-                some = shapely.get_parts(self._with_poles(piece)).tolist()
-                parts += some
-                owner += [number] * len(some)
+            some = [
+                part for piece in self._pieces(polygon) for part in shapely.get_parts(self._with_poles(piece)).tolist()
+            ]
+            parts += [_rings_of(part) for part in some]
+            owner += [number] * len(some)
         if not parts:
             return [shapely.Polygon()] * len(polygons)
-        rings = [[np.array(ring.coords)[:, :2] for ring in rings_of(part)] for part in parts]
-        places = np.concatenate([ring for some in rings for ring in some])
+        rings = [ring for part in parts for ring in part]
+        places = np.concatenate(rings)
         reach = self._reach(polygons[0])
         self._check_on_earth(places, reach)
-        flat, away = self._curves([ring for some in rings for ring in some], self._tolerance(places, reach))
+        curves, away = self._curves(rings, self._tolerance(places, reach))
         if not self.mapping.keeps_sides(*places.T):
-            flat = [curve[::-1] for curve in flat]
-        ends = np.cumsum([len(some) for some in rings])
-        curves = [flat[end - len(some) : end] for end, some in zip(ends, rings)]
-        images = placed(curves, 2 * np.maximum.reduceat(away, ends - [len(some) for some in rings]) + MARGIN)
-        found = []
-        for number in range(len(polygons)):
-            first, last = bisect_left(owner, number), bisect_right(owner, number)
-            found.append(images[first] if last - first == 1 else shapely.union_all(images[first:last]))
-        return found
+            curves = [curve[::-1] for curve in curves]
+        ends = np.cumsum([len(part) for part in parts])
+        grow = 2 * np.maximum.reduceat(away, ends - [len(part) for part in parts]) + MARGIN
+        images = _placed([curves[end - len(part) : end] for end, part in zip(ends, parts)], grow)
+        return _united(images, owner, len(polygons))
 
     def _pieces(self, polygon: Any) -> list[Any]:
         """Return a polygon, in parts if its system is geographic: poles may lie elsewhere, and edges may lie along a
@@ -354,3 +347,93 @@ def _off(x: Any, y: Any) -> Any:
         along = np.clip((x * dx[:, None] + y * dy[:, None]) / length**2, 0, 1)
     along = np.where(length > 0, along, 0)
     return np.hypot(x - along * dx[:, None], y - along * dy[:, None]).max(axis=1)
+
+
+# Cuts at 180 degrees, and along the poles ----------------------------------------------------------------------------
+
+
+def _placed(polygons: Any, grow: Any) -> list[Any]:
+    """Return polygons between -180 and 180 degrees, each moved outwards by its `grow`.
+
+    A polygon is the inside of its first curve without the insides of the others. The inside is on the left of a curve,
+    which may go round the earth.
+    """
+    shapely, grow = require_shapely(), np.broadcast_to(np.asarray(grow, np.float64), len(polygons))
+    plain = [
+        all((curve[0] == curve[-1]).all() and twice_area(curve) > 0 for curve in curves)
+        and all((np.abs(curve) <= (180, 90)).all() for curve in curves)
+        for curves in polygons
+    ]
+    some = [shapely.Polygon(curves[0], curves[1:]) for curves, here in zip(polygons, plain) if here]
+    moved = np.array(some, object)
+    if grow.any():
+        moved = shapely.buffer(moved, grow[plain], join_style="mitre")
+        beyond = (np.abs(shapely.bounds(moved).reshape(-1, 4)) > (180, 90, 180, 90)).any(axis=1)
+        moved[beyond] = shapely.intersection(moved[beyond], _window())
+    moved = iter(moved.tolist())
+    return [
+        next(moved)
+        if here
+        else _cut_out([_on_the_left(curve, (1 - 2 * (i > 0)) * by) for i, curve in enumerate(curves)])
+        for curves, here, by in zip(polygons, plain, grow.tolist())
+    ]
+
+
+def _cut_out(shapes: Any) -> Any:
+    """Return the first of some shapes without the others."""
+    return shapes[0].difference(require_shapely().union_all(shapes[1:])) if len(shapes) > 1 else shapes[0]
+
+
+def _on_the_left(curve: Any, grow: Any) -> Any:
+    """Return the left side of a curve, moved outwards by `grow`, between -180 and 180 degrees."""
+    shapely = require_shapely()
+    turns = round((curve[-1, 0] - curve[0, 0]) / 360)
+    if turns:  # round a pole: five turns, closed beyond the pole, so that their ends are outside the result
+        copies = [curve[:-1] + (360 * k * turns, 0) for k in range(-2, 3)]
+        pole = math.copysign(BEYOND, turns)
+        ends = [(copies[-1][-1, 0], pole), (copies[0][0, 0], pole)]
+        return _grown(shapely.Polygon(np.concatenate([*copies, ends])), grow).intersection(_window())
+    if twice_area(curve) < 0:  # round both poles
+        return _window().difference(_on_the_left(curve[::-1], -grow))
+    shape = shapely.Polygon(curve)
+    # turns that only the margin reaches are left out
+    return shapely.union_all(_cut(_grown(shape, grow), _turns_of(shape, min(abs(grow), MARGIN))))
+
+
+def _grown(shape: Any, grow: Any) -> Any:
+    return shape.buffer(grow, join_style="mitre") if grow else shape
+
+
+def _window(turn: int = 0) -> Any:
+    """Return the box of a turn round the earth; turn 0 is from -180 to 180 degrees."""
+    return require_shapely().box(360 * turn - 180, -90, 360 * turn + 180, 90)
+
+
+def _turns_of(shape: Any, least: float) -> list[int]:
+    """Return the turns in which a shape is wider than `least`; the widest one if there is none."""
+    left, _, right, _ = shape.bounds
+    turns = range(math.floor((left + 180) / 360), math.floor((right + 180) / 360) + 1)
+    widths = [min(right, 360 * turn + 180) - max(left, 360 * turn - 180) for turn in turns]
+    return [turn for turn, width in zip(turns, widths) if width > least] or [turns[int(np.argmax(widths))]]
+
+
+def _cut(shape: Any, turns: list[int]) -> list[Any]:
+    """Return the part of a shape in each of these turns, moved to turn 0."""
+    translate = require_shapely().affinity.translate
+    parts = [shape.intersection(_window(turn)) for turn in turns]
+    return [translate(part, -360.0 * turn) if turn else part for turn, part in zip(turns, parts)]
+
+
+def _rings_of(polygon: Any) -> list[np.ndarray]:
+    """Return the rings of a Shapely polygon as arrays, each counter-clockwise."""
+    rings, is_ccw = (polygon.exterior, *polygon.interiors), require_shapely().is_ccw
+    return [np.array((ring if is_ccw(ring) else ring.reverse()).coords)[:, :2] for ring in rings]
+
+
+def _united(shapes: list[Any], owner: list[int], count: int) -> list[Any]:
+    """Return the union of the shapes of each of `count` owners; `owner`, which ascends, has the owner of each shape."""
+    bounds = np.searchsorted(owner, np.arange(count + 1)).tolist()
+    return [
+        shapes[first] if last - first == 1 else require_shapely().union_all(shapes[first:last])
+        for first, last in zip(bounds, bounds[1:])
+    ]
