@@ -34,7 +34,7 @@ from clgeom.dp.filling import PATHS
 from clgeom.dp.fills import KEEPS
 from clgeom.dp.language import nodes, trace, users_c
 from clgeom.hull import stream
-from clgeom.hull.sieve import polygons
+from clgeom.hull.sieve import launches
 from clgeom.io import arrays, rasters
 from clgeom.radio import sites
 from clgeom.sequences import scoring
@@ -435,9 +435,9 @@ CLAIMS = {
         f"{stream.LARGER * stream.SMALL_PART * stream.CHUNK_BYTES >> 30} GiB of memory, where arrays of "
         f"{2 * stream.LARGER * stream.CHUNK_BYTES >> 20} MiB or more are large, else of {stream.CHUNK_BYTES >> 20} MiB "
         f"from {2 * stream.CHUNK_BYTES >> 20} MiB on",
-        f"in {polygons.DIRECTIONS} directions",
-        f"up to {polygons.DIRECTIONS * polygons.FINE} directions",
-        f"{polygons.BINS} bins of x",
+        f"in {launches.DIRECTIONS} directions",
+        f"up to {launches.DIRECTIONS * launches.FINE} directions",
+        f"{launches.BINS} bins of x",
         f"maps files from {arrays.MAP_FROM >> 20} MiB on",
     ],
     "explanation/radio.rst": [f"up to {sites.MOST_TRANSMITTERS:,} transmitters"],

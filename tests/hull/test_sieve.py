@@ -13,19 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-import clgeom.hull.sieve as sieve_package
 from clgeom.core.device import Session
 from clgeom.core.launch import read, run
 from clgeom.core.plan import Plan
 from clgeom.core.policies import Policy
 from clgeom.core.tuning import override
 from clgeom.hull.convex import convex_hull
-from clgeom.hull.sieve import polygons as sieve_polygons
+from clgeom.hull.sieve import launches as sieve_launches
 from clgeom.hull.sieve import sieve
-from clgeom.hull.sieve import tiles as sieve_tiles
-from clgeom.hull.sieve.polygons import Polygons
+from clgeom.hull.sieve.launches import Polygons, Tiles
 from clgeom.hull.sieve.sieve import hull_plan, sieved_hull
-from clgeom.hull.sieve.tiles import Tiles
 from clgeom.intake.arrays import to_device
 
 #: Tiles of 64 points and, for groups, of 128: a few hundred points take every path.
@@ -180,7 +177,7 @@ def test_extreme_integers(session):
 
 @pytest.mark.parametrize("bins", (2, 3, 64, 5000))
 def test_bins(session, shape, bins, monkeypatch):
-    for module in sieve, sieve_package, sieve_polygons, sieve_tiles:
+    for module in sieve, sieve_launches:
         monkeypatch.setattr(module, "BINS", bins)
     for kind in "sieve", "hull of points":  # no plans for other bins
         monkeypatch.setitem(session.cache._by_kind, kind, {})
@@ -264,7 +261,7 @@ def test_lists_too_long_for_one_launch(subtests, session):
                 sizes = sieve.allocate(session, 4 * sieve.SIZES)
                 sieve.run(session, plan, points=array, sizes=sizes)
                 kept = read(session, sizes, np.uint32, sieve.SIZES)[sieve.KEPT]
-                assert len(lists) == 1 and n // 2 > kept > sieve_polygons.MOST * launches.size
+                assert len(lists) == 1 and n // 2 > kept > sieve_launches.MOST * launches.size
                 assert (kept > lists[0][0].room) == (n == 3000)
                 check(session, points)
 
