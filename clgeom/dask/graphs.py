@@ -81,9 +81,7 @@ def blocks_of(collection: Any) -> Blocks:
 
 
 def _with_futures(graph: HighLevelGraph, collection: Any) -> HighLevelGraph:
-    """Return the optimised graph of a collection with the futures of what is persisted, which Dask's optimisation
-    drops.
-    """
+    """Return a collection's optimised graph with its futures, which Dask's optimisation drops."""
     distributed = sys.modules.get("distributed")
     if distributed is None:
         return graph
@@ -183,10 +181,7 @@ def tree(
     resources: Any,
     caller: str,
 ) -> Delayed:
-    """Build the graph of ``finish(options, result)`` of all chunks.
-
-    The results of ``leaf(options, number, chunk ..)`` are joined by ``join(options, results)`` of several neighbours.
-    """
+    """Graph of ``finish(options, result)`` of the joined results of ``leaf(options, number, chunk ..)``."""
     width = integer(split_every, "split_every", caller=caller, least=2)
     tasks = leaf_tasks(name, leaf, options, sources)
     keys, level = list(tasks), 0

@@ -29,9 +29,7 @@ def checked_device(device: Any, *, caller: str) -> str | None:
 
 
 def session_of_worker(device: str | None = None) -> Session:
-    """Return the session of this process: of the device that is named, by CLGEOM_DEVICE too, or of its share of the
-    host's.
-    """
+    """Return the session of this process: of the named device, CLGEOM_DEVICE, or its share of the host's devices."""
     with _lock:
         if device not in _sessions:
             try:
@@ -50,16 +48,12 @@ def _session(device: str | None) -> Session:
 
 
 def devices_alike(first: Any) -> list[Any]:
-    """Return the devices of this host that have the platform and the kind of the default device: a GPU's, not the
-    CPU's.
-    """
+    """Return the devices of this host of the default device's platform and kind: GPUs, not the CPU."""
     return [one for one in all_devices() if one.platform == first.platform and one.type == first.type]
 
 
 def place_on_host() -> int:
-    """Return the number of this worker among those of its host, in the order of `order_of`; 0 in a process that is
-    none.
-    """
+    """Return the number of this worker among those of its host, ordered by `order_of`; 0 in other processes."""
     worker = _worker()
     if worker is None:
         number = re.search(r"-(\d+)$", multiprocessing.current_process().name)  # SpawnProcess-1 ..

@@ -188,10 +188,9 @@ class Curves:
         )
 
     def outwards(self, growth: Any = None) -> InDegrees:
-        """Return the polygons, each moved outwards by more than its pieces are from their curves.
+        """Return the polygons, each moved outwards by more than its pieces are from their curves, times `growth`.
 
-        `growth` has for each vertex how many times as far it moves. Where parts of a polygon are closer to each other
-        than that, they are joined.
+        Parts of a polygon that are closer to each other than that are joined.
         """
         least = self.least
         grow = least if growth is None else least * growth[:, None]
@@ -212,8 +211,7 @@ class Curves:
 def _curves(
     given: Ragged, crs: Any, caller: str, resolution: float, densify: float | None, finer: float = 1.0
 ) -> Curves | None:
-    """Return the polygons with their edges cut; None where a meridian or a pole is near, or where the system is not
-    smooth.
+    """Return the polygons with edges cut; None near a meridian of 180 degrees or a pole, and where `crs` is not smooth.
 
     An edge and the same edge the other way round are cut at the same places. `finer` is a factor of the tolerance.
     """
@@ -272,9 +270,7 @@ def _cut(places: np.ndarray, after: Any, edge: Any, place: Any, pieces: Any) -> 
 
 
 def _is_plain(given: Ragged, places: np.ndarray) -> bool:
-    """Return whether polygons with vertices at these places are far from the poles and from the meridian of 180
-    degrees.
-    """
+    """Return whether polygons with these vertices are far from the poles and from 180 degrees of longitude."""
     if not len(places):
         return True
     if not np.isfinite(places).all():
@@ -297,9 +293,7 @@ def _is_one_to_one(system: Any, places: np.ndarray, reach: Any) -> bool:
 
 
 def _miters(given: Ragged) -> tuple[Any, ...]:
-    """Return how far each vertex moves if all edges move to their right by 1; that direction of the edge after each
-    vertex.
-    """
+    """Return the shift of each vertex if all edges move to their right by 1, and the normal of the edge after it."""
     after = given.following
     along = given.places[after] - given.places
     length = np.hypot(*along.T)

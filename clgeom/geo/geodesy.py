@@ -36,10 +36,7 @@ POLAR = math.radians(0.01)
 
 
 def as_crs(crs: Any, *, caller: str) -> Any:
-    """Return a horizontal ``pyproj.CRS``; `InvalidInput` if `crs` is None or not one, or if pyproj is not installed.
-
-    `caller` is the function or action that needs it, for messages: "area_km2", "Writing 'a.geojson'".
-    """
+    """Return a horizontal ``pyproj.CRS``; `caller` is the action, for messages, such as "Writing 'a.geojson'"."""
     if crs is None:
         raise InvalidInput(
             f"{caller} needs a coordinate reference system, and there is none: name it (crs='EPSG:32632')."
@@ -68,11 +65,7 @@ def same_crs(one: Any, other: Any) -> bool:
 
 
 def scales_at(system: Any, x: Any, y: Any) -> tuple[float, float]:
-    """Return the least and the greatest scale of a projected ``pyproj.CRS`` at a position: lengths there over true
-    lengths.
-
-    (1, 1) for other systems, and where the system is not defined.
-    """
+    """Return the least and the greatest scale of a projected ``pyproj.CRS`` at a position; (1, 1) for none."""
     import pyproj
 
     if not system.is_projected:
@@ -93,10 +86,7 @@ def utm_zone(system: Any, x: Any, y: Any) -> str:
 
 
 def axes_of_crs(crs: Any) -> tuple[str, str]:
-    """Return the names of the axes of a coordinate reference system, with their unit; "x" and "y" without a system.
-
-    The first also names the system: "easting (m), EPSG:32632".
-    """
+    """Return the labels of both axes, as "easting (m), EPSG:32632" and "northing (m)"; "x" and "y" without a system."""
     if crs is None or not is_installed("pyproj"):
         return "x", "y"
     system = as_crs(crs, caller="plot")
@@ -167,10 +157,7 @@ def areas_or_none(geometries: Any, crs: Any) -> list[Any]:
 
 @keeps_subnormals
 def ragged_areas(places: np.ndarray, offsets: Any, crs: Any, *, caller: str) -> np.ndarray:
-    """Return the area within each ring on the ellipsoid, in m2, whatever its orientation; see `earth_areas`.
-
-    Ring r has the vertices ``places[offsets[r] : offsets[r + 1]]``, is not closed, and does not touch itself.
-    """
+    """Return the area within each ring ``places[offsets[r] : offsets[r + 1]]``, not closed; see `earth_areas`."""
     system = as_crs(crs, caller=caller)
     if not len(places):
         return np.zeros(len(offsets) - 1)
@@ -323,10 +310,7 @@ class Earth:
         return (1 - self.e**2) * (sine / (1 - (self.e * sine) ** 2) + np.arctanh(self.e * sine) / self.e)
 
     def areas(self, places: np.ndarray, offsets: Any) -> np.ndarray:
-        """Return the areas within rings of 3 positions or more, whatever their orientation.
-
-        Ring r has the positions from ``offsets[r]`` to ``offsets[r + 1]``, and is not closed.
-        """
+        """Return the areas within rings ``places[offsets[r] : offsets[r + 1]]`` of 3 positions or more, not closed."""
         sizes, first = np.diff(offsets), offsets[:-1]
         begin, after = np.repeat(first, sizes), np.arange(1, len(places) + 1)
         after[offsets[1:] - 1] = first

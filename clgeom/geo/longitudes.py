@@ -39,10 +39,7 @@ DEGREES = 360.0
 
 
 def turn_of_crs(crs: Any) -> float | None:
-    """Return the longitude of one turn in the unit of a geographic reference system.
-
-    None for other systems, for none, and where pyproj is missing.
-    """
+    """Return the longitude of one turn in the unit of a geographic system; None for others, and without pyproj."""
     if crs is None or not is_installed("pyproj"):
         return None
     try:
@@ -100,9 +97,7 @@ class Across:
     def cut_up(self, corners: NDArray[Any], dimension: int) -> dict[str, Any]:
         """Return a hull as a GeoJSON-like geometry that is cut at half a turn (RFC 7946, section 3.1.9).
 
-        It is a Polygon or a MultiPolygon of two; for dimension 1 lines, for dimension 0 a Point. Vertices keep every
-        bit of wrapped longitudes. Where an edge is cut, the latitude is the nearest float64. Rings are
-        counter-clockwise.
+        Vertices keep every bit of wrapped longitudes. Where an edge is cut, the latitude is the nearest float64.
         """
         corners = np.asarray(corners, np.float64)
         x, (across, _, half) = wrapped(corners[:, 0], self.turn), self.exact(corners)
@@ -149,16 +144,7 @@ def _integers(values: Sequence[float]) -> list[int]:
 
 
 def ordered_hull(x: Sequence[Any], y: Sequence[Any], *, keep_collinear: bool) -> tuple[list[int], int]:
-    """Return the hull of a few points, exactly: the indices of its vertices, and its dimension, as `convex_hull` has
-    them.
-
-    Parameters
-    ----------
-    x, y : sequence of int, or of float
-        Finite.
-    keep_collinear : bool
-        Keep all distinct points on the boundary.
-    """
+    """Return the vertices (indices) and the dimension of the hull of a few finite points, as `convex_hull`, exactly."""
     if x and not isinstance(x[0], int):
         x, y = _integers(x), _integers(y)
     order = sorted(range(len(x)), key=lambda k: (x[k], y[k], k))
@@ -236,10 +222,9 @@ class Longitudes:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Longitudes that tell how wide groups of points are on the circle; none of points that are not on one.
+    """The least and the greatest longitude of each group and part of a turn; none of points that are not on a circle.
 
-    They are the least and the greatest one of each group and part of a turn. So gaps are known exactly, but for those
-    that are narrower than a part.
+    Gaps between them are known exactly, but for those that are narrower than a part.
     """
 
     turn: float | None
@@ -282,10 +267,7 @@ class Sample:
 
 
 def latitude_fault(values: Any, turn: float | None) -> str | None:
-    """Return the fault of points whose finite y are beyond a quarter of a turn; None where all are latitudes.
-
-    `turn` is None for points that need not be longitudes and latitudes.
-    """
+    """Return the fault of points whose finite y are beyond a quarter of a `turn`; None for no fault or no turn."""
     y = np.asarray(values, np.float64)
     if turn is None or not y.size:
         return None
@@ -298,10 +280,7 @@ def latitude_fault(values: Any, turn: float | None) -> str | None:
 
 
 def require_latitudes(values: Any, turn: float | None, path: Any, *, of: str = "") -> None:
-    """Refuse to write points to `path` in a geographic reference system if their y are no latitudes.
-
-    `of` tells the source of the points: " of 'a.csv'".
-    """
+    """Refuse to write points `of` a source, as " of 'a.csv'", to a geographic `path` if their y are no latitudes."""
     words = latitude_fault(values, turn)
     if words is not None:
         raise wrong_file(
@@ -315,10 +294,7 @@ def require_latitudes(values: Any, turn: float | None, path: Any, *, of: str = "
 def antimeridian_warning(
     longitudes: Longitudes, latitudes: Sequence[float], *, wanted: bool, remedy: str
 ) -> str | None:
-    """Return the warning for points with these longitudes, least and greatest latitude; None if there is none.
-
-    `wanted` says whether the caller asks for the hull across the antimeridian, `remedy` how to ask for it.
-    """
+    """Return the warning for points with these longitudes and extreme latitudes; None for no warning."""
     words, (given, closer) = [], longitudes.widths
     if longitudes.across is not None and not wanted:
         words.append(

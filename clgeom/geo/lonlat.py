@@ -231,9 +231,7 @@ class LonLat:
         return _united(images, owner, len(polygons))
 
     def _pieces(self, polygon: Any) -> list[Any]:
-        """Return a polygon, in parts if its system is geographic: poles may lie elsewhere, and edges may lie along a
-        pole.
-        """
+        """Return a polygon, in parts if its system is geographic: edges may lie along a pole."""
         if self.turn:
             left, low, right, high = polygon.bounds
             if right - left > self.turn / 4 or max(-low, high) > self.turn / 5:
@@ -271,9 +269,7 @@ class LonLat:
         return found
 
     def _with_poles(self, polygon: Any) -> Any:
-        """Return a polygon, with a small disc round each pole that is in it or next to it, so that no edge meets a
-        pole.
-        """
+        """Return a polygon with a small disc round each pole in it or next to it, so that no edge meets a pole."""
         reach, (left, low, right, high) = 2 * SHARE * self._reach(polygon), polygon.bounds
         for x, y, latitude in self._poles:
             if left - reach <= x <= right + reach and low - reach <= y <= high + reach:
@@ -283,9 +279,7 @@ class LonLat:
         return polygon
 
     def _is_pole(self, disc: Any, latitude: Any) -> bool:
-        """Return whether longitudes go once round a disc whose centre has a pole's latitude; if not, the pole is a
-        line.
-        """
+        """Return whether longitudes go once round a disc about a pole's latitude; if not, the pole is a line."""
         longitude, around = self.mapping.anywhere(*np.array(disc.exterior.coords).T)
         if not np.isfinite(longitude).all() or np.abs(around - latitude).max() > 1:
             return False
@@ -355,8 +349,7 @@ def _off(x: Any, y: Any) -> Any:
 def _placed(polygons: Any, grow: Any) -> list[Any]:
     """Return polygons between -180 and 180 degrees, each moved outwards by its `grow`.
 
-    A polygon is the inside of its first curve without the insides of the others. The inside is on the left of a curve,
-    which may go round the earth.
+    A polygon is the left side of its first curve, which may go round the earth, without the left sides of the others.
     """
     shapely, grow = require_shapely(), np.broadcast_to(np.asarray(grow, np.float64), len(polygons))
     plain = [

@@ -112,9 +112,7 @@ class Lattice:
     is_vertex: np.ndarray
 
     def keys(self, sheets: float = 0) -> np.ndarray:
-        """Return a number for each corner of a cell; of sheets (numbers from 0 on for each of `places`) each has its
-        own.
-        """
+        """Return a number for each corner of a cell, its own for each of the `sheets`, numbered from 0 on."""
         width, height = (int(side) + 1 for side in self.places.max(axis=0, initial=0))
         return (sheets * height + self.places[:, 1]) * width + self.places[:, 0]
 
@@ -130,11 +128,7 @@ def lattice_of(given: Ragged) -> Lattice:
 
 
 def noded(given: Ragged) -> Ragged:
-    """Return the same polygons with those vertices of all of them that lie on an edge: common boundaries have common
-    vertices.
-
-    Places are columns and rows, and so are those of the result.
-    """
+    """Return polygons of cells with all vertices of all that lie on their edges: neighbours have common vertices."""
     found = lattice_of(given)
     keys = found.keys()
     kept = found.is_vertex | np.isin(keys, keys[found.is_vertex])

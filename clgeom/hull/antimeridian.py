@@ -39,10 +39,7 @@ OTHERWISE = "add a turn to the longitudes on one side, or reproject them"
 
 
 def checked_turn(crs: Any, antimeridian: Any, *, caller: str) -> float | None:
-    """Return the longitude of one turn for points in a reference system; None for points that are not on a circle.
-
-    Points without a system are in degrees if `antimeridian` is asked for.
-    """
+    """Return the longitude of one turn in a system, by default in degrees; None for points not on a circle."""
     if antimeridian and crs is None:
         return DEGREES
     turn = turn_of_crs(crs)
@@ -87,10 +84,7 @@ def over_antimeridian(
 
 
 def warn_across(region: Any, points: Any, turn: float | None, *, caller: str) -> None:
-    """Warn of points that lie closer together across the antimeridian, for a function that has no result there.
-
-    `region` has the `bounds` of the points.
-    """
+    """Warn as `over_antimeridian`, for a function without a result there; `region` has the `bounds` of the points."""
     if turn is None:
         return
     left, low, right, high = region.bounds
@@ -139,10 +133,7 @@ def _say(longitudes: Longitudes, latitudes: tuple[float, float], *, of: str, **h
 
 
 def _are_no_latitudes(y: np.ndarray, turn: float, wanted: bool, caller: str) -> bool:
-    """Return whether some y are no latitudes.
-
-    Warns of them, or refuses them if the hull across the antimeridian is wanted.
-    """
+    """Warn of y that are no latitudes, or refuse them if the hull across the antimeridian is wanted."""
     words = latitude_fault(y, turn)
     if words is not None:
         _complain(f"{f' of {caller}' if caller else ''} {words}", wanted)

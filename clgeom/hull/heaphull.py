@@ -212,11 +212,9 @@ def _labels(i: int, chunk: Chunk) -> Scratch:
 
 
 def octagon_of(extreme: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the exact convex hull of the extreme points, and its edges as records for the kernel.
+    """Return the hull of the extreme points, records of shape (8,), as indices, and 9 records of edges for the kernel.
 
-    `extreme` are the records of `extremes` for the octagon's axes, shape (8,). Returned are int64 indices, and 9
-    records: the edges by quadrant, the last one again where there are fewer than 8, then the box between the diagonal
-    points.
+    These are the edges by quadrant, the last one repeated up to 8, then the box between the diagonal points.
     """
     index: dict[tuple[float, float], int] = {}
     for i, x, y in zip(extreme["index"].tolist(), extreme["x"].tolist(), extreme["y"].tolist()):

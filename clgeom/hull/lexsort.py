@@ -71,10 +71,7 @@ def _sort_by_x(
 def _by_x_plan(
     points: DeviceArray, ids: Scratch | None, n: int, outer: bool, windows: Windows, packed: bool
 ) -> tuple[Plan, Scratch, Scratch]:
-    """Plan that sorts points by x and then short runs of equal x, and the order and the coordinates it computes.
-
-    `packed`: a survey has made the keys.
-    """
+    """Plan that sorts points by x, then short runs of equal x; with `packed`, a survey has made the keys."""
     device, dtype, narrow = points.session.profile, points.dtype, points.dtype.itemsize == 4
     pack = Plan() if packed else _x_keys_plan(points, ids, n)
     sort, sorted_keys, ordered = _radix(points.session, _keys(n), n, ids, windows, keep_keys=narrow)
@@ -135,10 +132,7 @@ def _unpack_plan(device: DeviceProfile, dtype: np.dtype, sorted_keys: Scratch, n
 
 
 def _windows(points: DeviceArray, ids: Scratch | None, n: int, bits: int, buffers: dict[str, Any]) -> Windows:
-    """Return the digits to sort by among these bits of the keys.
-
-    For many keys they are found by a survey, which makes the keys and adds what it writes to `buffers`.
-    """
+    """Return the digits to sort by; for many keys by a survey, whose keys and results are added to `buffers`."""
     session = points.session
     if n < (SURVEY_FROM_CHAINED if features_of(session).scan == "chain" else SURVEY_FROM):
         return digit_windows(bits)
@@ -164,10 +158,7 @@ def _radix(
     keep_keys: bool = False,
     prefix: str = "lexsort",
 ) -> tuple[Plan, Any, Scratch]:
-    """Plan that sorts unsigned keys stably, with their ids; one launch for few keys.
-
-    The sorted keys are None without `keep_keys`.
-    """
+    """Plan that sorts unsigned keys and their ids stably, and its keys (None without `keep_keys`) and ids."""
     profile, order = session.profile, KeyOrder(np.dtype(keys.dtype))
     carried = "index" if payload is None else payload
     if n > segment_capacity(profile, order.dtype):
@@ -242,10 +233,7 @@ def first_out_of_order(points: DeviceArray) -> tuple[int, bool]:
 
 
 def require_order(points: DeviceArray, *, caller: str, drop: bool = False) -> None:
-    """Raise `InvalidInput` that names the first NaN or infinity, else the first point out of order.
-
-    `drop`: as for `refuse_nonfinite`.
-    """
+    """Refuse the first NaN or infinity, else the first point out of order; `drop` as for `refuse_nonfinite`."""
     first: int | None = None
     last: list[float] | None = None
     for chunk, part in zip(points.chunks, points.split()):

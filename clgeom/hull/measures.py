@@ -150,8 +150,7 @@ def _ldexp(value: float, exponent: int) -> float:
 
 
 def _two_product(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """a * b rounded, and its error, exactly (Dekker, "A floating-point technique for extending the available
-    precision", Numer. Math. 18, 1971)."""
+    """a * b rounded, and its error, exactly (Dekker, Numer. Math. 18, 1971)."""
     product = a * b
     (ah, al), (bh, bl) = _halves(a), _halves(b)
     return product, ((ah * bh - product) + ah * bl + al * bh) + al * bl
@@ -168,10 +167,7 @@ def _halves(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ragged_measures(corners: np.ndarray, offsets: np.ndarray, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Areas and perimeters of polygons one after another, as `polygon_area` and `polygon_perimeter` have them.
-
-    Polygon i has the corners from ``offsets[i]`` to ``offsets[i + 1]``. `flat` is a mask of those whose area is 0.
-    """
+    """Areas and perimeters of polygons ``corners[offsets[i] : offsets[i + 1]]``; those `flat` have no area."""
     counts = np.diff(offsets)
     areas, perimeters = np.zeros(len(counts)), np.zeros(len(counts))
     order = np.argsort(-counts, kind="stable")

@@ -171,10 +171,7 @@ class PointStream:
                 self.n += len(part)
 
     def _points_of(self, chunk: Any, number: int) -> tuple[Any, Any]:
-        """Return the points of a chunk as an array of shape (n, 2), and the numbers of points of geometries.
-
-        Their reference system must be that of the chunks before.
-        """
+        """Return the points of a chunk, shape (n, 2), in the known system, and the numbers of points of geometries."""
         crs, known = crs_of(chunk), self.known_crs
         if crs is not None:
             if known is not None and not same_crs(crs, known):
@@ -196,10 +193,7 @@ class PointStream:
 
 @dataclass(eq=False)
 class LabelledStream(PointStream):
-    """Pieces of chunks that are pairs of points and labels.
-
-    `name` is the first name of a series of labels; `empty` has the points and labels of empty chunks by their types.
-    """
+    """Pieces of pairs of points and labels; `name` is that of the labels, `empty` has empty chunks by their types."""
 
     name: str | None = None
     empty: dict[tuple[np.dtype, str], tuple[np.ndarray, Any]] = field(default_factory=dict)

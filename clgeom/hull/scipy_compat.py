@@ -311,10 +311,7 @@ class ConvexHull:
 
 
 def edge_equations(corners: np.ndarray) -> np.ndarray:
-    """Outward unit normals and offsets of the edges of a counter-clockwise polygon, float64, shape (h, 3).
-
-    Normals are within a few units in the last place, whatever the magnitudes.
-    """
+    """Outward unit normals and offsets of a counter-clockwise polygon's edges, to a few ulps, shape (h, 3)."""
     a = corners.astype(np.float64)
     b = np.roll(a, -1, axis=0)
     with np.errstate(over="ignore"):
@@ -384,9 +381,7 @@ def _checked(points: Any, *, caller: str) -> HostOrDevice:
 
 
 def _column_names(points: Any) -> Sequence[str]:
-    """Return the names of the columns of a table or of the fields of a structured array; none for geometries and other
-    inputs.
-    """
+    """Return the names of a table's columns or a structured array's fields; none for other inputs."""
     if isinstance(points, np.ndarray):
         return points.dtype.names or ()
     if getattr(points, "active_geometry_name", None) is not None:  # a GeoDataFrame: its geometries are the points

@@ -66,9 +66,7 @@ def worth_an_item(sizes: np.ndarray, unit: int) -> int:
 
 
 def tile_memory(dtype: np.dtype) -> Callable[[Policy], int]:
-    """Return the bytes of local memory of batch_tiles in a shape: a list of eight points to a work-item, indices and
-    extremes.
-    """
+    """Return the local memory of batch_tiles in bytes: eight points to a work-item, indices and extremes."""
     return lambda shape: shape.wg_size * (16 * dtype.itemsize + 80) + 128
 
 
@@ -151,10 +149,9 @@ class GroupHulls:
     # Sizes
 
     def _order_by_size(self) -> tuple[cl.Buffer | None, cl.Buffer | None, int]:
-        """(groups ordered by size, groups that must be cut, how many must be cut); also sets `starts`.
+        """Return (groups by size, groups to cut first, number of groups to cut), and set `starts`.
 
-        The first is None where an order by size gains nothing: for serial jobs, or if all sizes are similar. The second
-        lists the groups to cut first; it is None if there is none.
+        The first is None for serial jobs or similar sizes, where an order gains nothing; the second if there is none.
         """
         if self.serial:
             self.offsets = checked_offsets(on_host(self.offsets), self.array.n, caller=self.work.caller)
@@ -198,10 +195,7 @@ class GroupHulls:
     def _hulls_step(
         self, kind: np.uint32, count: int, jobs: str | Scratch, *, ids: str = "status"
     ) -> tuple[Step, dict[str, Any]]:
-        """Return a step of batch_hulls over `count` jobs, and its buffers.
-
-        The caller binds "rows" and the names it passes.
-        """
+        """Return a step of batch_hulls over `count` jobs, and its buffers but "rows" and those named by the caller."""
         bound: dict[str, Any] = {}
         share: str | np.uint32
         if self.serial:
@@ -245,10 +239,7 @@ class GroupHulls:
     # Groups in pieces
 
     def _pieces_step(self, most: int, jobs: Scratch, ids: str) -> tuple[Step, dict[str, Any]]:
-        """Return a step that solves pieces, with one work-item or work-group each, and its buffers.
-
-        See `_hulls_step`.
-        """
+        """Return a step that solves each piece with a work-item or a work-group, and its buffers as `_hulls_step`."""
         if self.tiles is None:
             return self._hulls_step(PIECES, most, jobs, ids=ids)
         outputs, buffers = self._outputs(ids)
@@ -260,10 +251,9 @@ class GroupHulls:
         return points // self.piece + min(groups, points)
 
     def _cut(self, large: cl.Buffer, groups: int) -> list[LargeHull]:
-        """Solve the groups that are too large for one job; returns the results of `_crowded`.
+        """Solve the groups that are too large for one job in rounds of one run each; return the results of `_crowded`.
 
-        Each round is one run. It gathers the vertices of the last round's pieces, cuts them into new pieces and solves
-        these.
+        A round gathers the vertices of the last round's pieces, cuts them into new pieces and solves these.
         """
         parts, first = Scratch("parts", np.uint32, groups + 1), Scratch("first", np.uint32, groups + 1)
         memory: dict[str, Any] = {

@@ -366,10 +366,7 @@ class HullsWork(Work):
         return self.piece(session, 0, self.n)
 
     def piece(self, session: Session, start: int, stop: int) -> GroupArrays:
-        """Return the hulls of some groups, in ranges that fit in one run.
-
-        A group that is too large has its own range.
-        """
+        """Return the hulls of some groups, in ranges that fit in one run; a group that is too large is a range."""
         most_points, most_groups = _limits(session.profile, self.rows.dtype)
         results, offsets = [], on_host(self.offsets)
         while start < stop:

@@ -54,10 +54,7 @@ class LabelledHulls:
 def union_by_label(
     parts: Sequence[LabelledHulls], column: Any, solve: Callable[..., HullBatch[Any]], *, caller: str
 ) -> LabelledHulls:
-    """Return the hulls of the labels of several parts, from the vertices of their hulls.
-
-    `column` has the labels of all parts, one part after another; ``solve(points, offsets)`` are hulls of groups.
-    """
+    """Return the hulls of the labels of all parts (`column`); ``solve(points, offsets)`` are hulls of groups."""
     batches = [part.batch for part in parts]
     keys = as_labels(column, None, caller=caller)
     distinct, owners = np.unique(keys.keys, return_inverse=True)
@@ -88,10 +85,7 @@ def hulls_of_chunks(
     by_label: Callable[..., HullBatch[Any]],
     by_offsets: Callable[..., HullBatch[Any]],
 ) -> HullBatch[Any]:
-    """Return the result of `convex_hulls_by_label` for chunks of (points, labels), with its checked options.
-
-    `by_label` and `by_offsets` are `convex_hulls_by_label` and `convex_hulls`.
-    """
+    """Return `convex_hulls_by_label` (`by_label`) of chunks of points and labels; `by_offsets` is `convex_hulls`."""
     stream = LabelledStream(chunks, CALLER)
     meter, most = stream.meter, piece_bytes(chunks)
     parts, phases, held, turn = list[LabelledHulls](), list[Any](), 0, None

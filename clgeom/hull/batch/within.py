@@ -83,10 +83,7 @@ class Within:
         )
 
     def outside(self, points: Any, labels: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """Return the indices of the points that are not within, the labels of those within, and their counts.
-
-        None where rectangles do not apply to the arrays, or leave out few points.
-        """
+        """Return the indices of points outside, and the labels and counts of the others; None if these are few."""
         if not (self.is_useful and self._apply(points, labels)):
             return None
         n, count = len(points), len(self.rectangles) - 1

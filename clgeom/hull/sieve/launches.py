@@ -120,9 +120,7 @@ class Polygons:
         return self._hoods(np.uint32(n))
 
     def sample(self, n: int) -> tuple[tuple[Step, ...], tuple[Scratch, Scratch]]:
-        """Return the steps that compute bounds of what is certainly inside the hull of `n` points, and the memory they
-        write.
-        """
+        """Return the steps that compute bounds of what is inside the hull of `n` points, and the memory they write."""
         chunk = self.shapes["sample_extremes"].tile
         count = max(min(n // (8 * chunk), 128), 1)
         stride = max(n // (count * chunk), 1)
@@ -246,8 +244,7 @@ class Tiles:
         return self._hoods((1, n))
 
     def sample(self, n: int) -> tuple[tuple[Step, ...], tuple[Scratch, Scratch]]:
-        """Return the steps that compute the bounds of what is certainly inside the hull of `n` points, and the memory
-        they write.
+        """Return the steps that compute bounds of what is inside the hull of `n` points, and the memory they write.
 
         Outside the hull of a sample of `m` of `n` points are about `n * h / m` points, if it has h vertices. The sample
         is so large that sorting it takes as long as sorting these. All compute units get the same number of tiles.
@@ -285,10 +282,7 @@ class Tiles:
         out: List | None = None,
         groups: int = 1,
     ) -> Step:
-        """Return a step of tile_hull.
-
-        `source` is a List, or (stride, samples) of the points. Unused memory is `sizes`.
-        """
+        """Return a step of tile_hull over a List or (stride, samples) of the points; unused memory is `sizes`."""
         ids: str | Scratch
         if isinstance(source, List):
             (ids, *inputs), stride, samples = source.arguments, 0, 0

@@ -48,10 +48,7 @@ GLANCE = 2048
 
 @dataclass(frozen=True)
 class SieveResult:
-    """Result of the launches: the hull, or a list of ids that contains all its vertices.
-
-    `vertices` is None when there is no hull yet. `ids` is None when the list has all points; `n` is its length.
-    """
+    """The hull; or, without `vertices`, a list of `n` `ids` that contains all its vertices, None for all points."""
 
     vertices: np.ndarray | None = None
     corners: np.ndarray | None = None
@@ -62,8 +59,7 @@ class SieveResult:
 
 
 def sieved_hull(points: DeviceArray, *, keep_collinear: bool, sieve: bool = True, short: bool = True) -> SieveResult:
-    """Return the hull of a DeviceArray of one chunk and a point at least, or a list of points that contains all its
-    vertices.
+    """Return the hull of a DeviceArray of one chunk and a point at least, or a list of points with all its vertices.
 
     Without `sieve`, more points than one tile are returned as they are. With `short`, few points take fewer launches.
     """

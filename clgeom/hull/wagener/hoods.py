@@ -245,10 +245,7 @@ def _hood(
 def hood_of(
     points: DeviceArray, side: int, *, keep_collinear: bool, method: str = "auto", trace: bool = False
 ) -> tuple[np.ndarray, np.ndarray, Traced]:
-    """Vertices, their coordinates, and (stages, results) of one hood of a DeviceArray in lexicographic order.
-
-    Points in several chunks: the hood of all is the hood of the chunks' hoods.
-    """
+    """Return the vertices, their coordinates, and (stages, results) of one hood of a DeviceArray in order."""
     options = {"keep_collinear": keep_collinear, "method": method}
     if points.n == 0:
         return np.empty(0, np.int64), np.empty((0, 2), points.dtype), ((), ()) if trace else (None, None)
@@ -342,10 +339,7 @@ def matching_plan(
     keep_collinear: bool,
     local: bool = True,
 ) -> Matching:
-    """Plan of the published method for one hood, LOWER or UPPER, of `n` points whose coordinates `rows` are in order.
-
-    With `local`, blocks that fit are merged in local memory, in one launch.
-    """
+    """Plan of the published method for one hood of `n` sorted points; with `local`, blocks that fit take one launch."""
     profile = session.profile
     params = {**predicate_parameters(session, dtype), "keep_collinear": keep_collinear}
     point = 2 * np.dtype(dtype).itemsize

@@ -57,10 +57,7 @@ def block_memory(dtype: np.dtype) -> Callable[[Policy], int]:
 def hoods_plan(
     session: Session, rows: str | Scratch, n: int, dtype: np.dtype, *, keep_collinear: bool
 ) -> tuple[Plan, Hoods]:
-    """Plan of the lower and the upper hood of `n` sorted points.
-
-    `rows` are coordinates in lexicographic order, equal points in the order of their indices.
-    """
+    """Plan of both hoods of `n` points, whose coordinates `rows` are in order, equal points by their indices."""
     profile = session.profile
     params = {**predicate_parameters(session, dtype), "keep_collinear": keep_collinear}
     policy = select_fitting(profile, "hull/wagener/hood_blocks", dtype, block_memory(np.dtype(dtype)))
@@ -103,11 +100,10 @@ def hoods_plan(
 
 
 def emit_plan(profile: DeviceProfile, hoods: Hoods, n: int, order: Scratch) -> tuple[Plan, Scratch, Scratch]:
-    """Plan that lists the hull's vertices from both hoods, counter-clockwise from the leftmost. Pure: needs no device.
+    """Plan that lists the hull's vertices from both hoods, counter-clockwise from the leftmost; its vertices and shape.
 
-    `order` has the ids of the sorted points. Returned with the plan are the vertices, with room for `n` ids, and the
-    shape of the hull: the number of vertices; the dimension (0 when all points are equal, 1 when they are on a line,
-    else 2); the number of corners of the lower and of the upper hood. For dimension 1 the vertices go from end to end.
+    `order` has the ids of the sorted points. The shape is the number of vertices; the dimension (0 when all points are
+    equal, 1 when they are on a line, else 2); the numbers of corners of the lower and of the upper hood.
     """
     offsets = Scratch("run_offsets", np.uint32, 2 * hoods.blocks)
     shape, vertices = Scratch("hull_shape", np.uint32, 4), Scratch("vertices", np.uint32, n)
