@@ -48,6 +48,17 @@ class Exchange:
         def __geo_interface__(self: Any) -> dict[str, Any]: ...
 
     def to_shapely(self) -> Any:
+        """Return the result as a valid Shapely geometry, or as an array of them if it has several.
+
+        Returns
+        -------
+        shapely.Geometry, or ndarray of shapely.Geometry
+
+        Raises
+        ------
+        InvalidInput
+            Shapely is not installed.
+        """
         raise NotImplementedError
 
     def _columns(self) -> dict[str, Any]:

@@ -86,7 +86,7 @@ highlight_language = "none"
 #: Members of public classes that only clgeom's own modules use.
 INTERNAL = {
     "DeviceProfile.require_fp64",
-    "Region.on_device",
+    "Region.of_chains",
     *(f"Equation.{name}" for name in ("computed", "decision_dtype", "recovery", "roots", "text", "wide")),
     *(f"Session.{name}" for name in ("cached", "copy_queue", "others", "profiling_queue", "rank_again")),
     *(f"Session.{name}" for name in ("shuffle", "unlimited")),

@@ -8,7 +8,7 @@ Source: the adaptive region construction (ARC) for radio propagation maps, with 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
@@ -148,11 +148,12 @@ def region_of(
     nonfinite: Nonfinite,
     device: DeviceLike,
     profile: bool,
-    result: type[Any] = Region,
+    result: Callable[..., Any] = Region.of_chains,
     bounds: Any = None,
 ) -> Any:
-    """Return the result of `adaptive_region`, of class `result`, with the options that clgeom.region.arc.study
-    compares.
+    """Return the result of `adaptive_region`, with the options that clgeom.region.arc.study compares.
+
+    ``result(chains, **facts)`` makes a region.
     """
     how = replace(how, segments=integer(how.segments, "segments", caller=CALLER))
     for name, value, choices in (("cuts", how.cuts, CUTS), ("axis", axis, AXES), ("kernel", how.kernel, KERNELS)):
@@ -178,9 +179,9 @@ def region_of(
         for along in axes:
             call = Call(CALLER, profile=profile)
             with call:
-                chains = _chains_along(array, along, how) if array.n else None
+                chains = _chains_along(array, along, how) if array.n else Chains.empty(array.dtype)
             facts = {"n": len(cloud), "axis": along, "session": array.session}
-            regions.append(_as_result(result, chains, array.dtype, call, facts))
+            regions.append(result(chains, phases=call.phases, **facts))
         if cloud.crs is not None:
             for region in regions:
                 region.crs = cloud.crs
@@ -223,31 +224,13 @@ def _chains_along(points: DeviceArray, axis: str, how: Construction) -> Chains:
     return chains
 
 
-def _as_result(
-    result: type[Any], chains: Chains | None, dtype: np.dtype[Any], call: Call, facts: dict[str, Any]
-) -> Any:
-    """Return a result with the chains of one region; an empty one without chains."""
-    if chains is None:
-        empty = np.empty((0, 2), dtype)
-        return result(empty, empty, segments=0, **facts)
-    facts = {**facts, "segments": int(chains.effective[0]), "phases": tuple(call.phases)}
-
-    def fetch() -> tuple[np.ndarray, np.ndarray]:
-        return chains.lower, chains.upper
-
-    if not chains.on_host and result is Region:
-        sizes = int(chains.lower_offsets[-1]), int(chains.upper_offsets[-1])
-        return Region.on_device(fetch, sizes, dtype, **facts)
-    return result(*fetch(), **facts)
-
-
 def _regions_of_chunks(
     passes: Passes,
     how: Construction,
     axes: str,
     bounds: tuple[float, ...] | None,
     session: Session,
-    result: type[Any],
+    result: Callable[..., Any],
     profile: bool,
 ) -> list[Any]:
     """Return the regions along the axes of points in chunks."""
@@ -256,10 +239,9 @@ def _regions_of_chunks(
     with call:
         found = chains_of_chunks(passes, axes, bounds, how, session)
     passes.meter.see(session)
-    dtype, regions = np.dtype(passes.dtype or np.float64), []
+    regions = []
     for axis, chains in zip(axes, found):
-        facts = {"n": passes.n, "axis": axis, "session": session}
-        regions.append(_as_result(result, chains, dtype, call, facts))
+        regions.append(result(chains, phases=call.phases, n=passes.n, axis=axis, session=session))
         regions[-1].crs, regions[-1].peak = passes.crs, passes.meter.peak()
     return regions
 

@@ -69,6 +69,13 @@ class Chains:
         self._rows: np.ndarray | None = None
         self._lock = threading.Lock()
 
+    @classmethod
+    def empty(cls, dtype: Any) -> Chains:
+        """Return the chains of one region without candidates."""
+        chains, nothing = cls.__new__(cls), np.zeros(2, np.int64)
+        chains.__setstate__((1, _Head(nothing, nothing, nothing[:1], False), np.empty((0, 2), dtype)))
+        return chains
+
     def __getstate__(self) -> tuple[Any, ...]:  # memory of a device stays in its process
         self.vertices()
         return self._regions, self._head, self._rows

@@ -111,17 +111,16 @@ class Passes:
 
 def chains_of_chunks(
     passes: Passes, axes: str, bounds: tuple[float, ...] | None, how: Construction, session: Session
-) -> list[Chains | None]:
-    """Return the chains along each of the `axes` "x", "y" or "xy"; None if there are no points."""
+) -> list[Chains]:
+    """Return the chains along each of the `axes` "x", "y" or "xy"."""
     segments, cuts_of = how.segments, {}
     columns: list[int] = ["xy".index(axis) for axis in axes]
-    nothing: list[Chains | None] = [None] * len(columns)
     if bounds is None:
         why = "for the cuts" if how.cuts == "count" else "unless cuts='width' and bounds are given,"
         passes.chunks.require_reiterable(why, caller=passes.caller)
         kept, low, high = passes.facts()
         if not kept:
-            return nothing
+            return [Chains.empty(passes.dtype or np.float64)] * len(columns)
         if how.cuts == "count":
             segments = min(segments, kept)
             ranks = [k * kept // segments for k in range(1, segments)]
@@ -147,9 +146,9 @@ def chains_of_chunks(
     passes.meter.add(batch.peak.host_bytes)
     passes.meter.device = max(passes.meter.device, batch.peak.device_bytes)
     if not len(batch):
-        return nothing
+        return [Chains.empty(passes.dtype or np.float64)] * len(columns)
     owners, how = np.repeat(batch.labels, np.diff(batch.offsets)), replace(how, segments=segments)
-    found: list[Chains | None] = []
+    found = []
     for number in range(len(columns)):
         mine = owners // segments == number
         corners = batch.points[mine].astype(passes.dtype, copy=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,10 +21,11 @@ from clgeom.hull.measures import polygon_area
 from clgeom.intake.arrays import canonical_queries, rows_at
 from clgeom.intake.chunks import Peak
 from clgeom.intake.interop.columns import column_of_counts
-from clgeom.intake.typing import ArrayLike, DTypeLike, NDArray
+from clgeom.intake.typing import ArrayLike, NDArray
 from clgeom.markup import card, rings_svg
 from clgeom.optional import require_shapely
 from clgeom.region.arc.chain_geometry import between, parts_between, simplified
+from clgeom.region.arc.chains import Chains
 
 #: Most vertices of a region whose repr shows the area.
 SHOWN = 100_000
@@ -57,6 +58,46 @@ class PointRegion(Exchange):
             "segments": np.array([np.sum(self.segments)]),
             "area": np.array([self.area]),
         }
+
+    def contains(self, points: ArrayLike) -> Any:
+        """Return whether points are in the region or on its boundary, exactly.
+
+        Parameters
+        ----------
+        points : array_like, shape (m, 2) or (2,)
+
+        Returns
+        -------
+        ndarray of bool, shape (m,), or one bool for a single point
+
+        Raises
+        ------
+        InvalidInput
+            For points of another shape or type, or with a NaN or infinity.
+        """
+        raise NotImplementedError
+
+    def simplify(self, tolerance: float) -> Any:
+        """Return a region of fewer vertices that covers this one.
+
+        Parameters
+        ----------
+        tolerance : float
+            The largest distance between the new and the old boundary along y (along x for axis="y"); for a CrossRegion
+            that of each of its two regions.
+
+        Returns
+        -------
+        Region or CrossRegion
+            A vertex is removed only where the boundary moves outward, decided exactly. So the new region contains the
+            old one.
+
+        Raises
+        ------
+        InvalidInput
+            For a tolerance that is negative or no number.
+        """
+        raise NotImplementedError
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw the region with Matplotlib.
@@ -126,9 +167,7 @@ class Region(PointRegion):
 
     segments: int
     peak: Peak | None = None
-    _fetch: Callable[[], Any]
-    _sizes: tuple[int, int]
-    _dtype: np.dtype[Any]
+    _unread: Chains
 
     def __init__(
         self,
@@ -147,43 +186,23 @@ class Region(PointRegion):
         self.phases, self._session, self.crs = tuple(phases), session, crs
 
     @classmethod
-    def on_device(cls, fetch: Callable[[], Any], sizes: Any, dtype: DTypeLike, **facts: Any) -> Region:
-        """Return a region whose chains are read from the device at the first access.
-
-        Parameters
-        ----------
-        fetch : callable
-            ``fetch()`` returns the lower and the upper chain.
-        sizes : (int, int)
-            Numbers of vertices of the chains.
-        dtype : data-type
-            Of the coordinates.
-        **facts
-            The keyword parameters of `Region`.
-
-        Returns
-        -------
-        Region
-
-        Raises
-        ------
-        TypeError
-            A fact is no parameter of `Region`.
-        """
-        region = cls(None, None, **facts)
-        region._fetch, region._sizes, region._dtype = fetch, sizes, np.dtype(dtype)
+    def of_chains(cls, chains: Chains, **facts: Any) -> Region:
+        """Return the only region of `chains`, which are read at the first use; `facts` are keywords of `Region`."""
+        region = cls(None, None, segments=chains.effective[0], **facts)
+        region._unread = chains
         return region
 
     def _both(self) -> tuple[Any, Any]:
         """Return the chains as they were computed: monotone along their first coordinate."""
         if self._chains[0] is None:
-            self._chains = self._fetch()
+            self._chains = self._unread[0]
         return self._chains
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """Type of the coordinates."""
-        return self._dtype if self._chains[0] is None else np.dtype(self._chains[0].dtype)
+        dtype: np.dtype[Any] = self._both()[0].dtype
+        return dtype
 
     @property
     def lower(self) -> NDArray[Any]:
@@ -210,7 +229,7 @@ class Region(PointRegion):
 
     def __bool__(self) -> bool:
         """Return whether there is a vertex."""
-        return (self._sizes[0] if self._chains[0] is None else len(self._chains[0])) > 0
+        return len(self._both()[0]) > 0
 
     def __repr__(self) -> str:
         source = f" of {self.n:,} {self.dtype} points" if self.n is not None else f" of {self.dtype}"
@@ -232,7 +251,7 @@ class Region(PointRegion):
 
     def __getstate__(self) -> dict[str, Any]:  # a session lives in its own process
         self._both()
-        return {k: v for k, v in self.__dict__.items() if k not in ("_session", "_fetch")} | {"_session": None}
+        return {k: v for k, v in self.__dict__.items() if k not in ("_session", "_unread")} | {"_session": None}
 
     # Shape ------------------------------------------------------------------------------------------------------
 
@@ -271,21 +290,6 @@ class Region(PointRegion):
         return (*both.min(axis=0).tolist(), *both.max(axis=0).tolist())
 
     def contains(self, points: ArrayLike) -> Any:
-        """Return whether points are in the region or on its boundary, exactly.
-
-        Parameters
-        ----------
-        points : array_like, shape (m, 2) or (2,)
-
-        Returns
-        -------
-        ndarray of bool, shape (m,), or one bool for a single point
-
-        Raises
-        ------
-        InvalidInput
-            For points of another shape or type, or with a NaN or infinity.
-        """
         queries, single = canonical_queries(points, caller="Region.contains")
         dtype = np.result_type(queries, self.dtype)
         lower, upper = (chain.astype(dtype, copy=False) for chain in self._both())
@@ -293,24 +297,6 @@ class Region(PointRegion):
         return bool(inside[0]) if single else inside
 
     def simplify(self, tolerance: float) -> Region:
-        """Return a region of fewer vertices that covers this one.
-
-        Parameters
-        ----------
-        tolerance : float
-            The largest distance between the new and the old boundary along y (along x for axis="y").
-
-        Returns
-        -------
-        Region
-            A vertex is removed only where the boundary moves outward, decided exactly. So the new region contains the
-            old one.
-
-        Raises
-        ------
-        InvalidInput
-            For a tolerance that is negative or no number.
-        """
         tolerance = checked_tolerance(tolerance, caller="Region.simplify")
         lower, upper = self._both()
         return Region(
@@ -337,17 +323,6 @@ class Region(PointRegion):
         return {"type": "GeometryCollection", "geometries": shapes}
 
     def to_shapely(self) -> Any:
-        """Return the region as a valid Shapely geometry.
-
-        Returns
-        -------
-        shapely.Geometry
-
-        Raises
-        ------
-        InvalidInput
-            Shapely is not installed.
-        """
         return require_shapely().geometry.shape(self.__geo_interface__)
 
 
@@ -408,17 +383,6 @@ class CrossRegion(PointRegion):
             raise InvalidInput(f"GEOS cannot intersect regions of coordinates as large as these: {error}") from error
 
     def to_shapely(self) -> Any:
-        """Return the region as a valid Shapely geometry.
-
-        Returns
-        -------
-        shapely.Geometry
-
-        Raises
-        ------
-        InvalidInput
-            Shapely is not installed.
-        """
         return self._shape
 
     @property
@@ -439,41 +403,9 @@ class CrossRegion(PointRegion):
         return float(self._shape.area)
 
     def contains(self, points: ArrayLike) -> Any:
-        """Return whether points are in both regions, exactly.
-
-        Parameters
-        ----------
-        points : array_like, shape (m, 2) or (2,)
-
-        Returns
-        -------
-        ndarray of bool, shape (m,), or one bool for a single point
-
-        Raises
-        ------
-        InvalidInput
-            For points of another shape or type, or with a NaN or infinity.
-        """
         return self.x.contains(points) & self.y.contains(points)
 
     def simplify(self, tolerance: float) -> CrossRegion:
-        """Return the intersection of both regions, simplified.
-
-        Parameters
-        ----------
-        tolerance : float
-            As for `Region.simplify`.
-
-        Returns
-        -------
-        CrossRegion
-            It contains the old one.
-
-        Raises
-        ------
-        InvalidInput
-            For a tolerance that is negative or no number.
-        """
         return CrossRegion(self.x.simplify(tolerance), self.y.simplify(tolerance))
 
     @property

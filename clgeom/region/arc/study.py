@@ -17,6 +17,7 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.plan import Phase
 from clgeom.intake.typing import AnyArray, DeviceLike, IntLike, NDArray, Nonfinite
 from clgeom.region.arc.adaptive import Cuts, region_of
+from clgeom.region.arc.chains import Chains
 from clgeom.region.arc.chunked import Construction
 from clgeom.region.arc.result import CrossRegion, Region
 
@@ -105,7 +106,9 @@ def published_walk(
     """
     one_of(axis, ("x", "y"), "axis", caller="published_walk")
     how = Construction(segments, cuts, assume_sorted, join="published")
-    walk: Walk = region_of(points, how, axis, nonfinite=nonfinite, device=device, profile=profile, result=Walk)
+    walk: Walk = region_of(
+        points, how, axis, nonfinite=nonfinite, device=device, profile=profile, result=Walk.of_chains
+    )
     return walk
 
 
@@ -135,6 +138,10 @@ class Walk:
         swap = slice(None, None, 1 if axis == "x" else -1)
         self.lower, self.upper = lower[:, swap], upper[:, swap]
         self.segments, self.n, self.axis, self.phases = int(segments), n, axis, tuple(phases)
+
+    @classmethod
+    def of_chains(cls, chains: Chains, **facts: Any) -> Walk:
+        return cls(*chains[0], segments=chains.effective[0], **facts)
 
     @property
     def ring(self) -> NDArray[Any]:
