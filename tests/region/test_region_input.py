@@ -113,5 +113,5 @@ def test_points_beyond_one_allocation(session):
         adaptive_region(ordered, 9, device=limited)
     x = np.arange(-65_535, 65_536)
     bowl = np.concatenate([np.stack([x, x * (x + 1) // 2], axis=1), [(0, k) for k in range(1, 11)]]).astype(np.int32)
-    with pytest.raises(DeviceLimit, match="hulls of adaptive_region's segments have .* holds 1,048,576"):
+    with pytest.raises(DeviceLimit, match="One buffer of .* is needed, and .* allows 1,048,576"):
         adaptive_region(bowl, 1, device=limited)

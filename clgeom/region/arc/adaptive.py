@@ -16,7 +16,6 @@ import numpy as np
 
 from clgeom.arguments import boolean, integer, one_of, wrong
 from clgeom.core.call import Call
-from clgeom.core.device import Session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import run
 from clgeom.core.plan import Plan, Scratch, Step
@@ -24,13 +23,13 @@ from clgeom.errors import short
 from clgeom.geo.longitudes import turn_of_crs
 from clgeom.hull.antimeridian import warn_across
 from clgeom.hull.lexsort import first_out_of_order, lexsort, require_order
-from clgeom.intake.arrays import Chunk, DeviceArray, c_name, refuse_nonfinite, session_of, to_device
+from clgeom.intake.arrays import Chunk, DeviceArray, c_name, refuse_nonfinite, session_of
 from clgeom.intake.chunks import Chunks, as_chunks
 from clgeom.intake.points import take_points
 from clgeom.intake.typing import AnyArray, ChunksLike, DeviceLike, FloatLike, IntLike, Nonfinite
 from clgeom.primitives.extremes import is_finite
 from clgeom.region.arc.chains import CUTS, KERNELS, Chains, chains_of
-from clgeom.region.arc.chunked import Construction, Passes, chains_of_chunks, chains_of_hulls, checked_bounds, widths
+from clgeom.region.arc.chunked import Construction, Passes, chains_of_chunks, checked_bounds
 from clgeom.region.arc.outline_plans import OutlineOptions
 from clgeom.region.arc.result import CrossRegion, Region
 
@@ -169,19 +168,24 @@ def region_of(
     if chunks is not None:
         if how.assume_sorted:
             raise wrong("assume_sorted", CALLER, "False for chunks or bounds", "True")
+        call, session = Call(CALLER, profile=profile), session_of(points, device)
         passes = Passes(chunks, nonfinite, CALLER)
-        regions = _regions_of_chunks(passes, how, axes, bounds, session_of(points, device), result, profile)
+        session.pool.free_held()
+        with call:
+            found = chains_of_chunks(passes, axes, bounds, how, session)
+        passes.meter.see(session)
+        facts = {"phases": call.phases, "n": passes.n, "session": session}
+        regions = [result(chains, axis=along, **facts) for along, chains in zip(axes, found)]
+        for region in regions:
+            region.crs, region.peak = passes.crs, passes.meter.peak()
     else:
         call = Call(CALLER, profile=profile)
         cloud = take_points(call, points, device=device, nonfinite=nonfinite, is_finite=is_finite, shared=False)
-        array = cloud.on(call.session)
-        regions = []
+        array, regions = cloud.on(call.session), []
         for along in axes:
-            call = Call(CALLER, profile=profile)
-            with call:
+            with Call(CALLER, profile=profile) as call:
                 chains = _chains_along(array, along, how) if array.n else Chains.empty(array.dtype)
-            facts = {"n": len(cloud), "axis": along, "session": array.session}
-            regions.append(result(chains, phases=call.phases, **facts))
+            regions.append(result(chains, axis=along, phases=call.phases, n=len(cloud), session=array.session))
         if cloud.crs is not None:
             for region in regions:
                 region.crs = cloud.crs
@@ -191,9 +195,12 @@ def region_of(
 
 def _chains_along(points: DeviceArray, axis: str, how: Construction) -> Chains:
     """Return the chains of points along one axis."""
-    if len(points.chunks) > 1:
-        return _chains_of_pieces(points, axis, how)
     session, segments = points.session, how.segments
+    if len(points.chunks) > 1:  # beyond one allocation
+        if how.assume_sorted:
+            require_order(points, caller=CALLER, drop=True)
+        passes = Passes(Chunks([points.to_host()], copy=False), "raise", CALLER)
+        return chains_of_chunks(passes, axis, None, how, session)[0]
     if axis == "y":
         points = _swapped(points)
     if how.cuts == "count":
@@ -222,70 +229,6 @@ def _chains_along(points: DeviceArray, axis: str, how: Construction) -> Chains:
     if chains.disordered:
         require_order(points, caller=CALLER, drop=True)
     return chains
-
-
-def _regions_of_chunks(
-    passes: Passes,
-    how: Construction,
-    axes: str,
-    bounds: tuple[float, ...] | None,
-    session: Session,
-    result: Callable[..., Any],
-    profile: bool,
-) -> list[Any]:
-    """Return the regions along the axes of points in chunks."""
-    session.pool.free_held()
-    call = Call(CALLER, profile=profile)
-    with call:
-        found = chains_of_chunks(passes, axes, bounds, how, session)
-    passes.meter.see(session)
-    regions = []
-    for axis, chains in zip(axes, found):
-        regions.append(result(chains, phases=call.phases, n=passes.n, axis=axis, session=session))
-        regions[-1].crs, regions[-1].peak = passes.crs, passes.meter.peak()
-    return regions
-
-
-# Points beyond one allocation -----------------------------------------------------------------------------------
-
-
-def _chains_of_pieces(points: DeviceArray, axis: str, how: Construction) -> Chains:
-    """Return the chains of points in several chunks, from the corners of the segments' hulls in each chunk."""
-    session, dtype = points.session, points.dtype
-    rows = points.to_host()
-    if dtype.kind == "f" and not np.isfinite(rows).all():
-        refuse_nonfinite(points, caller=CALLER)
-    if how.assume_sorted:
-        require_order(points, caller=CALLER, drop=True)
-    if axis == "y":
-        rows = rows[:, ::-1]
-    if not how.assume_sorted:
-        rows = np.ascontiguousarray(rows[np.lexsort((rows[:, 1], rows[:, 0]))])
-        points = to_device(session, rows, caller=CALLER)
-    cuts = _cuts(rows[:, 0], how)
-    corners, owners = [], []
-    for chunk, part in zip(points.chunks, points.split()):
-        begins = np.clip(cuts - chunk.start, 0, chunk.count).astype(np.uint32)
-        some = np.flatnonzero(begins[1:] > begins[:-1])
-        starts = to_device(session, np.append(begins[some], begins[some[-1] + 1]), caller=CALLER)
-        options = OutlineOptions(
-            dtype, part.n, "points[0]", "points[0]", 1, starts="begins[0]", regions=len(some), kernel=how.kernel
-        )
-        bound: dict[str, Any] = {**part.bindings("points"), **starts.bindings("begins")}
-        hulls = chains_of(session, options, **bound)
-        corners += [hulls.lower, hulls.upper]
-        owners += [np.repeat(some, np.diff(offsets)) for offsets in (hulls.lower_offsets, hulls.upper_offsets)]
-    return chains_of_hulls(session, np.concatenate(corners), np.concatenate(owners), how, CALLER)
-
-
-def _cuts(x: np.ndarray, how: Construction) -> np.ndarray:
-    """Return the first point of each segment, as arc_cuts computes it, then the number of points; `x` ascends."""
-    n, segments = len(x), how.segments
-    if how.cuts == "count":
-        firsts = x[[k * n // segments for k in range(segments)]]
-    else:
-        firsts = np.append(x[:1], widths(x[0], x[-1], segments, x.dtype))
-    return np.append(np.searchsorted(x, firsts, side="left"), n)
 
 
 def _swapped(points: DeviceArray) -> DeviceArray:

@@ -12,7 +12,7 @@ The cuts of equal numbers are order statistics of x. Each pass divides the range
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from clgeom.arguments import wrong
 from clgeom.core.device import Session
-from clgeom.errors import DeviceLimit, InvalidInput, short
+from clgeom.errors import InvalidInput, short
 from clgeom.hull.batch.hulls import convex_hulls_by_label
 from clgeom.hull.pieces import PointStream
 from clgeom.intake.arrays import to_device
@@ -120,7 +120,7 @@ def chains_of_chunks(
         passes.chunks.require_reiterable(why, caller=passes.caller)
         kept, low, high = passes.facts()
         if not kept:
-            return [Chains.empty(passes.dtype or np.float64)] * len(columns)
+            return [Chains.empty(passes.dtype)] * len(columns)
         if how.cuts == "count":
             segments = min(segments, kept)
             ranks = [k * kept // segments for k in range(1, segments)]
@@ -147,40 +147,20 @@ def chains_of_chunks(
     passes.meter.device = max(passes.meter.device, batch.peak.device_bytes)
     if not len(batch):
         return [Chains.empty(passes.dtype or np.float64)] * len(columns)
-    owners, how = np.repeat(batch.labels, np.diff(batch.offsets)), replace(how, segments=segments)
-    found = []
+    owners, found = np.repeat(batch.labels, np.diff(batch.offsets)), []
     for number in range(len(columns)):
         mine = owners // segments == number
-        corners = batch.points[mine].astype(passes.dtype, copy=False)
-        found.append(chains_of_hulls(session, corners, owners[mine] - number * segments, how, passes.caller))
-    return found
-
-
-def chains_of_hulls(
-    session: Session, corners: np.ndarray, owners: np.ndarray, how: Construction, caller: str
-) -> Chains:
-    """Return the chains of the vertices of segments' hulls; `owners` has the segment of each vertex."""
-    order = np.lexsort((corners[:, 1], corners[:, 0]))
-    rows = to_device(session, np.ascontiguousarray(corners[order]), caller=caller)
-    if len(rows.chunks) > 1:
-        raise DeviceLimit(
-            f"The hulls of {caller}'s segments have {rows.n:,} corners, {rows.nbytes:,} bytes, and one "
-            f"allocation of {session.profile.name} holds {session.profile.max_alloc_bytes:,}."
+        corners, segment = batch.points[mine].astype(passes.dtype, copy=False), owners[mine] - number * segments
+        order = np.lexsort((corners[:, 1], corners[:, 0]))
+        rows = to_device(session, np.ascontiguousarray(corners[order]), caller=passes.caller)
+        begins = np.searchsorted(segment[order], np.arange(segments + 1)).astype(np.uint32)
+        hulls = rows.one_buffer(f"The list of corners of segments of {passes.caller}")
+        cuts = to_device(session, begins, caller=passes.caller).one_buffer("The cuts")
+        options = OutlineOptions(
+            rows.dtype, rows.n, "points", "points", segments, join=how.join, kernel=how.kernel, cut="cuts"
         )
-    begins = np.searchsorted(owners[order], np.arange(how.segments + 1)).astype(np.uint32)
-    cut = to_device(session, begins, caller=caller)
-    options = OutlineOptions(
-        rows.dtype,
-        rows.n,
-        "points[0]",
-        "points[0]",
-        how.segments,
-        join=how.join,
-        kernel=how.kernel,
-        cut="begins[0]",
-    )
-    bound: dict[str, Any] = {**rows.bindings("points"), **cut.bindings("begins")}
-    return chains_of(session, options, **bound)
+        found.append(chains_of(session, options, points=hulls, cuts=cuts))
+    return found
 
 
 # Cuts at equal widths -------------------------------------------------------------------------------------------
