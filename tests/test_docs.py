@@ -118,7 +118,6 @@ def names_in(heads):
 
 def faults_of_sections(function):
     """What the docstring of a function or a method lacks."""
-    function = inspect.unwrap(function)
     found, signature = sections(function), inspect.signature(function)
     parameters = sorted(set(signature.parameters) - NOT_PUBLIC)
     if sorted(set(names_in(found.get("Parameters", ()))) - NOT_PUBLIC) != parameters:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
@@ -169,6 +170,26 @@ class MapRegion(OnMap):
         """(a, b, c, d, e, f) from columns and rows to map coordinates."""
         return self.grid.transform
 
+    def to_shapely(self, *, cells: bool = False) -> Any:
+        """Return the region as a valid Shapely geometry: a Polygon, or what remains after its holes are cut out.
+
+        Parameters
+        ----------
+        cells : bool
+            Return columns and rows instead of map coordinates.
+
+        Returns
+        -------
+        shapely.Geometry
+            An empty Polygon where nothing is covered.
+
+        Raises
+        ------
+        InvalidInput
+            Shapely is not installed.
+        """
+        raise NotImplementedError
+
 
 @keeps_subnormals
 class MapRegions(OnMap, Sequence[Region]):
@@ -179,6 +200,24 @@ class MapRegions(OnMap, Sequence[Region]):
 
         @property
         def levels(self) -> NDArray[np.int64]: ...
+
+    _noun: str  # for messages
+
+    def _region(self, index: int) -> Region:
+        """Return a region by its index, which is in range."""
+        raise NotImplementedError
+
+    @overload
+    def __getitem__(self, index: int) -> Region: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Region]: ...
+    def __getitem__(self, index: int | slice) -> Region | list[Region]:
+        if isinstance(index, slice):
+            return [self._region(i) for i in range(*index.indices(len(self)))]
+        index = operator.index(index)
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"There are {len(self)} {self._noun}s, and no {self._noun} {index}.")
+        return self._region(index % len(self))
 
     def _repr_html_(self) -> str:
         return regions_html(self)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 import math
-import operator
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -185,23 +184,6 @@ class CoverageRegion(MapRegion):
         return replace(self, outline=self.outline.simplify(tolerance / longest))
 
     def to_shapely(self, *, cells: bool = False) -> Any:
-        """Return the region as a valid Shapely geometry: a Polygon, or what remains after its holes are cut out.
-
-        Parameters
-        ----------
-        cells : bool
-            Return columns and rows instead of map coordinates.
-
-        Returns
-        -------
-        shapely.Geometry
-            An empty Polygon where nothing is covered.
-
-        Raises
-        ------
-        InvalidInput
-            Shapely is not installed.
-        """
         boolean(cells, "cells", caller="to_shapely")
         shapely = require_shapely()
         if not self:
@@ -285,6 +267,7 @@ class CoverageRegions(MapRegions[CoverageRegion]):
     direction: str
     phases: tuple[Phase, ...]
     peak: Peak | None = None
+    _noun = "region"
 
     def __init__(
         self,
@@ -297,50 +280,33 @@ class CoverageRegions(MapRegions[CoverageRegion]):
         self._groups = tuple(groups)
         self.grid, self.given, self.direction, self.phases = grid, given, direction, phases
 
-    # The order of the regions is found when it is first asked for.
-
     @functools.cached_property
-    def _order(self) -> np.ndarray:
-        """The places of the regions in the groups, one group after another."""
-        return np.lexsort([self._of_groups(name) for name in ("parts", "levels", "maps")])
+    def _table(self) -> np.ndarray:
+        """Rows of maps, levels, parts, groups and numbers in these, of all regions in order."""
+        columns = [
+            np.stack([group.maps, group.levels, group.parts, np.full(len(group.maps), k), np.arange(len(group.maps))])
+            for k, group in enumerate(self._groups)
+        ]
+        table = np.concatenate([np.empty((5, 0), np.int64), *columns], axis=1)
+        return table[:, np.lexsort(table[2::-1])]
 
-    @functools.cached_property
-    def _where(self) -> np.ndarray:
-        """The group of each region, and its number there."""
-        sizes = np.array([len(group.maps) for group in self._groups], np.int64)
-        firsts = np.cumsum(sizes) - sizes
-        group = np.repeat(np.arange(len(sizes)), sizes)
-        return np.stack([group, np.arange(len(group)) - firsts[group]])[:, self._order]
-
-    def _of_groups(self, name: str) -> np.ndarray:
-        return np.concatenate([np.empty(0, np.int64), *(getattr(group, name) for group in self._groups)])
-
-    @functools.cached_property
+    @property
     def maps(self) -> NDArray[np.int64]:
-        return np.asarray(self._of_groups("maps")[self._order])
+        return np.asarray(self._table[0])
 
-    @functools.cached_property
+    @property
     def levels(self) -> NDArray[np.int64]:
-        return np.asarray(self._of_groups("levels")[self._order])
+        return np.asarray(self._table[1])
 
-    @functools.cached_property
+    @property
     def parts(self) -> NDArray[np.int64]:
-        return np.asarray(self._of_groups("parts")[self._order])
+        return np.asarray(self._table[2])
 
     def __len__(self) -> int:
         return sum(len(group.maps) for group in self._groups)
 
-    @overload
-    def __getitem__(self, index: int) -> CoverageRegion: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[CoverageRegion]: ...
-    def __getitem__(self, index: int | slice) -> CoverageRegion | list[CoverageRegion]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        index = operator.index(index)
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"There are {len(self)} regions, and no region {index}.")
-        group_number, i = self._where[:, index].tolist()
+    def _region(self, index: int) -> CoverageRegion:
+        group_number, i = self._table[3:, index].tolist()
         group = self._groups[group_number]
         outline: Region | CrossRegion = _region_of(group.chains, i)
         if group.across is not None:
@@ -367,13 +333,9 @@ class CoverageRegions(MapRegions[CoverageRegion]):
         """The areas of all outlines in the square of the map's unit, holes included; shape (n,), float64."""
         if any(group.across is not None for group in self._groups):
             return np.array([region.outline.area * self.grid.cell_area for region in self])
-        found = np.empty(len(self._order))
-        start = 0
-        for group in self._groups:
-            count = len(group.maps)
-            found[start : start + count] = _areas(group.chains)
-            start += count
-        return np.asarray(found[self._order] * self.grid.cell_area)
+        areas = np.concatenate([np.empty(0), *(_areas(group.chains) for group in self._groups)])
+        firsts = np.cumsum([0, *(len(group.maps) for group in self._groups)])
+        return np.asarray(areas[firsts[self._table[3]] + self._table[4]] * self.grid.cell_area)
 
     @functools.cached_property
     def areas_km2(self) -> NDArray[np.float64]:
@@ -383,17 +345,6 @@ class CoverageRegions(MapRegions[CoverageRegion]):
         return earth_areas([region.__geo_interface__ for region in self], self.crs, caller="areas_km2") / 1e6
 
     def to_shapely(self) -> NDArray[np.object_]:
-        """Return all regions as valid Shapely geometries.
-
-        Returns
-        -------
-        ndarray of shapely.Geometry, shape (n,)
-
-        Raises
-        ------
-        InvalidInput
-            Shapely is not installed.
-        """
         return np.array([region.to_shapely() for region in self], object)
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 import math
-import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -91,22 +90,6 @@ class CoveragePolygon(MapRegion):
         return (*self.rings[0].min(axis=0).tolist(), *self.rings[0].max(axis=0).tolist())
 
     def to_shapely(self, *, cells: bool = False) -> Any:
-        """Return the polygon as a valid Shapely Polygon.
-
-        Parameters
-        ----------
-        cells : bool
-            Return columns and rows instead of map coordinates.
-
-        Returns
-        -------
-        shapely.Polygon
-
-        Raises
-        ------
-        InvalidInput
-            Shapely is not installed.
-        """
         outer, *holes = self.corners if boolean(cells, "cells", caller="to_shapely") else self.rings
         return require_shapely().geometry.Polygon(outer, holes)
 
@@ -175,6 +158,7 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
     phases: tuple[Phase, ...]
     apart: bool = False
     peak: Peak | None = None
+    _noun = "polygon"
 
     def __init__(
         self,
@@ -212,17 +196,8 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
     def __len__(self) -> int:
         return len(self.maps)
 
-    @overload
-    def __getitem__(self, index: int) -> CoveragePolygon: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[CoveragePolygon]: ...
-    def __getitem__(self, index: int | slice) -> CoveragePolygon | list[CoveragePolygon]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        index = operator.index(index)
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"There are {len(self)} polygons, and no polygon {index}.")
-        index, host = index % len(self), self.on_host
+    def _region(self, index: int) -> CoveragePolygon:
+        host = self.on_host
         first, last = host.polygon_offsets[index : index + 2].tolist()
         bounds = host.ring_offsets[first : last + 1].tolist()
         rings, corners = (
