@@ -9,6 +9,7 @@ All data stay on the device.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,12 +24,10 @@ from clgeom.region.arc.outline_plans import OutlineOptions, Output, outline_plan
 from clgeom.region.coverage.masks import REAL, Masks, Segmentation
 from clgeom.region.coverage.rasters import Piece
 from clgeom.region.coverage.result import Group
+from clgeom.region.coverage.runs import FEW_PIECES, planned
 
 if TYPE_CHECKING:
     import pyopencl as cl
-
-#: Most pieces of a raster for which a plan is kept.
-FEW_PIECES = 4
 
 
 def whole_regions(masks: Masks, segmentation: Segmentation) -> list[list[Group]]:
@@ -59,19 +58,15 @@ def _lines(masks: Masks) -> dict[Scratch, cl.Buffer]:
     launches = tuple((first, *params.items()) for first, _, params in levels)
     placed = tuple((one.start, one.first_map - masks.first_map, one.maps, one.first_row, one.rows) for one in pieces)
     key = "coverage lines", stack.dtype, stack.rows, stack.columns, len(masks), placed, launches, nodata
-    if len(pieces) <= FEW_PIECES:
-        plan, made = session.cached(key, lambda: _lines_plan(masks, pieces, levels, kept=True), policies=True)
-    else:
-        plan, made = _lines_plan(masks, pieces, levels, kept=False)
+    make = functools.partial(_lines_plan, masks, pieces, levels)
+    plan, made = planned(session, key, make, is_kept=len(pieces) <= FEW_PIECES)
     buffers: dict[str, Any] = {f"raster_{i}": piece.buffer for i, piece in enumerate(pieces)}
     buffers |= {f"thresholds_{first}": thresholds for first, thresholds, _ in levels}
     found = run(session, plan, **buffers)
     return {memory: found[memory] for memory in made}
 
 
-def _lines_plan(
-    masks: Masks, pieces: list[Piece], levels: list[Any], *, kept: bool
-) -> tuple[Plan, tuple[Scratch, ...]]:
+def _lines_plan(masks: Masks, pieces: list[Piece], levels: list[Any]) -> tuple[Plan, tuple[Scratch, ...]]:
     """Return the plan of `_lines`, and the Scratch memory with its results."""
     profile, regions, lines = masks.session.profile, len(masks), masks.stack.columns + 1
     read, extents, bands = _extents_plan(masks, pieces, levels)
@@ -87,7 +82,7 @@ def _lines_plan(
         bytes_moved=4 * extents.count + 12 * regions * lines,
     )
     plan = read + Plan(columns) + sums_plan(profile, counts, starts, prefix="coverage")
-    return plan.kept(memory=True) if kept else plan, (spans, ranks, starts)
+    return plan, (spans, ranks, starts)
 
 
 def _chains(masks: Masks, lines: dict[Scratch, cl.Buffer], segments: int, cuts: str) -> Chains:
@@ -98,7 +93,7 @@ def _chains(masks: Masks, lines: dict[Scratch, cl.Buffer], segments: int, cuts: 
     starts = tuple(lines)[-1]
     options = OutlineOptions(REAL, regions * width, lower, upper, segments, starts, regions, cuts)
 
-    def planned() -> tuple[Plan, Output]:
+    def make() -> tuple[Plan, Output]:
         candidates = Step.over(
             session.profile,
             "region/coverage/coverage_candidates",
@@ -109,10 +104,10 @@ def _chains(masks: Masks, lines: dict[Scratch, cl.Buffer], segments: int, cuts: 
             bytes_moved=28 * regions * width,
         )
         outlines, out = outline_plan(session, options)
-        return (Plan(candidates) + outlines).kept(memory=True), out
+        return Plan(candidates) + outlines, out
 
     later = masks.stack.buffer is not None and not session.profile.is_cpu
-    plan = session.cached(("coverage chains", options), planned, policies=True)
+    plan = planned(session, ("coverage chains", options), make)
     buffers: dict[str, Any] = {memory.name: buffer for memory, buffer in lines.items()}
     chains = chains_of(session, options, planned=plan, later=later, **buffers)
     if not later:

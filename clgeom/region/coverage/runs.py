@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from clgeom.core.device import Session
 from clgeom.core.launch import run
 from clgeom.core.plan import Argument, Number, Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
@@ -18,8 +20,22 @@ from clgeom.primitives.compact import partition
 from clgeom.region.coverage.masks import Masks, written
 from clgeom.region.coverage.rasters import Piece
 
-#: Most runs of which plans are kept.
-MOST_KEPT = 1 << 16
+#: Most runs, and most pieces of a raster, of which plans are kept.
+MOST_KEPT, FEW_PIECES = 1 << 16, 4
+
+
+def planned(
+    session: Session, key: tuple[Any, ...], make: Callable[[], Any], *, is_kept: bool = True, memory: bool = True
+) -> Any:
+    """Return the plan that ``make()`` returns, and what follows it; if it is kept from the session's cache."""
+    if not is_kept:
+        return make()
+
+    def kept() -> tuple[Any, ...]:
+        plan, *others = make()
+        return plan.kept(memory=memory), *others
+
+    return session.cached(key, kept, policies=True)
 
 
 @dataclass(frozen=True)
@@ -81,7 +97,7 @@ def covered_runs(masks: Masks) -> Runs:
         cells, place = piece.maps * piece.rows * columns, (piece.start, piece.maps, piece.first_row, piece.rows)
         for first_level, thresholds, params in masks.level_launches(most=session.profile.max_alloc_bytes // cells):
             key = "runs labelled", stack.dtype, rows, columns, place, nodata, *params.items()
-            plan, labels = session.cached(key, functools.partial(_labelled, masks, piece, params), policies=True)
+            plan, labels = planned(session, key, functools.partial(_labelled, masks, piece, params))
             made = run(session, plan, raster=piece.buffer, thresholds=thresholds)
             flat = as_array(session, made[labels], (labels.count,), np.uint8)
             only_begin, only_end, both = partition(flat, 3, device=session)
@@ -108,7 +124,7 @@ def _labelled(masks: Masks, piece: Piece, params: dict[str, Any]) -> tuple[Plan,
     policy = select(profile, kernel, stack.dtype, stack.rows * stack.columns)
     groups = policy.groups(piece.maps * piece.rows, profile.compute_units)
     moved = cells * (stack.dtype.itemsize + params["levels"])
-    return Plan(Step(kernel, policy, args, groups, params, moved)).kept(memory=True), labels
+    return Plan(Step(kernel, policy, args, groups, params, moved)), labels
 
 
 def connected(masks: Masks, runs: Runs, *, corners: bool) -> np.ndarray:
@@ -131,14 +147,12 @@ def connected(masks: Masks, runs: Runs, *, corners: bool) -> np.ndarray:
     is_kept = n <= MOST_KEPT
     size = 1 << (n - 1).bit_length() if is_kept else n
 
-    def planned() -> tuple[Plan, Scratch]:
+    def make() -> tuple[Plan, Scratch]:
         roots, number = Scratch("coverage_roots", np.uint32, size), Number("runs")
         args = ("tops", "bottoms", "columns", "starts", number, Number("width"))
-        plan = connection_plan(session.profile, size, args, "parents", number, roots, corners=corners)
-        return plan.kept(memory=True) if is_kept else plan, roots
+        return connection_plan(session.profile, size, args, "parents", number, roots, corners=corners), roots
 
-    key = "runs connected", size, corners
-    plan, roots = session.cached(key, planned, policies=True) if is_kept else planned()
+    plan, roots = planned(session, ("runs connected", size, corners), make, is_kept=is_kept)
     numbers: dict[str, np.generic] = {"runs": np.uint32(n), "width": np.uint32(runs.width)}
     return run(session, plan, numbers=numbers, **buffers).read(roots, n).astype(np.int64)
 

@@ -10,13 +10,14 @@ those with the last limit are sorted.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clgeom.core.launch import allocate, fill, read, run
-from clgeom.core.plan import Argument, Plan, Scratch, Step
+from clgeom.core.plan import Argument, Number, Plan, Scratch, Step
 from clgeom.primitives.scan import sums_plan
 from clgeom.region.rings.runs import UINT
 from clgeom.region.rings.trace import ULONG, DeviceRings
@@ -26,6 +27,8 @@ from clgeom.sorting.radix.work import features_of
 if TYPE_CHECKING:
     import pyopencl as cl
 
+    from clgeom.core.device import Session
+
 GONE, LIST, KEYS, AMOUNTS, BOUNDS, LEAST, TAKE, SETTLE = (
     f"region/rings/outward_{name}" for name in "gone list keys amounts bounds least take settle".split()
 )
@@ -33,6 +36,8 @@ GONE, LIST, KEYS, AMOUNTS, BOUNDS, LEAST, TAKE, SETTLE = (
 LEAST_WORD, WORDS = 11, 15
 #: The first bit of owners that are sorted by apart, as in outward_keys.
 OWNERS = 64
+#: Of places beyond the removals, where lists of a kept plan are longer than these.
+LAST_KEY = np.uint32(0xFFFFFFFF)
 #: Flags of removals, as in cl_src/rings/cut.h.
 WITHIN, NEEDED = 1, 2
 
@@ -54,6 +59,7 @@ class Removals:
 
     rings: DeviceRings
     goal: Goal
+    level: int
     corners: int
     args: tuple[Argument, ...]  # by which kernels find the corners
     removed: int
@@ -68,6 +74,18 @@ class Removals:
         self.profile = self.session.profile
         self.only_last = goal.iou is not None and goal.vertices is None and goal.part_vertices is None
         self.count = self.last if self.only_last else self.removed
+        self.area_bits, self.round_bits = self.limit.bit_length(), self.rounds.bit_length()
+        numbers = {"level": self.level, "removals": self.count, "polygons": self.rings.polygons}
+        numbers |= {"area_bits": self.area_bits, "round_bits": self.round_bits}
+        self.numbers: dict[str, np.generic] = {name: np.uint32(number) for name, number in numbers.items()}
+
+    def run(self, kind: str, key: tuple[Any, ...], make: Callable[[int, int], tuple[Any, ...]], **bound: Any) -> Any:
+        """Run the plan of ``make(corners, removals)``, for sizes rounded up; return the result, and its memory."""
+        runs, masks = self.rings.runs, self.rings.masks
+        sizes = runs.sized(max(self.corners, 1)), runs.sized(max(self.count, 1))
+        key = (masks.maps, len(masks.levels.given), *sizes, *key)
+        plan, memory = runs.planned(self.session, f"removals {kind}", key, lambda: make(*sizes), memory=False)
+        return run(self.session, plan, numbers=self.numbers, **self.bound | bound), memory
 
     def cut(self) -> tuple[str, int] | None:
         """Mark the removals that the goal asks for in `taken`, and the holes that vanish by them in `vanished`.
@@ -86,84 +104,99 @@ class Removals:
             if least > budget:
                 return name, least
             flag = NEEDED
-        n, params = self.corners, {"flag": flag, "last": self.only_last}
-        args = (*self.args, "ring_of", "nodes", "state", "taken", "vanished")
-        plan = Plan(Step.over(self.profile, SETTLE, args, n, params=params, bytes_moved=14 * n))
-        run(self.session, plan, **self.bound)
+
+        def make(corners: int, _: int) -> tuple[Plan, None]:
+            args = (*self.args, "ring_of", "nodes", "state", "taken", "vanished")
+            params = {"flag": flag, "last": self.only_last}
+            return Plan(Step.over(self.profile, SETTLE, args, corners, params=params, bytes_moved=14 * corners)), None
+
+        self.run("settled", (flag, self.only_last), make)
         return None
 
-    def owners(self, by_polygon: bool) -> tuple[int, tuple[Argument, ...]]:
-        """Return the number of owners, and the arguments by which kernels find them."""
-        levels = self.args[-2]
-        count = self.rings.polygons if by_polygon else self.rings.masks.maps
-        return count, ("mask_of", levels, "ring_of", "firsts", np.uint32(self.rings.polygons))
+    @property
+    def owners(self) -> tuple[Argument, ...]:
+        """Return the arguments by which kernels find the owners."""
+        return "mask_of", self.args[-2], "ring_of", "firsts", Number("polygons")
 
-    def _sorted(self, by_polygon: bool) -> cl.Buffer:
-        profile, m, n = self.profile, self.count, self.corners
-        removed, gone = Scratch("cut_removed", UINT, m), Scratch("cut_gone", UINT, n + 1)
-        args = self.args
-        which = (*args, "nodes", "state", gone)
-        plan = Plan(Step.over(profile, GONE, which, n + 1, params={"last": self.only_last}, bytes_moved=20 * n))
-        plan += sums_plan(profile, gone, gone, prefix="cut_gone")
-        plan += Plan(Step.over(profile, LIST, (*args, gone, removed), n, bytes_moved=4 * (n + m)))
-        made = run(self.session, plan, **self.bound)  # the device works while the rest is planned
-        plan = Plan()
-        count, owners = self.owners(by_polygon)
-        area_bits, round_bits = self.limit.bit_length(), self.rounds.bit_length()
-        order, owner_bits = removed, (count - 1).bit_length()
-        for shift, some in _words(area_bits + round_bits, owner_bits):
-            keys = Scratch(f"cut_keys_{shift}", UINT, m)
-            args = (*owners, order, np.uint32(m), "nodes", np.uint32(round_bits), np.uint32(area_bits))
-            args += (np.uint32(shift), keys)
-            plan += Plan(Step.over(profile, KEYS, args, m, params={"by_polygon": by_polygon}, bytes_moved=24 * m))
-            by_key, _, order = radix_plan(
-                profile,
-                keys,
-                m,
-                UINT,
-                payload=order,
-                keep_keys=False,
-                windows=digit_windows((1 << some) - 1),
-                features=features_of(self.session),
-                prefix=f"cut_{shift}",
-            )
-            plan += by_key
-        bound: dict[str, Any] = made.buffers
-        return run(self.session, plan, **bound)[order]
+    def _sorted(self, by_polygon: bool, owners: int) -> cl.Buffer:
+        """Return the removed corners by owner, round, area and number."""
+        words, session = _words(self.area_bits + self.round_bits, (owners - 1).bit_length()), self.session
+
+        def make(corners: int, m: int) -> tuple[Plan, Scratch]:
+            profile, moved = self.profile, 20 * corners
+            removed, gone = Scratch("cut_removed", UINT, m), Scratch("cut_gone", UINT, corners + 1)
+            args: tuple[Argument, ...] = (*self.args, "nodes", "state", gone)
+            plan = Plan(Step.over(profile, GONE, args, corners + 1, params={"last": self.only_last}, bytes_moved=moved))
+            plan += sums_plan(profile, gone, gone, prefix="cut_gone")
+            args = (*self.args, gone, removed)
+            plan += Plan(Step.over(profile, LIST, args, corners, bytes_moved=4 * (corners + m)))
+            order, params = removed, {"by_polygon": by_polygon}
+            for shift, bits in words:
+                args = (*self.owners, order, Number("removals"), "nodes", Number("round_bits"), Number("area_bits"))
+                args += (np.uint32(shift), "keys")
+                plan += Plan(Step.over(profile, KEYS, args, m, params=params, bytes_moved=24 * m))
+                by_key, _, order = radix_plan(
+                    profile,
+                    "keys",
+                    m,
+                    UINT,
+                    payload=order,
+                    keep_keys=False,
+                    windows=digit_windows((1 << bits) - 1),
+                    features=features_of(session),
+                    prefix=f"cut_{shift}",
+                )
+                plan += by_key
+            return plan, order
+
+        keys = filled(session, LAST_KEY, self.rings.runs.sized(self.count))
+        made, order = self.run("sorted", (by_polygon, self.only_last, *words), make, keys=keys)
+        buffer: cl.Buffer = made[order]
+        return buffer
 
     def take(self, by_polygon: bool, what: str, budget: int = 0) -> int:
         """Mark the first removals: within the limits of the "area", or those that a budget of "vertices" needs.
 
         Returns the most vertices that an owner has after all of its removals, for a budget of vertices.
         """
-        profile, session, m = self.profile, self.session, self.count
-        count, owners = self.owners(by_polygon)
+        session, owners = self.session, self.rings.polygons if by_polygon else self.rings.masks.maps
         by_area, limited = what == "area", what == "vertices" and self.goal.iou is not None
-        bounds = allocate(session, 16 * count)
-        fill(session, bounds, np.uint64(0), 2 * count)
-        bound, plan, params = {**self.bound, "bounds": bounds}, Plan(), {"by_polygon": by_polygon}
-        if m:
+        bound: dict[str, Any] = {"bounds": filled(session, np.uint64(0), 2 * owners)}
+        if self.count:
             if by_polygon not in self.orders:
-                self.orders[by_polygon] = self._sorted(by_polygon)
+                self.orders[by_polygon] = self._sorted(by_polygon, owners)
             bound["order"] = self.orders[by_polygon]
-            sums, own = Scratch("cut_sums", ULONG, m + 1), {"by_area": by_area, "limited": limited}
-            amounts = ("order", np.uint32(m), "nodes", "taken", sums)
-            plan += Plan(Step.over(profile, AMOUNTS, amounts, m + 1, params=own, bytes_moved=16 * m))
-            plan += sums_plan(profile, sums, sums, prefix="cut_sums")
-            args = (*owners, "order", np.uint32(m), sums, "bounds")
-            plan += Plan(Step.over(profile, BOUNDS, args, m, params=params, bytes_moved=24 * m))
-            args = (*args, "rooms", "begins", "facts", self.args[-1], np.uint64(budget), "state", "taken")
-            own |= {**params, "last": self.only_last}
-            plan += Plan(Step.over(profile, TAKE, args, m, params=own, bytes_moved=32 * m))
-        if by_area:
-            run(session, plan, **bound)
-            return 0
-        args = ("owners", "firsts", "begins", "facts", np.uint32(count), *self.args[-2:], "bounds", "state")
-        plan += Plan(Step.over(profile, LEAST, args, count, params=params, bytes_moved=24 * count))
-        bound["state"] = allocate(session, 4 * WORDS)
-        fill(session, bound["state"], np.uint32(0), WORDS)
-        run(session, plan, **bound)
-        return int(read(session, bound["state"], UINT, 1, LEAST_WORD)[0])
+        if not by_area:
+            bound["state"] = filled(session, np.uint32(0), WORDS)
+        self.numbers |= {"budget": np.uint64(budget), "owners": np.uint32(owners)}
+        sized = self.rings.runs.sized(owners)
+
+        def make(_: int, m: int) -> tuple[Plan, None]:
+            plan, profile, removals, params = Plan(), self.profile, Number("removals"), {"by_polygon": by_polygon}
+            if self.count:
+                sums, own = Scratch("cut_sums", ULONG, m + 1), {"by_area": by_area, "limited": limited}
+                args: tuple[Argument, ...] = ("order", removals, "nodes", "taken", sums)
+                plan += Plan(Step.over(profile, AMOUNTS, args, m + 1, params=own, bytes_moved=16 * m))
+                plan += sums_plan(profile, sums, sums, prefix="cut_sums")
+                args = (*self.owners, "order", removals, sums, "bounds")
+                plan += Plan(Step.over(profile, BOUNDS, args, m, params=params, bytes_moved=24 * m))
+                args += ("rooms", "begins", "facts", self.args[-1], Number("budget"), "state", "taken")
+                own |= {**params, "last": self.only_last}
+                plan += Plan(Step.over(profile, TAKE, args, m, params=own, bytes_moved=32 * m))
+            if not by_area:
+                args = ("owners", "firsts", "begins", "facts", Number("owners"), *self.args[-2:], "bounds", "state")
+                plan += Plan(Step.over(profile, LEAST, args, sized, params=params, bytes_moved=24 * sized))
+            return plan, None
+
+        self.run("taken", (by_polygon, by_area, limited, self.only_last, self.count > 0, sized), make, **bound)
+        return 0 if by_area else int(read(session, bound["state"], UINT, 1, LEAST_WORD)[0])
+
+
+def filled(session: Session, value: np.generic, count: int) -> cl.Buffer:
+    """Return a buffer of equal numbers."""
+    buffer = allocate(session, count * value.itemsize)
+    fill(session, buffer, value, count)
+    return buffer
 
 
 def _words(low: int, high: int) -> list[tuple[int, int]]:

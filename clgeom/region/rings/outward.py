@@ -24,6 +24,7 @@ in the polygon hulls of JTS (M. Davis, 2022).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -32,10 +33,10 @@ import numpy as np
 
 from clgeom.arguments import wrong
 from clgeom.core.launch import allocate, copy, fill, read, run
-from clgeom.core.plan import Argument, Plan, Step
+from clgeom.core.plan import Argument, Number, Plan, Step
 from clgeom.core.tuning import select
 from clgeom.region.coverage.masks import written
-from clgeom.region.rings.budgets import Goal, Removals
+from clgeom.region.rings.budgets import Goal, Removals, filled
 from clgeom.region.rings.trace import UINT, DeviceRings
 
 if TYPE_CHECKING:
@@ -121,18 +122,16 @@ class _Work:
             **{name: allocate(session, longest) for name in ("alive_0", "alive_1", "chosen", "dirty")},
             "candidates": allocate(session, ROUNDS * longest),  # each round of a limit lists a vertex at most once
             "taken": allocate(session, n),
-            "vanished": allocate(session, rings.rings),
+            "vanished": filled(session, np.uint8(0), rings.rings),
             "bitmaps": allocate(session, 4 * self.stride * self.maps),
             "rooms": written(session, _rooms(cells, goal)),
             "wanted": written(session, _wanted(vertices, goal)),
             "before": written(session, np.cumsum(np.insert(of_levels, 0, 0, axis=1), axis=1).astype(UINT)),
             "states": written(session, self.states()),  # now, since a copy from the host waits for what is enqueued
         }
-        fill(session, self.bound["vanished"], np.uint8(0), rings.rings)
         self.nested = self.levels > 1 or goal.apart
         if self.nested:
-            self.bound["outer"] = allocate(session, 4 * self.stride * self.maps)
-            fill(session, self.bound["outer"], np.uint32(0), self.stride * self.maps)
+            self.bound["outer"] = filled(session, np.uint32(0), self.stride * self.maps)
         self.is_first = True
 
     def states(self) -> np.ndarray:
@@ -146,8 +145,8 @@ class _Work:
     def removals(self, level: int) -> Removals:
         """Return the removals of a level."""
         removed, last, rounds, limit = (self.head[word] for word in (REMOVED, CUT, ROUND, MOST))
-        count, args = self.counts[level], self.of_level(level)
-        return Removals(self.rings, self.goal, count, args, removed, last, rounds, limit, self.bound)
+        count, args = self.counts[level], self.of_level
+        return Removals(self.rings, self.goal, level, count, args, removed, last, rounds, limit, self.bound)
 
     def remove(self, level: int) -> None:
         """Remove vertices of a level until every map meets the goal, or nothing more can go."""
@@ -156,16 +155,20 @@ class _Work:
         self.bound["state"] = allocate(session, state_bytes)
         copy(session, self.bound["states"], self.bound["state"], state_bytes, start=level * state_bytes)
         fill(session, self.bound["bitmaps"], np.uint32(0), self.stride * self.maps)
-        args = ("corners", "saddles", "ring_of", "begins", *self.of_level(level), *self.of_bitmaps)
         nested = self.nested and (self.goal.apart or not self.is_first)
         measured = not (self.goal.apart or self.params["bounded"])
-        args += ("mask_of", "outer" if nested else "bitmaps", "nodes", "taken", "bitmaps", f"alive_{int(measured)}")
-        params = {"nested": nested, "measured": measured, "wide": self.params["wide"]}
-        plan = Plan(Step.over(profile, BEGIN, (*args, "candidates", "state"), n, params=params, bytes_moved=36 * n))
-        if self.goal.apart:  # the vertices of other maps are known only now
-            args = ("bitmaps", np.uint32(self.maps), np.uint32(self.stride), "outer")
-            plan += Plan(Step.over(profile, OTHERS, args, self.stride, bytes_moved=16 * self.stride * self.maps))
-        run(session, plan, **self.bound)
+
+        def make(n: int) -> Plan:
+            args = ("corners", "saddles", "ring_of", "begins", *self.of_level, *self.of_bitmaps)
+            args += ("mask_of", "outer" if nested else "bitmaps", "nodes", "taken", "bitmaps", f"alive_{int(measured)}")
+            params = {"nested": nested, "measured": measured, "wide": self.params["wide"]}
+            plan = Plan(Step.over(profile, BEGIN, (*args, "candidates", "state"), n, params=params, bytes_moved=36 * n))
+            if self.goal.apart:  # the vertices of other maps are known only now
+                args = ("bitmaps", np.uint32(self.maps), np.uint32(self.stride), "outer")
+                plan += Plan(Step.over(profile, OTHERS, args, self.stride, bytes_moved=16 * self.stride * self.maps))
+            return plan
+
+        self.run("begun", level, (nested, measured, self.goal.apart), make)
         i, at_once = 0, LIMITS_AT_ONCE_ON_CPUS if profile.is_cpu else LIMITS_AT_ONCE
         self.is_first, self.head = False, [0] * MAPS
         if not n:
@@ -218,9 +221,17 @@ class _Work:
         steps.append(Step(ADVANCE, select(profile, ADVANCE), advance, 1, bytes_moved=24 * self.maps))
         return Plan(*steps)
 
-    def of_level(self, level: int) -> tuple[Argument, ...]:
+    def run(self, kind: str, level: int, key: tuple[Any, ...], make: Callable[[int], Plan]) -> None:
+        """Run the plan of ``make(corners)`` for the corners of a level, whose number is rounded up."""
+        runs, size = self.rings.runs, self.rings.runs.sized(max(self.counts[level], 1))
+        key = (size, self.maps, self.levels, self.words, self.stride, self.params["wide"], *key)
+        (plan,) = runs.planned(self.session, f"vertices {kind}", key, lambda: (make(size),), memory=False)
+        run(self.session, plan, numbers={"level": np.uint32(level)}, **self.bound)
+
+    @property
+    def of_level(self) -> tuple[Argument, ...]:
         """Return the arguments by which kernels find the corners of a level."""
-        return "before", "facts", np.uint32(self.maps), np.uint32(self.levels), np.uint32(level)
+        return "before", "facts", np.uint32(self.maps), np.uint32(self.levels), Number("level")
 
     @property
     def of_bitmaps(self) -> tuple[Argument, ...]:
@@ -230,9 +241,12 @@ class _Work:
     def enclose(self, level: int) -> None:
         """Let the next level stay within the polygons of this one."""
         fill(self.session, self.bound["outer"], np.uint32(0), self.stride * self.maps)
-        n, args = self.counts[level], ("corners", *self.of_level(level), *self.of_bitmaps)
-        args += ("ring_of", "taken", "vanished", "outer")
-        run(self.session, Plan(Step.over(self.session.profile, MARK, args, n, bytes_moved=16 * n)), **self.bound)
+
+        def make(n: int) -> Plan:
+            args = ("corners", *self.of_level, *self.of_bitmaps, "ring_of", "taken", "vanished", "outer")
+            return Plan(Step.over(self.session.profile, MARK, args, n, bytes_moved=16 * n))
+
+        self.run("marked", level, (), make)
 
 
 def _rooms(cells: np.ndarray, goal: Goal) -> np.ndarray:

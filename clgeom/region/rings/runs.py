@@ -26,7 +26,7 @@ from clgeom.errors import DeviceLimit
 from clgeom.primitives.scan import sums_plan
 from clgeom.region.coverage.masks import Masks, written
 from clgeom.region.coverage.rasters import Piece as RasterPiece
-from clgeom.region.coverage.runs import MOST_KEPT
+from clgeom.region.coverage.runs import FEW_PIECES, MOST_KEPT, planned
 
 RUNS, BITS, ENDS = (f"region/rings/rings_{name}" for name in "runs bits ends".split())
 UINT = np.dtype(np.uint32)
@@ -34,8 +34,6 @@ UINT = np.dtype(np.uint32)
 MOST_RUNS = (1 << 30) - (1 << 20)
 #: Memory that the rings of a run may take: of the run and its ends, of the ends' rings and of their corners.
 RUN_BYTES = 400
-#: Most pieces of a raster whose plans are kept.
-FEW_PIECES = 4
 #: Function of a number of runs: the plan that finds them, and its memory; see `CountedRuns`.
 PlanOfRuns: TypeAlias = Callable[[int], tuple[Plan, tuple[Scratch, ...]]]
 #: Cells of a word of rings_bits, and most words of a batch.
@@ -64,16 +62,11 @@ class CountedRuns:
         """Whether the session keeps the plans of these runs."""
         return self.key is not None and self.count <= MOST_KEPT
 
-    def planned(self, session: Session, kind: str, key: tuple[Any, ...], make: Callable[[], tuple[Any, ...]]) -> Any:
-        """Return the plan and its memory that ``make()`` returns, from the session's cache if it has them."""
-        if not self.is_kept:
-            return make()
-
-        def kept() -> tuple[Plan, Any]:
-            plan, memory = make()
-            return plan.kept(memory=True), memory
-
-        return session.cached((kind, *key), kept, policies=True)
+    def planned(
+        self, session: Session, kind: str, key: tuple[Any, ...], make: Callable[[], Any], memory: bool = True
+    ) -> Any:
+        """`clgeom.region.coverage.runs.planned`, if the session keeps these plans."""
+        return planned(session, (kind, *key), make, is_kept=self.is_kept, memory=memory)
 
 
 def runs_of(masks: Masks) -> CountedRuns:
@@ -93,13 +86,10 @@ def _runs(masks: Masks) -> CountedRuns:
         words = len(masks) * stack.rows * ceil_div(stack.columns, WORD)
         fits = words <= min(MOST_WORDS, session.profile.max_alloc_bytes // UINT.itemsize - 1)
         serial = not fits or select(session.profile, BITS, stack.dtype, words).variant == "serial"
-        plan, *others = (_by_rows if serial else _by_words)(masks, _launches(masks, pieces), params)
-        return plan.kept(memory=True) if len(pieces) <= FEW_PIECES else plan, *others
+        return (_by_rows if serial else _by_words)(masks, _launches(masks, pieces), params)
 
-    if len(pieces) > FEW_PIECES:
-        counting, memory, plan = make()
-    else:
-        counting, memory, plan = session.cached(("runs counted", *key), make, policies=True)
+    is_kept = len(pieces) <= FEW_PIECES
+    counting, memory, plan = planned(session, ("runs counted", *key), make, is_kept=is_kept)
     made = run(session, counting, **buffers)
     total = memory["rings_starts" if len(memory) == 1 else "rings_counts"]
     count = _checked(int(made.read(total, 1, total.count - 1)[0]), masks)
@@ -108,7 +98,7 @@ def _runs(masks: Masks) -> CountedRuns:
     else:
         buffers |= {name: made[scratch] for name, scratch in memory.items()}
         buffers["coverage_starts"] = allocate(session, UINT.itemsize * (len(masks) * stack.rows + 1))
-    return CountedRuns(count, key if len(pieces) <= FEW_PIECES else None, plan, buffers)
+    return CountedRuns(count, key if is_kept else None, plan, buffers)
 
 
 def _checked(count: int, masks: Masks) -> int:
