@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
     from clgeom.core.device import Session
 
 #: Types of coordinates, by the parameter "real" of kernels.
@@ -36,12 +38,16 @@ class Check:
         moves a payload, by its parameter of that name. A kernel's trial is that of its name or of its innermost folder.
     by_type : bool
         Whether it runs for each type of coordinates, since kernels are built for one type.
+    types : tuple of dtype
+        Types that the function is called with: in the self-test all that the device computes with, in a trial the first
+        one, or that of the coordinates.
     """
 
     function: Callable[..., Any]
     kernels: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
     by_type: bool = False
+    types: tuple[np.dtype, ...] = ()
 
     @property
     def family(self) -> str:
@@ -54,26 +60,27 @@ class Check:
         return f"{self.family}.{self.function.__name__}"
 
     def run(self, session: Session, dtype: np.dtype | None = None) -> str | None:
-        """Run the check, for a type of coordinates (float32 by default) if it has types."""
-        of_type = (dtype or TYPES["float"],) if self.by_type else ()
+        """Run the check, for a type (the first by default) if it has types."""
+        of_type = (dtype or self.types[0],) if self.types else ()
         words: str | None = self.function(session, *of_type)
         return words
 
     def run_all(self, session: Session) -> str:
         """Run the check for all types that the device computes with; returns what it compared."""
-        types = [dtype for dtype in TYPES.values() if session.profile.fp64 or dtype != np.float64]
-        found = [self.run(session, dtype) for dtype in (types if self.by_type else types[:1])]
+        types = [dtype for dtype in self.types if session.profile.fp64 or dtype != np.float64]
+        found = [self.run(session, dtype) for dtype in types or (None,)]
         return "; ".join(dict.fromkeys(map(str, found)))
 
 
 def check(
-    *kernels: str, before: tuple[str, ...] | str = (), by_type: bool = False
+    *kernels: str, before: tuple[str, ...] | str = (), by_type: bool = False, types: tuple[DTypeLike, ...] = ()
 ) -> Callable[[Callable[..., Any]], Check]:
     """Make a function the check of these kernels, given as "folder: kernel kernel ..."."""
     named = (folder_and_names.split(": ") for folder_and_names in kernels)
     names = tuple(f"{folder}/{name}" for folder, several in named for name in several.split())
     trial = (before,) if isinstance(before, str) else tuple(before)
-    return lambda function: Check(function, names, trial, by_type)
+    used = tuple(TYPES.values() if by_type else (np.dtype(dtype) for dtype in types))
+    return lambda function: Check(function, names, trial, by_type, used)
 
 
 def same(found: Any, expected: Any, words: str) -> None:

@@ -59,14 +59,20 @@ def sieve(session: Session, dtype: np.dtype) -> None:
     _require_hull(session, *two_parabolas(10, 8_000, dtype))
 
 
-@check(before="hull/wagener", by_type=True)
-def hoods(session: Session, dtype: np.dtype) -> None:
+@check(
+    "hull/lexsort: point_keys points_of_keys order_mend",
+    "hull/wagener: hood_blocks hood_merge hood_layout hood_emit",
+    before="hull/wagener",
+    by_type=True,
+)
+def hoods(session: Session, dtype: np.dtype) -> str:
     """A hull of many points, most of them vertices, by sorting and merging."""
     _require_hull(session, *two_parabolas(700, 200, dtype), filter="none")
+    return "hull of 3,569 points"
 
 
-@check(before="hull/heaphull_label", by_type=True)
-def octagon(session: Session, dtype: np.dtype) -> None:
+@check("hull: heaphull_label", before="hull/heaphull_label", by_type=True)
+def octagon(session: Session, dtype: np.dtype) -> str:
     """The labels of the filter: the quadrants of vertices, and points inside."""
     from clgeom.hull.heaphull import heaphull_filter
 
@@ -79,6 +85,7 @@ def octagon(session: Session, dtype: np.dtype) -> None:
     asked = (np.abs(x) > 1) & (np.abs(x) < 300)  # not the corners of the octagon
     same(labels[vertices][asked], quadrant[asked], "quadrants")
     require(not labels[within].any(), "a point inside is left")
+    return "labels of 8,903 points"
 
 
 @check(before="hull/batch", by_type=True)
@@ -119,21 +126,6 @@ def signs(session: Session, dtype: np.dtype) -> str:
     return f"witnesses of {dtype} right by {path}"
 
 
-@check("hull: heaphull_label", by_type=True)
-def labels_of_points(session: Session, dtype: np.dtype) -> str:
-    from clgeom.hull.heaphull import heaphull_filter
-    from clgeom.hull.predicates import orientation
-
-    points = _cloud(20_011, dtype)
-    found = heaphull_filter(points, device=session)
-    corners = points[found.octagon].tolist()
-    sample = np.concatenate([np.arange(100), *found.queues])
-    for i in sample.tolist():
-        inside = all(orientation(a, b, points[i].tolist()) > 0 for a, b in zip(corners, corners[1:] + corners[:1]))
-        require(inside == (found.labels[i] == 0), f"{dtype}: label of point {i} is {found.labels[i]}")
-    return "labels of 20,011 points"
-
-
 @check("hull/sieve: sieve tile_hull sample_extremes extreme_polygon cap_extremes polygon_cut tile_hoods", by_type=True)
 def shapes_of_the_sieve(session: Session, dtype: np.dtype) -> str:
     from clgeom.core.policies import Policy
@@ -149,19 +141,6 @@ def shapes_of_the_sieve(session: Session, dtype: np.dtype) -> str:
                 found = sieved_hull(array, keep_collinear=False, short=short)
                 same(found.corners, _corners(points), f"{dtype}, {shape.variant}")
     return "hull of 20,011 points, by polygons and by tiles"
-
-
-@check(
-    "hull/lexsort: point_keys points_of_keys order_mend",
-    "hull/wagener: hood_blocks hood_merge hood_layout hood_emit",
-    by_type=True,
-)
-def hull_of_all_points(session: Session, dtype: np.dtype) -> str:
-    from clgeom.hull.convex import convex_hull
-
-    points = _cloud(20_011, dtype)
-    same(convex_hull(points, filter="none", device=session).points, _corners(points), str(dtype))
-    return "hull of 20,011 points"
 
 
 @check("hull/batch: batch_heads")

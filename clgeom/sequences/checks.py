@@ -38,15 +38,26 @@ def alignments(session: Session) -> None:
     same(align(a, b, ends=False, **options).scores, PARTS[0], "scores of pairs")
 
 
-@check(before=tuple(f"sequences/bits_{name}" for name in ("masks", "sweep", "tiles", "traceback")))
-def bits(session: Session) -> None:
-    """Longest common subsequence and edit distance of two sequences, many cells in a word."""
+@check(
+    "sequences: bits_masks bits_sweep bits_tiles bits_traceback",
+    before=tuple(f"sequences/bits_{name}" for name in ("masks", "sweep", "tiles", "traceback")),
+)
+def bits(session: Session) -> str:
+    """Longest common subsequence and edit distance of two sequences, many cells in a word, and their steps."""
+    from clgeom.sequences.bits import BitTable
     from clgeom.sequences.distances import edit_distance, lcs
 
     x, y = letters(700, 7), letters(900, 11)
     length, distance = lcs_and_edit_distance(x, y)
     same(lcs(x, y, device=session).length, length, "length")
     same(edit_distance(x, y, device=session).distance, distance, "distance")
+    for problem, value, wasted in (("lcs", length, (1,)), ("edit", distance, (1, 2, 3))):
+        found, steps = BitTable(session, problem, x, y).steps(1 << 16)
+        same(found, value, problem)
+        matched, counted = int((steps == 0).sum()), int(np.isin(steps, wasted).sum())
+        same(matched if problem == "lcs" else counted, value, f"the steps of {problem}")
+        same(((steps != 3).sum(), (steps != 2).sum()), (len(x), len(y)), f"the ends of the steps of {problem}")
+    return "two sequences of 700 and 900 symbols"
 
 
 @check(before=("sequences/pairs_bits", "sequences/pairs_letters"))
@@ -92,22 +103,6 @@ def local_scores(session: Session) -> str:
         with override({"sequences/align_pairs": policy} if session.profile.is_cpu else {}):
             same(align([a] * 71, [b] * 71, **options).scores, [best] * 71, f"scores of pairs in cells of {cells}")
     return "local alignments of 900 and 850 letters, alone and 70 at once"
-
-
-@check("sequences: bits_masks bits_sweep bits_tiles bits_traceback")
-def bits_with_paths(session: Session) -> str:
-    from clgeom.sequences.bits import BitTable
-
-    rng = np.random.default_rng(3)
-    a, b = rng.integers(0, 4, 1_500).astype(np.uint8), rng.integers(0, 4, 2_300).astype(np.uint8)
-    length, distance = lcs_and_edit_distance(a, b)
-    for problem, value, wasted in (("lcs", length, (1,)), ("edit", distance, (1, 2, 3))):
-        found, steps = BitTable(session, problem, a, b).steps(1 << 16)
-        same(found, value, problem)
-        matched, counted = int((steps == 0).sum()), int(np.isin(steps, wasted).sum())
-        same(matched if problem == "lcs" else counted, value, f"the steps of {problem}")
-        same(((steps != 3).sum(), (steps != 2).sum()), (len(a), len(b)), f"the ends of the steps of {problem}")
-    return "two sequences of 1,500 and 2,300 symbols"
 
 
 @check("sequences: pairs_bits pairs_letters")

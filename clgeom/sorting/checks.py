@@ -19,38 +19,52 @@ def _keys(n: int) -> np.ndarray:
     return (np.arange(n, dtype=np.uint64) * 2654435761 % (1 << 32)).astype(np.uint32)
 
 
-@check(before="sorting/radix")
-def radix(session: Session) -> None:
-    """Many keys are in order."""
+def _require_order(session: Session, keys: np.ndarray) -> None:
     from clgeom.sorting.radix.sort import sort
 
-    keys = _keys(20_000)
     with recording():  # so that the host leaves few keys to the device
-        same(sort(keys, device=session), np.sort(keys), "keys")
+        same(sort(keys, device=session), np.sort(keys), f"{keys.dtype}")
 
 
-@check(before=("sorting/radix/radix_scatter payload", "sorting/radix/radix_onesweep payload"))
-def payloads(session: Session) -> None:
+@check(
+    "sorting/radix: radix_survey radix_count radix_spine",
+    before="sorting/radix",
+    types=("uint32", "float32", "int64"),
+)
+def radix(session: Session, dtype: np.dtype) -> str:
+    """Many keys are in order."""
+    _require_order(session, _keys(20_000).view(np.int32).astype(dtype))
+    return "20,000 keys"
+
+
+@check(
+    "sorting/radix: radix_scatter",
+    before=("sorting/radix/radix_scatter payload", "sorting/radix/radix_onesweep payload"),
+    types=("uint32", "uint8", "float32", "int64"),
+)
+def payloads(session: Session, dtype: np.dtype) -> str:
     """Equal keys are in the order they came."""
     from clgeom.sorting.radix.sort import argsort
 
-    twins = _keys(20_000) >> np.uint32(20)
+    twins = (_keys(20_000) >> np.uint32(20)).astype(dtype)
     with recording():
-        same(argsort(twins, device=session), np.argsort(twins, kind="stable"), "order")
+        same(argsort(twins, device=session), np.argsort(twins, kind="stable"), f"order of {dtype}")
+    return "order of 20,000 keys"
 
 
-@check(before=("sorting/radix/radix_values", "sorting/radix/radix_runs"))
-def narrow(session: Session) -> None:
+@check(
+    "sorting/radix: radix_values radix_runs",
+    before=("sorting/radix/radix_values", "sorting/radix/radix_runs"),
+    types=("uint8", "uint16"),
+)
+def narrow(session: Session, dtype: np.dtype) -> str:
     """Keys of few bits are in order."""
-    from clgeom.sorting.radix.sort import sort
-
-    keys = _keys(20_000).astype(np.uint8)
-    with recording():
-        same(sort(keys, device=session), np.sort(keys), "keys")
+    _require_order(session, _keys(20_000).astype(dtype))
+    return "20,000 keys"
 
 
-@check(before="sorting/radix/radix_segments")
-def segments(session: Session) -> None:
+@check("sorting/radix: radix_segments", before="sorting/radix/radix_segments")
+def segments(session: Session) -> str:
     """Few keys, and keys in segments, are in order, and equal ones in the order they came."""
     from clgeom.sorting.radix.sort import argsort, sort
 
@@ -60,15 +74,20 @@ def segments(session: Session) -> None:
     with recording():
         same(argsort(few >> np.uint32(27), device=session), np.argsort(few >> 27, kind="stable"), "order of few keys")
         same(sort(few, offsets=offsets, device=session), expected, "segments")
+    return "500 keys, and 4 segments of them"
 
 
-@check(before="sorting/row_indices")
-def rows(session: Session) -> None:
-    """Indices along an axis count from the first key of their row."""
+@check("sorting: row_indices", before="sorting/row_indices")
+def rows(session: Session) -> str:
+    """Indices along an axis count from the first key of their row or column."""
     from clgeom.sorting.radix.sort import argsort
 
-    table = _keys(3_000).reshape(30, 100)
-    same(fetched(argsort(to_array(session, table), device=session)), np.argsort(table, kind="stable"), "indices")
+    table = (_keys(21_070) >> np.uint32(26)).astype(np.int16).reshape(301, 70)
+    there = to_array(session, table)
+    for axis in (1, 0):
+        found = fetched(argsort(there, axis=axis, device=session))
+        same(found, np.argsort(table, axis, kind="stable"), f"indices along axis {axis}")
+    return "rows and columns of 21,070 keys"
 
 
 @check("sorting: take_rows", before="sorting/take_rows")
@@ -84,36 +103,42 @@ def takes(session: Session) -> str:
     return "20,011 rows of 1,000"
 
 
-@check(before=("sorting/unique_count", "sorting/unique_emit", "sorting/unique_runs"))
-def distinct(session: Session) -> None:
+@check(
+    "sorting: unique_count unique_emit unique_runs",
+    before=("sorting/unique_count", "sorting/unique_emit", "sorting/unique_runs"),
+    types=("uint32", "uint8", "float32", "int64"),
+)
+def distinct(session: Session, dtype: np.dtype) -> str:
     """Distinct keys, the first of each, their places and their counts are found."""
-    _require_distinct(session, _keys(5_000) >> np.uint32(20))
-
-
-def _require_distinct(session: Session, keys: np.ndarray) -> None:
     from clgeom.sorting.unique import unique
 
+    keys = (_keys(20_011) >> np.uint32(20)).astype(dtype)
     options: dict[str, Any] = {"return_index": True, "return_inverse": True, "return_counts": True}
     with recording():
         found = unique(keys, device=session, **options)
     for got, wanted in zip(found, np.unique(keys, **options)):
-        same(got, wanted, f"{keys.dtype}")
+        same(got, wanted, f"{dtype}")
+    return "distinct values of 20,011 keys"
 
 
-@check(before=("sorting/select_digits", "sorting/select_count", "sorting/select_emit"))
-def firsts(session: Session) -> None:
-    """The first keys are found, in the order of their indices where they are equal."""
-    keys = _keys(40_000) >> np.uint32(8)
-    keys[::2] = 5  # more than are wanted
-    for largest in (False, True):
-        _require_first(session, keys, 100, largest, np.argsort(~keys if largest else keys, kind="stable"))
-
-
-def _require_first(session: Session, keys: np.ndarray, count: int, largest: bool, order: np.ndarray) -> None:
+@check(
+    "sorting: select_digits select_count select_emit",
+    before=("sorting/select_digits", "sorting/select_count", "sorting/select_emit"),
+    types=("uint32", "float32", "float64"),
+)
+def firsts(session: Session, dtype: np.dtype) -> str:
+    """The first keys are found, NaN behind all, in the order of their indices where they are equal."""
     from clgeom.sorting.select import topk
 
-    found = topk(to_array(session, keys), count, largest=largest, device=session)
-    same(fetched(found.indices), order[:count], f"{keys.dtype}")
+    keys: Any = (_keys(40_000) >> np.uint32(8)).astype(dtype)
+    keys[::2] = 5  # more than are wanted
+    if dtype.kind == "f":
+        keys[::9] = np.nan
+    for largest in (False, True):
+        order = np.argsort((-keys if dtype.kind == "f" else ~keys) if largest else keys, kind="stable")
+        found = topk(to_array(session, keys), 100, largest=largest, device=session)
+        same(fetched(found.indices), order[:100], f"{dtype}")
+    return "the first 100 of 40,000 keys"
 
 
 @check("sorting: search_sorted", before="sorting/search_sorted")
@@ -128,14 +153,22 @@ def searches(session: Session) -> str:
     return "20,011 keys among 5,003"
 
 
-@check(before=("sorting/bin_counts", "sorting/bin_sums", "sorting/key_range"))
-def bins(session: Session) -> None:
-    """Keys are counted, one by one and between edges, and the least and the greatest are found."""
+@check(
+    "sorting: bin_counts bin_sums key_range",
+    before=("sorting/bin_counts", "sorting/bin_sums", "sorting/key_range"),
+    types=("uint32", "float32"),
+)
+def bins(session: Session, dtype: np.dtype) -> str:
+    """Keys are counted, one by one, in bins of one width and between edges."""
     from clgeom.sorting.bins import bincount, histogram
 
-    keys, edges = _keys(5_000) >> np.uint32(22), [3, 10, 200, 201, 900]
+    keys = _keys(20_011) >> np.uint32(22)
+    values, edges = keys.astype(dtype), [3, 10, 200, 201, 900]
     same(fetched(bincount(to_array(session, keys), device=session)), np.bincount(keys), "bincount")
-    same(histogram(keys, edges, device=session)[0], np.histogram(keys, edges)[0], "histogram")
+    same(histogram(values, edges, device=session)[0], np.histogram(values, edges)[0], f"histogram of {dtype}")
+    equal = fetched(histogram(to_array(session, values), 50, device=session)[0])
+    same(equal, np.histogram(values, 50)[0], f"bins of one width of {dtype}")
+    return "20,011 numbers in 1,024, 4 and 50 bins"
 
 
 @check(before="sorting/shellsort")
@@ -147,23 +180,15 @@ def shellsorts(session: Session) -> None:
     same(shellsort(keys, device=session).keys, np.sort(keys), "keys")
 
 
-@check(
-    "sorting/radix: radix_survey radix_count radix_spine radix_scatter radix_segments radix_mark",
-    "sorting/radix: radix_values radix_runs",
-)
-def radix_in_types(session: Session) -> str:
-    from clgeom.sorting.radix.sort import argsort, sort
+@check("sorting/radix: radix_mark")
+def long_segments(session: Session) -> str:
+    from clgeom.sorting.radix.sort import sort
 
-    rng = np.random.default_rng(6)
-    with recording():  # so that the host leaves few keys to the device
-        for dtype in (np.uint8, np.uint16, np.float32, np.int64):
-            keys = (rng.normal(size=40_009) * 1000).astype(np.int64).astype(dtype)
-            same(sort(keys, device=session), np.sort(keys), f"sort {np.dtype(dtype)}")
-            same(argsort(keys, device=session), np.argsort(keys, kind="stable"), f"argsort {np.dtype(dtype)}")
+    keys = np.random.default_rng(6).integers(-5000, 5000, 40_009)
     offsets = np.array([0, 5, 5, 1000, 35_000, len(keys)])
     parts = np.split(keys, offsets[1:-1])
     same(sort(keys, offsets=offsets, device=session), np.concatenate([np.sort(part) for part in parts]), "segments")
-    return "sort, argsort and segments of 40,009 keys"
+    return "segments of 40,009 keys"
 
 
 @check("sorting/radix: radix_digits radix_onesweep", "primitives: clear_words")
@@ -200,44 +225,3 @@ def shellsort_variants(session: Session) -> str:
     many = np.random.default_rng(8).normal(size=100_003).astype(np.float32)
     same(shellsort(many, device=session).keys, np.sort(many), "auto")
     return "every variant on 3,001 keys, auto on 100,003"
-
-
-@check("sorting: unique_count unique_emit unique_runs")
-def distinct_in_types(session: Session) -> str:
-    for dtype in (np.uint8, np.float32, np.int64):
-        _require_distinct(session, np.random.default_rng(21).integers(0, 100, 20_011).astype(dtype))
-    return "distinct values of 20,011 keys"
-
-
-@check("sorting: row_indices")
-def rows_and_columns(session: Session) -> str:
-    from clgeom.sorting.radix.sort import argsort
-
-    keys = np.random.default_rng(22).integers(0, 50, (301, 70)).astype(np.int16)
-    there = to_array(session, keys)
-    for axis in (0, 1):
-        same(argsort(there, axis=axis, device=session).get(), np.argsort(keys, axis, kind="stable"), f"axis {axis}")
-    return "rows and columns of 21,070 keys"
-
-
-@check("sorting: select_digits select_count select_emit")
-def firsts_in_types(session: Session) -> str:
-    keys = np.random.default_rng(25).normal(size=50_011).round(2)
-    keys[::9] = np.nan
-    for dtype in (np.float32, np.float64):
-        some: Any = keys.astype(dtype)
-        for largest in (False, True):
-            _require_first(session, some, 700, largest, np.argsort(-some if largest else some, kind="stable"))
-    return "the first 700 of 50,011 keys"
-
-
-@check("sorting: bin_counts bin_sums key_range")
-def bins_in_types(session: Session) -> str:
-    from clgeom.sorting.bins import bincount, histogram
-
-    rng = np.random.default_rng(24)
-    numbers, values = rng.integers(0, 300, 20_011), rng.normal(size=20_011).astype(np.float32)
-    there = to_array(session, values)
-    same(bincount(numbers, device=session), np.bincount(numbers), "bincount")
-    same(histogram(there, 50, device=session)[0].get(), np.histogram(values, 50)[0], "histogram")
-    return "20,011 numbers in 300 and 50 bins"

@@ -33,8 +33,6 @@ SIEVE, FEW_POINTS = checks.sieve, checks.few_points
 #: The text of what trials call in their modules.
 HELPERS = {
     **{trial.name: inspect.getsource(checks._require_hull) for trial in (SIEVE, FEW_POINTS, checks.hoods)},
-    "sorting.distinct": inspect.getsource(sorting_checks._require_distinct),
-    "sorting.firsts": inspect.getsource(sorting_checks._require_first),
 }
 #: Packages of extras, which a device can be tried without.
 OPTIONAL = ("dask", "geopandas", "laspy", "matplotlib", "pandas", "pyarrow", "pyproj", "rasterio", "shapely", "xarray")
