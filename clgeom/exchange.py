@@ -19,6 +19,8 @@ from clgeom.optional import require, require_shapely
 if TYPE_CHECKING:
     from os import PathLike
 
+    from clgeom.io.atomic import NewFile
+
 #: Names of columns of results, and of columns that formats add. A column of labels gets none of these names.
 TAKEN = frozenset(
     "points area perimeter segments map part level direction cells cells_area geometry geom fid ogc_fid id index "
@@ -182,28 +184,36 @@ class Exchange:
         InvalidInput
             The file cannot be written, the format cannot hold the geometries, or a package is missing.
         """
-        from clgeom.geo.longitudes import require_latitudes, turn_of_crs
-        from clgeom.io.atomic import check_output
+        from clgeom.io.atomic import check_output, new_file
         from clgeom.io.outputs import GEOMETRIES
-        from clgeom.io.vector import check_layer, is_features, require_packages, write_features
+        from clgeom.io.vector import check_layer
 
         crs = self._system(crs, "to_file")
         check_output(path, (*GEOMETRIES, *self._more_formats))
         check_layer(path, layer)
-        if is_features(path):
-            require_packages(path)
-            turn = turn_of_crs(crs)
-            if turn is not None:
-                require_latitudes(require_shapely().get_coordinates(self._shapes())[:, 1], turn, path)
-            write_features(path, self.to_arrow(crs=crs), crs, layer=layer)
-        else:
-            self._write_text(path, crs)
+        with new_file(path) as file:
+            self._write(file, crs, layer)
 
-    def _write_text(self, path: Any, crs: Any) -> None:
+    def _write(self, file: NewFile, crs: Any, layer: str | None = None) -> None:
+        """Write a new file, in a format that `to_file` takes."""
+        from clgeom.geo.longitudes import require_latitudes, turn_of_crs
+        from clgeom.io.outputs import GEOJSON, MAPS
+        from clgeom.io.vector import require_packages, write_table
+
+        if file.suffix not in (*GEOJSON, *MAPS):
+            self._write_text(file, crs)
+            return
+        require_packages(file.given)
+        turn = turn_of_crs(crs)
+        if turn is not None:
+            require_latitudes(require_shapely().get_coordinates(self._shapes())[:, 1], turn, file.given)
+        write_table(file, self.to_arrow(crs=crs), crs, layer=layer)
+
+    def _write_text(self, file: NewFile, crs: Any) -> None:
         """Write a .csv, .wkt or .kml file, or one of `_more_formats`."""
         from clgeom.io.hulls import write_row
 
-        write_row(self._columns(), self.__geo_interface__, path, crs=crs)
+        write_row(self._columns(), self.__geo_interface__, file, crs=crs)
 
     def _shapes(self) -> Any:
         """Return geometries of the rows, as an array."""

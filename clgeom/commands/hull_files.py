@@ -26,7 +26,7 @@ from clgeom.commands.hull_points import (
     print_hull,
     system_of,
     write_groups,
-    write_hull,
+    writing_hull,
 )
 from clgeom.core.messages import counted, printable
 from clgeom.errors import InvalidInput
@@ -259,7 +259,8 @@ def hull_of_large(call: HullCall) -> None:
     with call.progress("hull") as progress, saying_where(call.files, counts):
         (hull, cloud, left_out), work = terminal.worked(_hull_of_large_files, call, computing, first, counts, progress)
     hull = in_system(call, hull, cloud, lambda: _coordinates_of(call.files, call.reading), turn)
-    write_hull(call, hull, crs)
+    with writing_hull(call, hull, crs):
+        pass
     print_hull(call, hull, cloud, left_out, crs, work)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -25,13 +26,12 @@ from clgeom.core.messages import counted
 from clgeom.geo.longitudes import DEGREES, latitude_fault
 from clgeom.geo.lonlat import WGS84, named_lonlat
 from clgeom.intake.arrays import leave_out
-from clgeom.io.atomic import replacing
+from clgeom.io.atomic import new_file
 from clgeom.io.cloud import NO_GROUP, Cloud, crs_words, joined, with_note_if_empty
 from clgeom.io.files import kind_of
-from clgeom.io.hulls import check_lonlat, encode_hull, write_hulls
-from clgeom.io.outputs import IN_LONLAT
+from clgeom.io.hulls import check_lonlat, write_hull, write_hulls
+from clgeom.io.outputs import IN_LONLAT, MAPS
 from clgeom.io.points import read_cloud, saying_where
-from clgeom.io.vector import is_map
 from clgeom.optional import is_installed
 from clgeom.plotting.figures import axis_names, plain
 from clgeom.plotting.hoods import check_traceable, save_trace
@@ -78,20 +78,19 @@ def hull_of_all(call: HullCall) -> None:
     with call.progress("hull") as progress, saying_where(call.files, counts):
         hull, work = terminal.worked(clgeom.convex_hull, cloud.points, progress=progress, **computing)
     hull = in_system(call, hull, cloud, lambda: [cloud.coordinates], turn)
-    content = encode_hull(hull, call.output, crs=crs) if call.output and not is_map(call.output) else None
     places = placed(hull, cloud.coordinates)
-    if call.picture:  # first, because drawing may be refused
-        from clgeom.plotting.hulls import save_hull_plot
+    with writing_hull(call, hull, crs):
+        if call.picture:
+            from clgeom.plotting.hulls import save_hull_plot
 
-        style = {"filled": hull.dimension == 2, "axes": axis_names(cloud.names, crs)}
-        save_hull_plot(placed(hull, hull.points), call.picture, count=hull.n, points=places, **style)
-    if call.trace:
-        points = np.asarray(leave_out(places, nonfinite=call.options["nonfinite"], caller="hull")[0])
-        points = points[np.lexsort((points[:, 1], points[:, 0]))]
-        options: dict[str, Any] = {"collinear": call.options["collinear"], "trace": True, "device": call.session}
-        upper, lower = clgeom.upper_hood(points, **options), clgeom.lower_hood(points, **options)
-        save_trace(points, call.trace, upper.stages or (), lower.stages or ())
-    write_hull(call, hull, crs, content)
+            style = {"filled": hull.dimension == 2, "axes": axis_names(cloud.names, crs)}
+            save_hull_plot(placed(hull, hull.points), call.picture, count=hull.n, points=places, **style)
+        if call.trace:
+            points = np.asarray(leave_out(places, nonfinite=call.options["nonfinite"], caller="hull")[0])
+            points = points[np.lexsort((points[:, 1], points[:, 0]))]
+            options: dict[str, Any] = {"collinear": call.options["collinear"], "trace": True, "device": call.session}
+            upper, lower = clgeom.upper_hood(points, **options), clgeom.lower_hood(points, **options)
+            save_trace(points, call.trace, upper.stages or (), lower.stages or ())
     print_hull(call, hull, cloud, nonfinite_count(cloud.points, call.options), crs, work, reading)
 
 
@@ -161,11 +160,11 @@ def system_of(call: HullCall, cloud: Any) -> Any:
     if output is None:
         return crs
     reprojected = call.antimeridian and output.lower().endswith(IN_LONLAT) and is_installed("pyproj")
-    if not (is_map(output) or reprojected):
+    if not (output.lower().endswith(MAPS) or reprojected):
         return crs
     if crs is None and cloud.names is not None and named_lonlat(*cloud.names):
         return WGS84
-    if crs is None and is_map(output):
+    if crs is None and output.lower().endswith(MAPS):
         click.echo(f"clgeom: note: '{output}' names no reference system, for none is known (--crs)", err=True)
     return crs
 
@@ -178,22 +177,20 @@ def nonfinite_count(points: Any, options: dict[str, Any]) -> int:
 # Output -----------------------------------------------------------------------------------------------------------
 
 
-def write_hull(call: HullCall, hull: Any, crs: Any, content: Any = None) -> None:
-    """Write a hull to a file, if there is an output."""
-    if call.output and is_map(call.output):
-        hull.to_file(call.output, crs=crs)
-    elif call.output:
-        content = encode_hull(hull, call.output, crs=crs) if content is None else content
-        with replacing(call.output) as out:
-            out.write(content)
+@contextlib.contextmanager
+def writing_hull(call: HullCall, hull: Any, crs: Any) -> Iterator[None]:
+    """Write the output, if there is one. It takes its name after the block, in which drawing may be refused."""
+    with contextlib.ExitStack() as stack:
+        if call.output is not None:
+            write_hull(hull, stack.enter_context(new_file(call.output)), crs=crs)
+        yield
 
 
 def write_groups(call: HullCall, batch: Any, title: str, crs: Any) -> None:
     """Write the hulls of groups to a file, if there is an output."""
-    if call.output and is_map(call.output):
-        batch.to_file(call.output, crs=crs)
-    elif call.output:
-        write_hulls(batch, batch.labels.tolist(), title, call.output, crs=crs)
+    if call.output is not None:
+        with new_file(call.output) as file:
+            write_hulls(batch, batch.labels.tolist(), title, file, crs=crs)
 
 
 def print_hull(

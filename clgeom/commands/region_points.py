@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from typing import Any
 
@@ -35,8 +36,8 @@ def of_points(
     from clgeom.geo.geodesy import areas_or_none
     from clgeom.geo.lonlat import WGS84, named_lonlat
     from clgeom.hull.antimeridian import warn_across
-    from clgeom.io.atomic import write_whole
-    from clgeom.io.features import count_vertices, encode_features
+    from clgeom.io.atomic import new_file
+    from clgeom.io.features import count_vertices, write_points_regions
     from clgeom.io.points import place_of, read_cloud
 
     session = call.session
@@ -94,21 +95,22 @@ def of_points(
     if any(_has_lines(one, geometry) for (_, one), geometry in zip(made, geometries)):
         notes.append("the region has lines, of area 0, where its segments have few points; use fewer --segments")
     vertices = [count_vertices(feature["geometry"]) for feature in features]
-    content = written = None
-    if output:
-        content, written = encode_features(features, output, crs=crs, lonlat=lonlat, densify=options["densify"])
-    if picture:
-        from clgeom.plotting.figures import axis_names
-        from clgeom.plotting.hulls import save_regions_plot
+    written = None
+    with contextlib.ExitStack() as writing:
+        if output:  # it takes its name last, because drawing may be refused
+            written = write_points_regions(
+                features, writing.enter_context(new_file(output)), crs=crs, lonlat=lonlat, densify=options["densify"]
+            )
+        if picture:
+            from clgeom.plotting.figures import axis_names
+            from clgeom.plotting.hulls import save_regions_plot
 
-        about: dict[str, Any] = {
-            "labels": [feature["properties"]["label"] for feature in features],
-            "counts": [one.n for _, one in made],
-        }
-        about |= {"vertices": vertices, "axes": axis_names(names, crs)}
-        save_regions_plot([one.parts for _, one in made], picture, points=points, **about)
-    if output:
-        write_whole(output, content)
+            about: dict[str, Any] = {
+                "labels": [feature["properties"]["label"] for feature in features],
+                "counts": [one.n for _, one in made],
+            }
+            about |= {"vertices": vertices, "axes": axis_names(names, crs)}
+            save_regions_plot([one.parts for _, one in made], picture, points=points, **about)
     regions = [{**feature["properties"], "vertices": count} for feature, count in zip(features, vertices)]
     phases = sum((one.phases for _, one in made), ())
     about = {**call.facts(work), "notes": notes}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -231,28 +232,28 @@ def _write(
     shapes: Any, raster: Any, grid: Any, outputs: Any, levels: Any, options: dict[str, Any], session: Session
 ) -> Any:
     """Write and draw, after all checks. Return the number of vertices written; None without output."""
-    from clgeom.io.atomic import write_whole
-    from clgeom.io.features import encode_regions, not_empty
+    from clgeom.io.atomic import new_file
+    from clgeom.io.features import not_empty, write_new_regions
     from clgeom.plotting import coverage as plot
     from clgeom.plotting.figures import plain
     from clgeom.region.coverage.drawn import axes_of, image, outlines, save_html
     from clgeom.region.metrics import comparison as compared
 
     output, picture, page, comparison = outputs.values()
-    content, written, unit = None, None, options["unit"]
-    if output:
-        shown = shapes if hasattr(shapes, "polygon_offsets") else not_empty(shapes)
-        content, written = encode_regions(shown, output, crs=raster.crs, unit=unit, densify=options["densify"])
-    if page:
-        save_html(shapes, page, raster=raster, unit=unit)
-    unit = plain(unit)
-    if picture:
-        how = {"unit": unit, "axes": axes_of(grid), "sites": raster.sites}
-        plot.save_coverage_plot(outlines(shapes, unit), picture, **image(raster), **how)
-    if comparison:
-        values, mask, panels = compared(raster, levels[0], direction=options["direction"], device=session)
-        title = f"The map, and where it is {options['direction']} {levels[0]:g} {unit}".rstrip()
-        plot.save_comparison_plot(values, mask, panels, comparison, unit=unit, title=title)
-    if output:
-        write_whole(output, content)
+    written, unit = None, options["unit"]
+    with contextlib.ExitStack() as writing:
+        if output:  # it takes its name last, because drawing may be refused
+            shown = shapes if hasattr(shapes, "polygon_offsets") else not_empty(shapes)
+            file = writing.enter_context(new_file(output))
+            written = write_new_regions(shown, file, crs=raster.crs, unit=unit, densify=options["densify"])
+        if page:
+            save_html(shapes, page, raster=raster, unit=unit)
+        unit = plain(unit)
+        if picture:
+            how = {"unit": unit, "axes": axes_of(grid), "sites": raster.sites}
+            plot.save_coverage_plot(outlines(shapes, unit), picture, **image(raster), **how)
+        if comparison:
+            values, mask, panels = compared(raster, levels[0], direction=options["direction"], device=session)
+            title = f"The map, and where it is {options['direction']} {levels[0]:g} {unit}".rstrip()
+            plot.save_comparison_plot(values, mask, panels, comparison, unit=unit, title=title)
     return written

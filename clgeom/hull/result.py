@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pyopencl as cl
 
     from clgeom.intake.arrays import DeviceArray
+    from clgeom.io.atomic import NewFile
 
 #: Hulls of more vertices do not measure their area and perimeter for a notebook.
 MEASURED = 100_000
@@ -273,10 +274,10 @@ class Hull(Exchange):
 
         return ARRAYS
 
-    def _write_text(self, path: Any, crs: Any) -> None:
+    def _write_text(self, file: NewFile, crs: Any) -> None:
         from clgeom.io.hulls import write_hull
 
-        write_hull(self, path, crs=crs)
+        write_hull(self, file, crs=crs)
 
 
 @keeps_subnormals

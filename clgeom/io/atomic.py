@@ -10,6 +10,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -170,9 +171,18 @@ def is_one_disk(folder: Any, other: Any) -> bool:
 SIDECARS = (".shx", ".dbf", ".prj", ".cpg", ".qix", ".sbn", ".sbx", ".qpj", ".shp.xml")
 
 
+@dataclass(frozen=True)
+class NewFile:
+    """A new file, which takes the name of an output when it is complete."""
+
+    path: Path  #: in a new folder, with the name of the output; its ending is in lower case
+    given: str  #: the path of the output, for messages
+    suffix: str  #: the ending
+
+
 @contextlib.contextmanager
-def replacing_files(path: FilePath) -> Iterator[Any]:
-    """Yield a path of the same name in a new folder beside `path`, for libraries that open their files themselves.
+def new_file(path: FilePath) -> Iterator[NewFile]:
+    """Yield a new file for an output, in a new folder beside it.
 
     The files made there take their names if the block ends without an error, the named one last. Older files of a
     Shapefile that the new one does not have are removed. Permissions are kept as by `replacing`.
@@ -180,16 +190,18 @@ def replacing_files(path: FilePath) -> Iterator[Any]:
     target, folder = Path(os.path.realpath(path)), None
     try:
         folder = Path(tempfile.mkdtemp(prefix=f".clgeom-{os.getpid()}-", suffix=".part", dir=target.parent))
-        yield folder / target.name
-        made = sorted(folder.iterdir(), key=lambda file: file.name == target.name)
-        for file in made:
-            _keep_access(file, target.parent / file.name)
-        for file in made:
-            os.replace(file, target.parent / file.name)
+        suffix = Path(path).suffix.lower()
+        named = (folder / target.name).with_suffix(suffix)
+        yield NewFile(named, printable(os.fspath(path)), suffix)
+        made = {file: target.parent / file.name for file in folder.iterdir() if file != named} | {named: target}
+        for file, name in made.items():
+            _keep_access(file, name)
+        for file, name in made.items():
+            os.replace(file, name)
         if target.suffix.lower() == ".shp":
             for ending in SIDECARS:
                 old = target.with_name(target.stem + ending)
-                if old.name not in {file.name for file in made}:
+                if old not in made.values():
                     old.unlink(missing_ok=True)
     except OSError as error:
         raise wrong_file(
@@ -198,17 +210,6 @@ def replacing_files(path: FilePath) -> Iterator[Any]:
     finally:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def write_whole(path: FilePath, content: Any) -> None:
-    """Write a file, or the files of a Shapefile by their endings, whole or not at all."""
-    if isinstance(content, bytes):
-        with replacing(path) as file:
-            file.write(content)
-        return
-    with replacing_files(path) as made:
-        for ending, data in content.items():
-            (made if ending == ".shp" else made.with_suffix(ending)).write_bytes(data)
 
 
 def _keep_access(new: Any, old: Any) -> None:

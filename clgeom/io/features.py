@@ -12,11 +12,8 @@ import io
 import itertools
 import json
 import math
-import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -24,12 +21,12 @@ import numpy as np
 
 from clgeom.arguments import wrong
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.core.messages import printable
 from clgeom.errors import InvalidInput, short
 from clgeom.geo.geojson import as_geojson, polygons_of
 from clgeom.geo.lonlat import WGS84, LonLat
 from clgeom.intake.interop.rasters import chosen_unit
-from clgeom.io.atomic import check_output, replacing
+from clgeom.io import vector
+from clgeom.io.atomic import NewFile, check_output, new_file
 from clgeom.io.attributes import attributes_of, style_of
 from clgeom.io.files import FilePath
 from clgeom.io.outputs import GEOMETRIES, IN_LONLAT
@@ -121,54 +118,42 @@ def write_regions(
     densify: Any = None,
 ) -> Written:
     """Write coverage regions to a file, whole or not at all; the method `to_file` of coverage regions says how."""
-    from clgeom.io import vector
-
-    target, given, suffix = check_output(path, FORMATS), printable(os.fspath(path)), Path(path).suffix.lower()
+    check_output(path, GEOMETRIES)
     unit = chosen_unit(unit, regions, caller="to_file")
     vector.check_layer(path, layer)
-    if densify_or_none(densify) is not None and not FORMATS.get(suffix, (None, False))[1]:
-        raise InvalidInput(f"The 'densify' parameter is for .geojson, .json and .kml. Got '{given}' instead.")
-    if suffix in (*vector.DRIVERS, vector.PARQUET):
-        vector.require_packages(path)
-        shapes = geometries_of(regions)
-        table = vector.geo_table(attributes_of(regions, unit=unit, crs=crs), shapes.to_shapely(), crs)
-        vector.write_features(path, table, crs, layer=layer)
-        return _written(shapes, regions)
-    content, written = encode_regions(regions, given, crs=crs, unit=unit, densify=densify, named=PARAMETER, style=False)
-    with replacing(target) as file:
-        file.write(content)
-    return written
+    with new_file(path) as file:
+        if densify_or_none(densify) is not None and file.suffix not in IN_LONLAT:
+            raise InvalidInput(f"The 'densify' parameter is for .geojson, .json and .kml. Got '{file.given}' instead.")
+        return write_new_regions(
+            regions, file, crs=crs, layer=layer, unit=unit, densify=densify, named=PARAMETER, style=False
+        )
 
 
 @keeps_subnormals
-def encode_regions(
+def write_new_regions(
     regions: Any,
-    path: FilePath,
+    file: NewFile,
     *,
     crs: Any,
     unit: str | None,
+    layer: str | None = None,
     densify: float | None = None,
     named: Any = OPTION,
     style: bool = True,
-) -> tuple[Any, ...]:
-    """Return the bytes of a file of coverage regions, and the numbers of vertices.
+) -> Written:
+    """Write coverage regions to a new file of one of `GEOMETRIES`.
 
-    `regions` are CoveragePolygons, or a sequence of CoverageRegion, CoveragePolygon or Nested. The ending of `path` is
-    one of `FORMATS`. `named` says how the reference system is named, for messages. `style` adds the colours of levels.
+    `regions` are CoveragePolygons, or a sequence of CoverageRegion, CoveragePolygon or Nested. `named` says how the
+    reference system is named, for messages. `style` adds the colours of levels.
     """
-    _, in_lonlat = FORMATS[Path(path).suffix.lower()]
     densify, added = densify_or_none(densify), None
-    if in_lonlat:
+    if file.suffix in IN_LONLAT:
         if crs is None:
-            _check_lonlat(regions, path, named)
-        shapes, added = in_degrees(regions, crs, caller=f"Writing '{path}'", densify=densify)
+            _check_lonlat(regions, file.given, named)
+        shapes, added = in_degrees(regions, crs, caller=f"Writing '{file.given}'", densify=densify)
     else:
         shapes = geometries_of(regions)
-    columns = attributes_of(regions, unit=unit, crs=crs, style=style)
-    return _encoded(columns, shapes, crs, path), _written(shapes, regions, added)
-
-
-def _written(shapes: Any, regions: Any, added: Any = None) -> Written:
+    write_features(file, attributes_of(regions, unit=unit, crs=crs, style=style), shapes, crs, layer=layer)
     own = getattr(regions, "corners", None)
     more = 0 if own is None else shapes.vertices - len(own)  # of polygons that stay apart
     return Written(shapes.vertices, more if added is None else added)
@@ -277,35 +262,39 @@ def wkt(geometry: dict[str, Any]) -> str:
 # Formats ----------------------------------------------------------------------------------------------------------
 
 
-def encode_features(
-    features: Any, path: FilePath, *, crs: Any = None, lonlat: bool = False, densify: float | None = None
-) -> tuple[Any, ...]:
-    """Return the content of a file of GeoJSON-like features for `write_whole`, and the numbers of vertices.
+def write_features(file: NewFile, columns: Any, shapes: Any, crs: Any, *, layer: str | None = None) -> None:
+    """Write columns and geometries to a new file of one of `GEOMETRIES`.
+
+    The geometries are in longitude and latitude if the format is, else in `crs`.
+    """
+    if file.suffix in ENCODERS:
+        file.path.write_bytes(ENCODERS[file.suffix](columns, shapes))
+        return
+    vector.require_packages(file.given)
+    if file.suffix == ".kml":
+        _write_kml(file, columns, shapes)
+    else:
+        vector.write_table(file, vector.geo_table(columns, shapes.to_shapely(), crs), crs, layer=layer)
+
+
+def write_points_regions(
+    features: Any, file: NewFile, *, crs: Any = None, lonlat: bool = False, densify: float | None = None
+) -> Written:
+    """Write GeoJSON-like features of regions of points to a new file.
 
     All features have the same properties. `lonlat`: the coordinates are longitude and latitude, and there is no `crs`.
     """
-    _, in_lonlat = FORMATS[Path(path).suffix.lower()]
     shapes, added = Listed([feature["geometry"] for feature in features]), 0
-    if in_lonlat:
+    if file.suffix in IN_LONLAT:
         if crs is None and not lonlat:
-            raise InvalidInput(NO_SYSTEM.format(path, OPTION))
-        way = LonLat(crs, caller=f"Writing '{path}'", densify=densify)
+            raise InvalidInput(NO_SYSTEM.format(file.given, OPTION))
+        way = LonLat(crs, caller=f"Writing '{file.given}'", densify=densify)
         shapes, added = Listed(way.all(shapes.geometries)), way.added
-    return _encoded(_columns(features), shapes, crs, path), Written(shapes.vertices, added)
+    write_features(file, columns_of_features(features), shapes, crs)
+    return Written(shapes.vertices, added)
 
 
-def encode_kml(features: Any, path: FilePath) -> bytes:
-    """Return a .kml file of features in longitude and latitude, with their property "label" as names."""
-    shapes = Listed([feature["geometry"] for feature in features])
-    return _as_kml(_columns(features), shapes, WGS84, path)
-
-
-def encode_row(columns: Any, geometry: dict[str, Any], path: FilePath) -> bytes:
-    """Return a .csv or .wkt file of one geometry, and of its values as columns by name."""
-    return _encoded(columns, Listed([geometry]), None, path)
-
-
-def _columns(features: Any) -> dict[str, Any]:
+def columns_of_features(features: Any) -> dict[str, Any]:
     """Return the properties of features as columns by name."""
     names = dict.fromkeys(name for feature in features for name in feature["properties"])
     return {name: _column([feature["properties"].get(name) for feature in features]) for name in names}
@@ -320,11 +309,6 @@ def _column(values: Sequence[Any]) -> np.ndarray:
     return np.array(values, object)
 
 
-def _encoded(columns: Any, shapes: Any, crs: Any, path: FilePath) -> Any:
-    encode, in_lonlat = FORMATS[Path(path).suffix.lower()]
-    return encode(columns, shapes, WGS84 if in_lonlat else crs, path)
-
-
 def _plain(values: np.ndarray) -> list[Any]:
     """Return a column as values of Python: None for what is missing, and for NaN and infinity."""
     if values.dtype.kind == "f":
@@ -332,8 +316,7 @@ def _plain(values: np.ndarray) -> list[Any]:
     return values.tolist()
 
 
-def _as_json(columns: Any, shapes: Any, crs: Any, path: FilePath) -> bytes:
-    del crs, path
+def _as_json(columns: Any, shapes: Any) -> bytes:
     forms, values = zip(*map(_json_form, columns.values())) if columns else ((), ())
     form = ", ".join(f"{json.dumps(name)}: {form}" for name, form in zip(columns, forms))
     own = [f'"id": {number}, ' for number in columns["id"].tolist()] if "id" in columns else itertools.repeat("")
@@ -353,14 +336,12 @@ def _json_form(values: np.ndarray) -> tuple[str, list[Any]]:
     return "%r", plain
 
 
-def _as_wkt(columns: Any, shapes: Any, crs: Any, path: FilePath) -> bytes:
-    del columns, crs, path
+def _as_wkt(_: Any, shapes: Any) -> bytes:
     return "".join(text + "\n" for text in shapes.wkt()).encode()
 
 
-def _as_csv(columns: Any, shapes: Any, crs: Any, path: FilePath) -> bytes:
+def _as_csv(columns: Any, shapes: Any) -> bytes:
     """Properties and WKT, which GDAL reads as a geometry by the name of its column."""
-    del crs, path
     file = io.StringIO()
     rows = csv.writer(file, lineterminator="\n")
     rows.writerow(["WKT", *columns])
@@ -368,18 +349,19 @@ def _as_csv(columns: Any, shapes: Any, crs: Any, path: FilePath) -> bytes:
     return file.getvalue().encode()
 
 
-def _as_kml(columns: Any, shapes: Any, crs: Any, path: FilePath) -> bytes:
+def _write_kml(file: NewFile, columns: Any, shapes: Any) -> None:
     # GDAL gives each placemark an id of its own, and reads it as "id"; it writes integers of 64 bits as text
     others = {name: values for name, values in columns.items() if name.lower() != "name"}
     named = {"Name": columns["label"]} | {"feature_id" if name == "id" else name: others[name] for name in others}
-    made: Any = _by_gdal({name: _narrow(values) for name, values in named.items()}, shapes, crs, path)
-    if "level" not in columns or not len(columns["level"]):
-        return made
-    labels = columns["label"].tolist()
-    return _by_levels(made, labels, style_of(columns["level"], [label[:2] for label in labels]))
+    table = vector.geo_table({name: _narrow(values) for name, values in named.items()}, shapes.to_shapely(), WGS84)
+    vector.write_table(file, table, WGS84)
+    if "level" in columns and len(columns["level"]):
+        labels = columns["label"].tolist()
+        style = style_of(columns["level"], [label[:2] for label in labels])
+        file.path.write_bytes(_by_levels(file.path.read_bytes(), labels, style))
 
 
-def _by_levels(made: Any, labels: Any, style: Any) -> bytes:
+def _by_levels(made: bytes, labels: Any, style: Any) -> bytes:
     """Return a .kml file of GDAL's, which has one folder and one style, with a folder and a style for each label."""
     root = ElementTree.fromstring(made)
     for element in root.iter():
@@ -428,20 +410,5 @@ def _narrow(values: np.ndarray) -> Any:
     return values.astype(np.int32) if fits else values
 
 
-def _by_gdal(columns: Any, shapes: Any, crs: Any, path: FilePath) -> bytes | dict[str, bytes]:
-    """Return the content of a file that other libraries write: the drivers of GDAL need a file of their own."""
-    from clgeom.io import vector
-
-    vector.require_packages(path)
-    suffix, table = Path(path).suffix.lower(), vector.geo_table(columns, shapes.to_shapely(), crs)
-    with tempfile.TemporaryDirectory(prefix="clgeom-") as folder:
-        made = Path(folder, Path(path).stem + suffix)
-        vector.write_features(made, table, crs, named=path)
-        if suffix == ".shp":
-            return {file.suffix: file.read_bytes() for file in Path(folder).iterdir()}
-        return made.read_bytes()
-
-
-#: For each ending the function that encodes a file, and whether the file is in longitude and latitude.
-ENCODERS = {".csv": _as_csv, ".geojson": _as_json, ".json": _as_json, ".kml": _as_kml, ".wkt": _as_wkt}
-FORMATS = {ending: (ENCODERS.get(ending, _by_gdal), ending in IN_LONLAT) for ending in GEOMETRIES}
+#: Functions that encode the files that no other package writes.
+ENCODERS = {".csv": _as_csv, ".geojson": _as_json, ".json": _as_json, ".wkt": _as_wkt}

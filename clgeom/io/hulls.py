@@ -5,7 +5,6 @@ Coordinates keep every bit, except in KML and where they are reprojected.
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import os
@@ -22,15 +21,12 @@ from clgeom.errors import InvalidInput
 from clgeom.geo.geojson import arrays_of
 from clgeom.geo.lonlat import named_lonlat, to_lonlat
 from clgeom.intake.interop.columns import LATITUDES, LONGITUDES
-from clgeom.io.atomic import check_output, replacing, write_whole
-from clgeom.io.features import encode_kml, encode_row, wkt
+from clgeom.io.atomic import NewFile
+from clgeom.io.features import Listed, columns_of_features, wkt, write_features
 from clgeom.io.files import FilePath
-from clgeom.io.outputs import ARRAYS, IN_LONLAT
+from clgeom.io.outputs import IN_LONLAT, MAPS
 from clgeom.io.vector import feature_collection
 
-#: Endings of files of several hulls, and of one.
-HULLS_FORMATS = (*IN_LONLAT, ".csv", ".wkt")
-HULL_FORMATS = (*HULLS_FORMATS, *ARRAYS)
 #: Properties of each hull, and columns, in the output. The column of groups gets none of these names.
 TAKEN = ("points", "area", "perimeter", "vertices", "crs", "index", "x", "y")
 
@@ -61,9 +57,8 @@ def check_lonlat(path: FilePath | None, names: Any, crs: Any, *, has_columns: An
         )
 
 
-def as_lonlat(feature: Any, crs: Any, path: FilePath) -> Any:
+def as_lonlat(feature: Any, crs: Any, given: str) -> Any:
     """Return a GeoJSON feature in longitude and latitude: reprojected from `crs`, or as it is if that is None."""
-    given = printable(os.fspath(path))
     if crs is not None:
         geometry = to_lonlat(feature["geometry"], crs, caller=f"Writing '{given}'")
         return {**feature, "properties": {**feature["properties"], "crs": str(crs)}, "geometry": geometry}
@@ -88,51 +83,49 @@ def finite(number: float) -> float | None:
 
 
 @keeps_subnormals
-def write_hull(hull: Any, path: FilePath, *, crs: Any = None) -> None:
-    """Write a hull to a file, whole or not at all; see `encode_hull`."""
-    check_output(path, HULL_FORMATS)
-    write_whole(path, encode_hull(hull, path, crs=crs))
-
-
-@keeps_subnormals
-def encode_hull(hull: Any, path: FilePath, *, crs: Any = None) -> bytes:
-    """Return the content of a file that holds a hull. The ending chooses the format.
+def write_hull(hull: Any, file: NewFile, *, crs: Any = None) -> None:
+    """Write a hull to a new file. The ending chooses the format.
 
     GeoJSON (a Feature) and KML are reprojected from `crs` to longitude and latitude; without one the coordinates must
     be longitude and latitude. The other formats keep the coordinates: .csv (index, x, y of each vertex), .wkt, .npy
     (the vertices' coordinates), .npz (arrays "vertices" and "points").
     """
-    suffix = Path(path).suffix.lower()
-    if suffix in ARRAYS:
-        out = io.BytesIO()
-        if suffix == ".npy":
-            np.save(out, hull.points)
-        else:
-            np.savez(out, vertices=hull.vertices, points=hull.points)
-        return out.getvalue()
-    if suffix == ".csv":
-        return f"index,x,y\n{_csv_rows(hull)}".encode()
-    if suffix == ".wkt":
-        return _wkt_line(hull).encode()
-    properties: dict[str, Any] = {"points": int(hull.n), "area": finite(hull.area), "perimeter": finite(hull.perimeter)}
-    if suffix == ".kml":
-        feature = {"properties": {"label": "hull", **properties}, "geometry": hull.__geo_interface__}
-        return encode_kml([as_lonlat(feature, crs, path)], path)
-    properties["vertices"] = hull.vertices.tolist()
-    feature = {"type": "Feature", "properties": properties, "geometry": hull.__geo_interface__}
-    return (json.dumps(as_lonlat(feature, crs, path), allow_nan=False) + "\n").encode()
+    if file.suffix in MAPS:
+        hull._write(file, crs)
+    elif file.suffix == ".npy":
+        np.save(file.path, hull.points)
+    elif file.suffix == ".npz":
+        np.savez(file.path, vertices=hull.vertices, points=hull.points)
+    elif file.suffix == ".csv":
+        file.path.write_bytes(f"index,x,y\n{_csv_rows(hull)}".encode())
+    elif file.suffix == ".wkt":
+        file.path.write_bytes(_wkt_line(hull).encode())
+    else:
+        more = {"label": "hull"} if file.suffix == ".kml" else {}
+        measures = {"points": int(hull.n), "area": finite(hull.area), "perimeter": finite(hull.perimeter)}
+        feature = {"type": "Feature", "properties": more | measures, "geometry": hull.__geo_interface__}
+        if file.suffix == ".kml":
+            _write_kml(file, [as_lonlat(feature, crs, file.given)])
+            return
+        feature["properties"]["vertices"] = hull.vertices.tolist()
+        text = json.dumps(as_lonlat(feature, crs, file.given), allow_nan=False)
+        file.path.write_bytes(f"{text}\n".encode())
+
+
+def _write_kml(file: NewFile, features: list[Any]) -> None:
+    """Write features in longitude and latitude, with their property "label" as names."""
+    write_features(file, columns_of_features(features), Listed([feature["geometry"] for feature in features]), None)
 
 
 @keeps_subnormals
-def write_row(columns: Any, geometry: dict[str, Any], path: FilePath, *, crs: Any = None) -> None:
-    """Write a geometry and its values to a .csv (with WKT), .wkt or .kml file, whole or not at all."""
-    if Path(path).suffix.lower() != ".kml":
-        content = encode_row(columns, geometry, path)
-    else:
+def write_row(columns: Any, geometry: dict[str, Any], file: NewFile, *, crs: Any = None) -> None:
+    """Write a geometry and its values to a new .csv (with WKT), .wkt or .kml file."""
+    if file.suffix == ".kml":
         values = {name: column.tolist()[0] for name, column in columns.items()}
-        feature = as_lonlat({"properties": {"label": "region", **values}, "geometry": geometry}, crs, path)
-        content = encode_kml([feature], path)
-    write_whole(path, content)
+        feature = {"properties": {"label": "region", **values}, "geometry": geometry}
+        _write_kml(file, [as_lonlat(feature, crs, file.given)])
+    else:
+        write_features(file, columns, Listed([geometry]), None)
 
 
 def _csv_rows(hull: Any, start: str = "") -> str:
@@ -160,34 +153,37 @@ def _wkt_corners(corners: list[Any]) -> str:
 
 
 @keeps_subnormals
-def write_hulls(batch: Any, names: Any, title: str, path: FilePath, *, crs: Any = None) -> None:
-    """Write the hulls of groups to a file, whole or not at all. The ending chooses the format, as for `encode_hull`.
+def write_hulls(batch: Any, names: Any, title: str, file: NewFile, *, crs: Any = None) -> None:
+    """Write the hulls of groups to a new file. The ending chooses the format, as for `write_hull`.
 
     `names` are those of the groups: a property of each feature (GeoJSON, KML), or the first column (.csv), called
     `title`, or "group" if that name is taken. A .wkt file has a line for each hull.
     """
-    check_output(path, HULLS_FORMATS)
-    title, suffix = "group" if title.lower() in TAKEN else title, Path(path).suffix.lower()
-    with replacing(path) as file:
-        if suffix == ".csv":
-            file.write(f"{_quoted(title)},index,x,y\n".encode())
-            file.writelines(_csv_rows(hull, f"{_quoted(str(name))},").encode() for name, hull in zip(names, batch))
-        elif suffix == ".wkt":
-            file.writelines(_wkt_line(hull).encode() for hull in batch)
-        elif suffix == ".kml":
-            features = list(_features(batch, names, title, path, crs))
-            for name, feature in zip(names, features):
-                feature["properties"] = {"label": str(name), **feature["properties"]}
-            file.write(encode_kml(features, path))
+    if file.suffix in MAPS:
+        batch._write(file, crs)
+        return
+    title = "group" if title.lower() in TAKEN else title
+    if file.suffix == ".kml":
+        features = list(_features(batch, names, title, file.given, crs))
+        for name, feature in zip(names, features):
+            feature["properties"] = {"label": str(name), **feature["properties"]}
+        _write_kml(file, features)
+        return
+    with open(file.path, "wb") as out:
+        if file.suffix == ".csv":
+            out.write(f"{_quoted(title)},index,x,y\n".encode())
+            out.writelines(_csv_rows(hull, f"{_quoted(str(name))},").encode() for name, hull in zip(names, batch))
+        elif file.suffix == ".wkt":
+            out.writelines(_wkt_line(hull).encode() for hull in batch)
         else:
-            file.writelines(feature_collection(_features(batch, names, title, path, crs)))
+            out.writelines(feature_collection(_features(batch, names, title, file.given, crs)))
 
 
-def _features(batch: Any, names: Any, title: str, path: FilePath, crs: Any) -> Iterator[dict[str, Any]]:
+def _features(batch: Any, names: Any, title: str, given: str, crs: Any) -> Iterator[dict[str, Any]]:
     """Yield the features of a batch in longitude and latitude."""
     for name, feature in zip(names, batch.features()):
         measures = {key: value for key, value in feature["properties"].items() if key != "label"}
-        yield as_lonlat({**feature, "properties": {title: name, **measures}}, crs, path)
+        yield as_lonlat({**feature, "properties": {title: name, **measures}}, crs, given)
 
 
 def _quoted(field: str) -> str:

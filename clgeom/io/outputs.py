@@ -1,19 +1,20 @@
-"""Endings and values of output files. Geometries have one list: each command and ``to_file`` writes all of it."""
+"""Endings and values of output files: each command and ``to_file`` writes all endings of geometries."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-#: Endings of files of geometries.
-GEOMETRIES = (".geojson", ".json", ".gpkg", ".fgb", ".shp", ".parquet", ".kml", ".csv", ".wkt")
-#: Those in longitude and latitude.
-IN_LONLAT = (".geojson", ".json", ".kml")
-#: Those in longitude and latitude, or in a reference system that they name.
-IN_SYSTEM = (*IN_LONLAT, ".gpkg", ".fgb", ".shp", ".parquet")
-#: Those that other packages write.
-BY_PACKAGES = (".gpkg", ".fgb", ".shp", ".parquet", ".kml")
-#: Those of the vertices of one hull as arrays.
+#: Files in longitude and latitude.
+GEOJSON = (".geojson", ".json")
+IN_LONLAT = (*GEOJSON, ".kml")
+#: Files that keep the coordinates in the reference system that they name.
+MAPS = (".gpkg", ".fgb", ".shp", ".parquet")
+IN_SYSTEM = (*IN_LONLAT, *MAPS)
+#: Files that other packages write.
+BY_PACKAGES = (*MAPS, ".kml")
+GEOMETRIES = (*GEOJSON, *BY_PACKAGES, ".csv", ".wkt")
+#: Files of the vertices of one hull as arrays.
 ARRAYS = (".npy", ".npz")
 
 

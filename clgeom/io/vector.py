@@ -22,17 +22,13 @@ from clgeom.core.messages import printable, swapped_words
 from clgeom.errors import InvalidInput, short
 from clgeom.geo.geodesy import as_crs
 from clgeom.geo.lonlat import LonLat
-from clgeom.io.atomic import replacing, replacing_files
+from clgeom.io.atomic import NewFile
 from clgeom.io.files import FilePath
-from clgeom.io.outputs import json_value
+from clgeom.io.outputs import GEOJSON, json_value
 from clgeom.optional import require, require_shapely
 
 #: Drivers of GDAL by ending.
-DRIVERS = {".gpkg": "GPKG", ".fgb": "FlatGeobuf", ".shp": "ESRI Shapefile"}
-GEOJSON, PARQUET = (".geojson", ".json"), ".parquet"
-FORMATS = (*DRIVERS, *GEOJSON, PARQUET)
-#: Formats that keep the coordinates in the reference system that they name.
-MAPS = (*DRIVERS, PARQUET)
+DRIVERS = {".gpkg": "GPKG", ".fgb": "FlatGeobuf", ".shp": "ESRI Shapefile", ".kml": "KML"}
 #: Names of Shapely's types of geometries, by number.
 KINDS = np.array(
     [
@@ -41,16 +37,6 @@ KINDS = np.array(
     ]
 )
 GEOMETRY = "geometry"
-
-
-def is_map(path: FilePath) -> bool:
-    """Return whether a file of this name is one of `MAPS`."""
-    return Path(path).suffix.lower() in MAPS
-
-
-def is_features(path: FilePath) -> bool:
-    """Return whether `write_features` writes a file of this name."""
-    return Path(path).suffix.lower() in FORMATS
 
 
 def check_layer(path: FilePath, layer: str | None) -> None:
@@ -63,7 +49,7 @@ def check_layer(path: FilePath, layer: str | None) -> None:
 
 def require_packages(path: FilePath) -> None:
     """Raise `InvalidInput` unless the packages that write a file of geometries are installed."""
-    gdal = ("pyogrio",) if Path(path).suffix.lower() in (*DRIVERS, ".kml") else ()
+    gdal = ("pyogrio",) if Path(path).suffix.lower() in DRIVERS else ()
     for package in ("PyArrow", "Shapely", *gdal):
         require(package, f"Writing '{printable(os.fspath(path))}'")
 
@@ -124,60 +110,53 @@ def _as_arrow(pyarrow: Any, name: Any, values: np.ndarray) -> Any:
 
 
 @keeps_subnormals
-def write_features(
-    path: FilePath, table: Any, crs: Any = None, *, layer: str | None = None, named: FilePath | None = None
-) -> None:
-    """Write a table such as `geo_table` makes to a file of one of `FORMATS`, or .kml, whole or not at all.
+def write_table(file: NewFile, table: Any, crs: Any = None, *, layer: str | None = None) -> None:
+    """Write a table such as `geo_table` makes to a file of GeoJSON or KML, or one of `MAPS`.
 
     `crs` is the reference system of the geometries. GeoJSON is reprojected from it; without one its coordinates must be
     longitude and latitude, as those of KML always must. `layer` names the layer of a GeoPackage; by default it is the
-    name of the file. `named` is the path in messages. The caller has checked the path and that packages are installed.
+    name of the file. The caller has checked that packages are installed.
     """
-    given, suffix = printable(os.fspath(path if named is None else named)), Path(path).suffix.lower()
-    system = None if crs is None else as_crs(crs, caller=f"Writing '{given}'")
-    if suffix in GEOJSON:
-        content = _geojson(table, system, given)
-        with replacing(path) as file:
-            file.writelines(content)
-    elif suffix == PARQUET:
+    system = None if crs is None else as_crs(crs, caller=f"Writing '{file.given}'")
+    if file.suffix in GEOJSON:
+        with open(file.path, "wb") as out:
+            out.writelines(_geojson(table, system, file.given))
+    elif file.suffix in DRIVERS:
+        _write_by_gdal(file, table, system, layer)
+    else:
         from pyarrow import ArrowNotImplementedError, parquet
 
         try:
-            with replacing(path) as file:
-                parquet.write_table(table, file, compression="zstd")
+            parquet.write_table(table, file.path, compression="zstd")
         except ArrowNotImplementedError as error:  # of labels, such as months with days
-            raise wrong_file(given, f"cannot be written: {error}", "output") from error
-    else:
-        _by_gdal(path, given, DRIVERS.get(suffix, "KML"), table, system, layer)
+            raise wrong_file(file.given, f"cannot be written: {error}", "output") from error
 
 
 # GDAL -------------------------------------------------------------------------------------------------------------
 
 
-def _by_gdal(path: FilePath, given: str, driver: str, table: Any, system: Any, layer: str | None) -> None:
+def _write_by_gdal(file: NewFile, table: Any, system: Any, layer: str | None) -> None:
     import pyarrow
     import pyogrio.raw
 
-    table, kind, missing = _of_one_kind(pyarrow, table, driver, given)
+    driver = DRIVERS[file.suffix]
+    table, kind, missing = _of_one_kind(pyarrow, table, driver, file.given)
     table = _as_gdal_takes(pyarrow, table, driver)
-    _check_text(pyarrow, table, driver, given)
+    _check_text(pyarrow, table, driver, file.given)
     options = {"driver": driver, "geometry_name": GEOMETRY, "geometry_type": kind, "append": False}
     options["crs"] = None if system is None else system.to_wkt()
     if driver == "GPKG":
-        options["layer"] = layer or Path(given).stem
+        options["layer"] = layer or Path(file.given).stem
     if driver == "FlatGeobuf" and missing:
         options["SPATIAL_INDEX"] = "NO"  # its index holds no missing geometries
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "'crs' was not provided")
         try:
-            with replacing_files(path) as made:
-                pyogrio.raw.write_arrow(table, os.fspath(made), **options)
-                if driver == "ESRI Shapefile":
-                    _check_whole(made, table.num_rows)
+            pyogrio.raw.write_arrow(table, os.fspath(file.path), **options)
         except (RuntimeError, ValueError, pyarrow.ArrowException) as error:
-            if isinstance(error, InvalidInput):
-                raise
-            raise wrong_file(given, f"cannot be written: {f'{error}'.rstrip('.')}", "output") from error
+            raise wrong_file(file.given, f"cannot be written: {f'{error}'.rstrip('.')}", "output") from error
+    if driver == "ESRI Shapefile":
+        _check_whole(file.path, table.num_rows)
 
 
 def _check_whole(path: Path, count: int) -> None:

@@ -8,13 +8,13 @@ import pytest
 import clgeom
 from clgeom.errors import InvalidInput
 from clgeom.io.atomic import check_output, check_outputs, replacing
-from clgeom.io.hulls import HULL_FORMATS
+from clgeom.io.outputs import GEOMETRIES
 
 
 @pytest.mark.parametrize(
     "name, message",
     [
-        ("hull.txt", "must end in one of .csv, .geojson"),
+        ("hull.txt", "must end in one of .csv, .fgb"),
         ("hull", "must end in one of"),
         ("none/hull.csv", "there is no folder"),
         ("file/hull.csv", "there is no folder"),
@@ -25,7 +25,7 @@ def test_check_output_refuses(tmp_path, name, message):
     (tmp_path / "folder.csv").mkdir()
     (tmp_path / "file").touch()
     with pytest.raises(InvalidInput, match=message):
-        check_output(tmp_path / name, HULL_FORMATS)
+        check_output(tmp_path / name, GEOMETRIES)
 
 
 def test_replacing_is_whole_or_not_at_all(tmp_path):
@@ -70,20 +70,20 @@ def test_replacing_keeps_mode_and_owner(tmp_path):
 @pytest.mark.parametrize("length", [250, 255])
 def test_replacing_takes_long_names(tmp_path, length):
     path = tmp_path / ("n" * (length - 4) + ".csv")
-    check_output(path, HULL_FORMATS)
+    check_output(path, GEOMETRIES)
     with replacing(path) as file:
         file.write(b"x")
     assert os.listdir(tmp_path) == [path.name]
     with pytest.raises(InvalidInput, match="cannot be written: File name too long"):
-        check_output(tmp_path / ("n" * 252 + ".csv"), HULL_FORMATS)
+        check_output(tmp_path / ("n" * 252 + ".csv"), GEOMETRIES)
     with pytest.raises(InvalidInput, match="null character|null byte"):
-        check_output("a\0.csv", HULL_FORMATS)
+        check_output("a\0.csv", GEOMETRIES)
 
 
 @pytest.mark.parametrize("path", (None, 5, b"hull.csv", ["hull.csv"]))
 def test_an_output_that_is_no_path_is_refused(path):
     with pytest.raises(InvalidInput, match="An output must be the path of a file. Got .* instead"):
-        check_output(path, HULL_FORMATS)
+        check_output(path, GEOMETRIES)
     with pytest.raises(InvalidInput, match="An output must be the path of a file. Got .* instead"):
         clgeom.coverage_regions(np.ones((3, 3)), 1)[0].to_file(path)
     with pytest.raises(InvalidInput, match="An output must be the path of a file. Got .* instead"):

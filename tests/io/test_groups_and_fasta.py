@@ -10,6 +10,7 @@ from point_files import SQUARE, make
 
 from clgeom import convex_hulls_by_label
 from clgeom.errors import InvalidInput
+from clgeom.io.atomic import new_file
 from clgeom.io.fasta import choose_record, read_sequences
 from clgeom.io.hulls import write_hulls
 from clgeom.io.points import read_cloud
@@ -81,22 +82,27 @@ def test_groups_with_object_labels(tmp_path):
         read_cloud(tmp_path / "g.npz", by="k")
 
 
+def write(batch, names, title, path):
+    with new_file(path) as file:
+        write_hulls(batch, names, title, file)
+
+
 def test_written_groups_read_back(tmp_path):
     """Names with what a .csv file uses itself; one called as another column is."""
     names = ["# one", "a, b", 'say "hi"', " padded ", "é", "007"]
     batch = convex_hulls_by_label(np.repeat(SQUARE, 6, axis=0), np.tile(np.arange(6), 4))
     for title, column in (("kind", "kind"), ("x", "group"), ("Area", "group")):
-        write_hulls(batch, names, title, tmp_path / "out.csv")
+        write(batch, names, title, tmp_path / "out.csv")
         cloud = read_cloud(tmp_path / "out.csv", by="1")
         groups = cloud.groups
         assert cloud.names == ("x", "y") and groups.title == column and groups.names == sorted(names)
         assert [groups.names[number] for number in groups.numbers[::4]] == names
         np.testing.assert_array_equal(cloud.points, batch.points)
-        write_hulls(batch, names, title, tmp_path / "out.geojson")
+        write(batch, names, title, tmp_path / "out.geojson")
         features = json.loads((tmp_path / "out.geojson").read_text())["features"]
         assert [f["properties"][column] for f in features] == names
         assert all(f["properties"]["area"] == 2.0 for f in features)
-    write_hulls(convex_hulls_by_label(np.empty((0, 2)), []), [], "k", tmp_path / "out.csv")
+    write(convex_hulls_by_label(np.empty((0, 2)), []), [], "k", tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_text() == "k,index,x,y\n"
 
 

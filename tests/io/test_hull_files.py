@@ -10,7 +10,8 @@ from point_files import SQUARE
 from clgeom import convex_hull
 from clgeom.data import cities
 from clgeom.errors import InvalidInput
-from clgeom.io.hulls import HULL_FORMATS, write_hull
+from clgeom.io.atomic import new_file
+from clgeom.io.hulls import write_hull
 from clgeom.io.outputs import ARRAYS, IN_LONLAT
 from clgeom.io.points import read_points
 
@@ -28,6 +29,14 @@ CLOUDS = {
 }
 
 
+TEXTS_AND_ARRAYS = (*IN_LONLAT, ".csv", ".wkt", *ARRAYS)
+
+
+def write(hull, path):
+    with new_file(path) as file:
+        write_hull(hull, file)
+
+
 @pytest.mark.parametrize("cloud", CLOUDS)
 def test_write_hull_every_format(tmp_path, cloud):
     shapely = pytest.importorskip("shapely")
@@ -35,13 +44,13 @@ def test_write_hull_every_format(tmp_path, cloud):
     hull = convex_hull(CLOUDS[cloud])
     corners = hull.points.tolist()
     geographic = cloud in ("square", "segment", "point", "none")
-    for suffix in HULL_FORMATS:
+    for suffix in TEXTS_AND_ARRAYS:
         if geographic or suffix not in IN_LONLAT:
-            write_hull(hull, tmp_path / f"hull{suffix}")
+            write(hull, tmp_path / f"hull{suffix}")
         else:
             with pytest.raises(InvalidInput, match="within 180 and 90 degrees"):
-                write_hull(hull, tmp_path / f"hull{suffix}")
-    written = [suffix for suffix in HULL_FORMATS if geographic or suffix not in IN_LONLAT]
+                write(hull, tmp_path / f"hull{suffix}")
+    written = [suffix for suffix in TEXTS_AND_ARRAYS if geographic or suffix not in IN_LONLAT]
     assert sorted(path.suffix for path in tmp_path.iterdir()) == sorted(written)  # and nothing temporary
     for suffix in set(written) & {".csv", ".wkt", *ARRAYS}:  # the method writes what the command does
         hull.to_file(tmp_path / f"again{suffix}")
@@ -88,7 +97,7 @@ def check_geojson(hull, feature):
 def test_write_hull_then_read_points(tmp_path):
     hull = convex_hull(cities().points)
     for name in ("hull.csv", "hull.npy", "hull.npz"):
-        write_hull(hull, tmp_path / name)
+        write(hull, tmp_path / name)
         np.testing.assert_array_equal(read_points(tmp_path / name), hull.points)
 
 

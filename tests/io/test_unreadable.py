@@ -9,7 +9,7 @@ from point_files import make
 
 from clgeom.errors import InvalidInput
 from clgeom.io.atomic import check_output, replacing
-from clgeom.io.hulls import HULL_FORMATS
+from clgeom.io.outputs import GEOMETRIES
 from clgeom.io.points import read_points
 
 __all__ = ["make"]
@@ -67,9 +67,9 @@ def test_files_without_permission(unprivileged):
     with pytest.raises(InvalidInput, match="cannot be read: Permission denied"):
         read_points(secret)
     with pytest.raises(InvalidInput, match="cannot be written: it is read-only"):
-        check_output(secret, HULL_FORMATS)
+        check_output(secret, GEOMETRIES)
     with pytest.raises(InvalidInput, match="is read-only"):
-        check_output(folder / "a.csv", HULL_FORMATS)
+        check_output(folder / "a.csv", GEOMETRIES)
     with (
         pytest.raises(InvalidInput, match="cannot be written: Permission denied"),
         replacing(folder / "a.csv"),

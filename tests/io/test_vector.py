@@ -14,7 +14,7 @@ from clgeom import optional
 from clgeom.errors import InvalidInput
 from clgeom.intake.interop.frames import crs_of
 from clgeom.io import vector
-from clgeom.io.atomic import replacing_files
+from clgeom.io.atomic import new_file
 
 geopandas = pytest.importorskip("geopandas")
 pandas = pytest.importorskip("pandas")
@@ -161,7 +161,8 @@ def test_no_regions_and_no_labels(ending, tmp_path):
 @pytest.mark.parametrize("ending", (".gpkg", ".fgb"))
 def test_single_and_multiple_polygons(ending, tmp_path):
     shapes = shapely.from_wkt(["POLYGON ((0 0, 1 0, 0 1, 0 0))", "MULTIPOLYGON (((0 0, 3 0, 0 3, 0 0)))"])
-    vector.write_features(tmp_path / f"a{ending}", vector.geo_table({"k": np.arange(2)}, shapes))
+    with new_file(tmp_path / f"a{ending}") as file:
+        vector.write_table(file, vector.geo_table({"k": np.arange(2)}, shapes))
     found = sorted_rows(geopandas.read_file(tmp_path / f"a{ending}"))
     assert found.geom_type.unique().tolist() == ["MultiPolygon"] and found.area.tolist() == [0.5, 4.5]
 
@@ -384,12 +385,12 @@ def test_shapefiles_lose_what_was_of_older_ones(tmp_path):
     assert geopandas.read_file(path).crs is None
 
 
-def test_replacing_files_follows_links(tmp_path):
+def test_new_files_follow_links(tmp_path):
     real, link = tmp_path / "real" / "a.gpkg", tmp_path / "a.gpkg"
     real.parent.mkdir()
     link.symlink_to(real)
-    with replacing_files(link) as made:
-        made.write_bytes(b"whole")
+    with new_file(link) as file:
+        file.path.write_bytes(b"whole")
     assert link.is_symlink() and real.read_bytes() == b"whole" and os.listdir(real.parent) == ["a.gpkg"]
 
 

@@ -29,6 +29,7 @@ from clgeom.primitives.gather import gather_plan
 
 if TYPE_CHECKING:
     from clgeom.intake.typing import CLArray, HostOrDevice
+    from clgeom.io.atomic import NewFile
 
 
 @keeps_subnormals
@@ -293,12 +294,12 @@ class HullBatch(Exchange, Generic[ArrayT]):
             return {}
         return label_columns(self.labels if self.label_column is None else self.label_column, self.label_name)
 
-    def _write_text(self, path: Any, crs: Any) -> None:
+    def _write_text(self, file: NewFile, crs: Any) -> None:
         from clgeom.io.hulls import write_hulls
 
         names = list(range(len(self))) if self.labels is None else json_values(self.labels)
         title = "hull" if self.labels is None else self.label_name or "label"
-        write_hulls(self, names, str(title), path, crs=crs)
+        write_hulls(self, names, str(title), file, crs=crs)
 
 
 class _OnHost(NamedTuple):
