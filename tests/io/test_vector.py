@@ -394,6 +394,13 @@ def test_new_files_follow_links(tmp_path):
     assert link.is_symlink() and real.read_bytes() == b"whole" and os.listdir(real.parent) == ["a.gpkg"]
 
 
+def test_shapefiles_keep_their_names(tmp_path):
+    """GDAL would write A.shp."""
+    clgeom.convex_hull(POINTS).to_file(tmp_path / "A.SHP", crs=SYSTEM)
+    assert sorted(os.listdir(tmp_path)) == ["A.SHP", "A.cpg", "A.dbf", "A.prj", "A.shx"]
+    assert len(geopandas.read_file(tmp_path / "A.SHP")) == 1
+
+
 def test_layers(tmp_path):
     hull = clgeom.convex_hull(POINTS)
     hull.to_file(tmp_path / "survey.gpkg")
