@@ -434,7 +434,7 @@ class AlignWork(Work):
         for step in STEPS[strand]:
             values = pairs.found(reverse=step < 0, ends=ends_known)
             if ends_known:
-                found.append(tiles.with_borders(PairSpans(unknown, n, unknown, unknown, m), values).astype(np.int64).T)
+                found.append(tiles.with_borders(n, m, values).astype(np.int64).T)
             else:
                 found.append((values.astype(np.int64), unknown, unknown))
         if tiles.met_unknown_letters():

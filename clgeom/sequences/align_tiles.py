@@ -55,8 +55,8 @@ DONE = 3
 NO_END = np.iinfo(np.int32).min
 #: Edges of tiles: their buffer, slots of rows, slots of columns.
 Tiled = tuple[Any, int, int]
-#: For pairs that are a tile each: fours of rows and columns of choices, walks, operations, and where these end.
-Path = tuple[int, int, Any, Any, np.ndarray]
+#: Fours of rows and columns of choices, and buffers of walks and operations.
+Path = tuple[int, int, Any, Any]
 
 
 @dataclass(frozen=True)
@@ -154,14 +154,13 @@ class PairTiles:
     def _shape(self, value: str, jobs: int, width: int, fours: int = 0, choice_width: int = 0) -> Shape:
         """Return the shape of a launch of at most so many jobs, whose scratch memory fits."""
         sizes = jobs, width, fours, choice_width
-        shape: Shape = self.session.cached(
-            ("shapes of tiles", value, *sizes), lambda: self._new_shape(value, *sizes), policies=True
-        )
+        make = functools.partial(self._new_shape, value, *sizes)
+        shape: Shape = self.session.cached(("shapes of tiles", value, *sizes), make, policies=True)
         return shape
 
     def _new_shape(self, value: str, jobs: int, width: int, fours: int, choice_width: int) -> Shape:
         policy, lanes = self.policy, LANES[value] if self.serial else 1
-        most = min(self.budget, self.profile.max_alloc_bytes)
+        most = self.budget
 
         def parts() -> tuple[int, int]:
             one = policy.wg_size * lanes
@@ -185,37 +184,35 @@ class PairTiles:
         self,
         shape: Shape,
         jobs: np.ndarray,
-        ranges: Any,
         side: int,
         width: int,
-        slots: int,
         *,
-        best: bool = False,
+        ranges: Any = None,
         tiled: Tiled | None = None,
-        path: Any = None,
-        free: int = 0,
+        path: Path | None = None,
     ) -> np.ndarray:
-        """Run jobs, those of one range after the other; returns results of shape (slots, 3).
+        """Run jobs, those of one range (first, count) after the other; return score, row and column of the end of each.
 
-        `tiled` is (buffer, row slots, column slots); `path` is (fours, choice width, walks, operations).
+        Without a path those of local alignments are of their best cells, and all free ends count.
         """
-        launches = self._cut(shape, jobs, ranges, side)
-        moved = jobs.nbytes + 12 * slots
+        count, rules, scoring = len(jobs), self.rules, self.rules.scoring
+        launches = self._cut(shape, jobs, [(0, count)] if ranges is None else ranges, side)
+        moved = jobs.nbytes + 12 * count
         moved += _bytes_of_tiles(jobs, side, TYPES[shape.value].itemsize, bool(tiled), bool(path))
-        scoring, band = self.rules.scoring, self.rules.band
+        free = rules.free & (A_BEGIN | B_BEGIN) if path else rules.free
         costs = scoring.match, scoring.mismatch, scoring.gap_open, scoring.gap_extend, free
         params = {
             "value": shape.value,
             "lanes": shape.lanes,
-            "local": self.rules.local,
-            "best": best,
+            "local": rules.local,
+            "best": rules.local and not path,
             "matrix": scoring.matrix is not None,
             "narrow": max(scoring.greatest, -scoring.least) < 128,
-            "banded": band is not None,
+            "banded": rules.band is not None,
             "tiled": bool(tiled),
             "path": bool(path),
         }
-        numbers = *costs, (1 << 30) if band is None else band, side, width, slots
+        numbers = *costs, (1 << 30) if rules.band is None else rules.band, side, width, count
         sizes = tiled and tiled[1:], path and path[:2]
         key = "tiles", shape, numbers, *sizes, tuple(params.values()), moved, launches.tobytes()
         make = functools.partial(tiles_plan, shape, params, numbers, *sizes, moved, launches)
@@ -226,7 +223,7 @@ class PairTiles:
         if path:
             buffers |= {"walks": path[2], "operations": path[3]}
         found = run(self.session, plan, paced=len(launches) > 1, **buffers)
-        return found.read(results).reshape(slots, 3).astype(np.int64)
+        return found.read(results).reshape(count, 3).astype(np.int64)
 
     def _cut(self, shape: Shape, jobs: np.ndarray, ranges: Any, side: int) -> np.ndarray:
         """Ranges of jobs (first, count) that are a launch each: those of many cells in parts, each for all units."""
@@ -265,7 +262,7 @@ class PairTiles:
 
     def ends(self, pairs: PairSpans) -> np.ndarray:
         """Score, row and column of the end of each pair, int64 of shape (count, 3)."""
-        fits = self.fits_short(pairs.n, pairs.m) & (np.maximum(pairs.n, pairs.m) <= MOST_SIDE - self.rows)
+        fits = self._is_narrow(pairs)
         found = np.empty((len(pairs), 3), np.int64)
         for value, order in self._classes(pairs, fits):
             found[order] = self._whole(pairs[order], value)
@@ -273,29 +270,28 @@ class PairTiles:
         if len(again):
             for value, order in self._classes(pairs[again], np.zeros(len(again), bool)):
                 found[again[order]] = self._whole(pairs[again][order], value)
-        return self.with_borders(pairs, found)
+        return self.with_borders(pairs.n, pairs.m, found)
 
-    def _whole(self, pairs: PairSpans, value: str, path: Path | None = None, free: int | None = None) -> np.ndarray:
-        """Return the results of pairs that are a tile each."""
-        count = len(pairs)
+    def _is_narrow(self, pairs: PairSpans) -> np.ndarray:
+        """Return whether pairs that are a tile each are computed in 16 bits."""
+        narrow: np.ndarray = self.fits_short(pairs.n, pairs.m) & (np.maximum(pairs.n, pairs.m) <= MOST_SIDE - self.rows)
+        return narrow
+
+    def _whole(self, pairs: PairSpans, value: str, path: Path | None = None, regions: Any = 0) -> np.ndarray:
+        """Return the results of pairs that are a tile each; `regions` are where the operations of each end."""
         width = int(pairs.m.max()) + 1
         side = self._rounded(max(pairs.n.max(), pairs.m.max(), 1))
-        shape = self._shape(value, count, width, *(path[:2] if path else ()))
-        jobs = job_table(pairs, np.arange(count), ends=None if path is None else path[4])
-        best = self.rules.local and path is None
-        free = self.rules.free if free is None else free
-        launched = path and path[:4]
-        return self._launch(shape, jobs, [(0, count)], side, width, count, best=best, path=launched, free=free)
+        shape = self._shape(value, len(pairs), width, *(path[:2] if path else ()))
+        return self._launch(shape, job_table(pairs, ends=regions), side, width, path=path)
 
-    def with_borders(self, pairs: PairSpans, found: np.ndarray) -> np.ndarray:
-        """Return the ends in the first row and column as well, and the empty local alignment."""
+    def with_borders(self, n: np.ndarray, m: np.ndarray, found: np.ndarray) -> np.ndarray:
+        """Return the ends in the first row and column as well, and the empty local alignment, for pairs of lengths."""
         scores, rows, columns = found.T
         if self.rules.local:
             none = rows <= 0
             found[none] = 0
             return found
         rules, band = self.rules, self.rules.band
-        n, m = pairs.n, pairs.m
         nothing = np.zeros_like(n)
         for bit, i, j, score in (
             (B_END, n, nothing, rules.border(n, rules.free & A_BEGIN)),
@@ -326,7 +322,7 @@ class PairTiles:
         """
         within = replace(pairs, n=ends[:, 1], m=ends[:, 2])
         scores, walks = np.empty(len(pairs), np.int64), np.empty((len(pairs), 4), np.int64)
-        fits = self.fits_short(within.n, within.m) & (np.maximum(within.n, within.m) <= MOST_SIDE - self.rows)
+        fits = self._is_narrow(within)
         if self.rules.local:
             fits &= ends[:, 0] < SATURATED
         for value, order in self._classes(within, fits):
@@ -339,8 +335,8 @@ class PairTiles:
             begins[:, 0], begins[:, 1] = chosen.n, chosen.m
             buffer = allocate(self.session, begins.nbytes)
             write(self.session, buffer, begins.ravel())
-            path = max(fours, 1), max(choice_width, 1), buffer, operations, regions[order]
-            scores[order] = self._whole(chosen, value, path, self.rules.free & (A_BEGIN | B_BEGIN))[:, 0]
+            path = max(fours, 1), max(choice_width, 1), buffer, operations
+            scores[order] = self._whole(chosen, value, path, regions[order])[:, 0]
             walks[order] = read(self.session, buffer, np.int32, begins.size).reshape(-1, 4)
         return scores, walks
 
@@ -383,20 +379,18 @@ class PairTiles:
         pair, tile_row = np.repeat(pair, counts), np.repeat(tile_row, counts)
         tiles = np.bincount(pair, minlength=len(pairs))
         order = np.lexsort((-(pairs.n * pairs.m)[pair], tile_row + tile_column))
-        jobs = job_table(pairs[pair], np.arange(len(pair)), tile_row, tile_column, at[pair])[order]
+        jobs = job_table(pairs[pair], tile_row, tile_column, at[pair])[order]
         counts = np.bincount(tile_row + tile_column)
         ranges = np.stack([np.cumsum(counts) - counts, counts], axis=1)
         ranges = ranges[counts > 0]
         tiled = (allocate(self.session, int(sizes.sum()) * TYPES[value].itemsize), *slots)
         shape = self._shape(value, int(counts.max()), side + 1)
-        score, i, j = self._launch(
-            shape, jobs, ranges, side, side + 1, len(pair), best=self.rules.local, tiled=tiled, free=self.rules.free
-        ).T
+        score, i, j = self._launch(shape, jobs, side, side + 1, ranges=ranges, tiled=tiled).T
         score = np.where(i > tile_row * side, score, NO_END)  # no end in this tile
         first = np.lexsort((j, i, -score, pair))[np.cumsum(tiles) - tiles]
         found = np.stack([score, i, j], axis=1)[first]
         found[found[:, 0] == NO_END, 1:] = 0
-        return self.with_borders(pairs, found), tiled
+        return self.with_borders(pairs.n, pairs.m, found), tiled
 
     def _walk_tiles(
         self,
@@ -416,15 +410,12 @@ class PairTiles:
         active = np.arange(len(pairs))
         while len(active):
             tile_row, tile_column = (np.maximum(walks[active, k] - 1, 0) // side for k in (0, 1))
-            jobs = job_table(pairs[active], np.arange(len(active)), tile_row, tile_column, at[active], regions[active])
+            jobs = job_table(pairs[active], tile_row, tile_column, at[active], regions[active])
             buffer = allocate(self.session, 16 * len(active))
             write(self.session, buffer, walks[active].ravel())
             path = side // 4, side, buffer, operations
             shape = self._shape(value, len(active), side + 1, *path[:2])
-            free = self.rules.free & (A_BEGIN | B_BEGIN)
-            self._launch(
-                shape, jobs, [(0, len(active))], side, side + 1, len(active), tiled=tiled, path=path, free=free
-            )
+            self._launch(shape, jobs, side, side + 1, tiled=tiled, path=path)
             walks[active] = read(self.session, buffer, np.int32, 4 * len(active)).reshape(-1, 4)
             active = active[walks[active, 2] != DONE]
         return walks.astype(np.int64)
@@ -477,14 +468,11 @@ def _bytes_of_tiles(jobs: np.ndarray, side: int, itemsize: int, tiled: bool, pat
     return letters + edges + (int((rows * columns).sum()) // 2 if path else 0)
 
 
-def job_table(
-    pairs: PairSpans, slots: np.ndarray, tile_row: Any = 0, tile_column: Any = 0, edges: Any = 0, ends: Any = None
-) -> np.ndarray:
+def job_table(pairs: PairSpans, tile_row: Any = 0, tile_column: Any = 0, edges: Any = 0, ends: Any = 0) -> np.ndarray:
     """Jobs as rows of words, in the order of `job_of` in sequences/align_jobs.h."""
     jobs = np.zeros((len(pairs), JOB_WORDS), np.int64)
-    columns = (pairs.a_begin, pairs.b_begin, pairs.b_step, pairs.n, pairs.m, tile_row, tile_column, slots)
-    for k, column in enumerate(columns):
+    spans = pairs.a_begin, pairs.b_begin, pairs.b_step, pairs.n, pairs.m
+    low, high = np.asarray(edges) & 0xFFFFFFFF, np.asarray(edges) >> 32
+    for k, column in enumerate((*spans, tile_row, tile_column, np.arange(len(pairs)), ends, low, high)):
         jobs[:, k] = column
-    jobs[:, 8] = 0 if ends is None else ends
-    jobs[:, 9], jobs[:, 10] = np.asarray(edges) & 0xFFFFFFFF, np.asarray(edges) >> 32
     return (jobs & 0xFFFFFFFF).astype(np.uint32)
