@@ -164,11 +164,14 @@ class SortInput:
         digits: np.ndarray = self.order.digits(keys) & self.significant
         return digits
 
-    def picked(self, indices: np.ndarray) -> tuple[Any, Any]:
+    def picked(self, indices: np.ndarray, keys: np.ndarray | None = None) -> tuple[Any, Any]:
         """Return the sorted keys (None for argsort) and the payload (None for keys alone), on the host, from their
-        order.
+        order, and perhaps from the sorted keys.
         """
-        keys = None if self.caller == "argsort" else self.keys[indices]
+        if self.caller == "argsort":
+            keys = None
+        elif keys is None:
+            keys = self.keys[indices]
         if self.alone:
             return self.delivered(keys, None)
         values = indices.astype(self.payload_type, copy=False) if self.values is None else self.values[indices]

@@ -9,7 +9,7 @@ A merge on devices would copy all keys to them and back once more, which takes l
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -51,8 +51,7 @@ def merged(inputs: SortInput, pieces: list[tuple[Any, Any]]) -> tuple[Any, Any]:
             list(threads.map(merge, range(len(ends) - 1)))
     if indices is None:
         return inputs.delivered(keys, None)
-    payload = indices.astype(inputs.payload_type, copy=False) if inputs.values is None else inputs.values[indices]
-    return inputs.delivered(None if inputs.caller == "argsort" else keys, payload)
+    return inputs.picked(indices, keys)
 
 
 def _cuts(inputs: SortInput, pieces: list[np.ndarray], blocks: int) -> np.ndarray:
@@ -63,28 +62,15 @@ def _cuts(inputs: SortInput, pieces: list[np.ndarray], blocks: int) -> np.ndarra
     return np.array(cuts, np.int64)
 
 
-def sorted_in_chunks(inputs: SortInput, most: int, order_of: Callable[[SortInput], np.ndarray]) -> tuple[Any, Any]:
-    """Return the result of `merged` for keys beyond a device's memory: `order_of` sorts chunks of `most` keys."""
-    indices = np.empty(inputs.n, np.int64)
-    offsets = np.array([0, inputs.n]) if inputs.offsets is None else inputs.offsets
-    for begin, end in _whole_segments(offsets, most):
-        first, last = np.searchsorted(offsets, [begin, end])
-        inside = offsets[first : last + 1] - begin if end - begin <= most else None
-        for start in range(begin, end, most):
-            stop = min(start + most, end)
-            indices[start:stop] = order_of(inputs.part("argsort", inputs.session, start, stop, inside)) + start
-        if inside is None:  # NumPy's stable sort finds the sorted chunks and merges them
-            found = indices[begin:end]
-            indices[begin:end] = found[np.argsort(inputs.digits(inputs.keys[found]), kind="stable")]
-    return inputs.picked(indices)
+def whole_segments(offsets: np.ndarray, most: int) -> Iterator[tuple[int, int, np.ndarray | None]]:
+    """(begin, end, offsets within) of ranges of whole segments with at most `most` keys.
 
-
-def _whole_segments(offsets: np.ndarray, most: int) -> Iterator[tuple[int, int]]:
-    """(begin, end) of ranges of whole segments with at most `most` keys; a larger segment is a range by itself."""
+    A larger segment is a range by itself, without offsets.
+    """
     begin = 0
     while begin < offsets[-1]:
-        end = int(offsets[np.searchsorted(offsets, begin + most, side="right") - 1])
-        if end <= begin:
-            end = int(offsets[np.searchsorted(offsets, begin, side="right")])
-        yield begin, end
+        first = np.searchsorted(offsets, begin)
+        last = max(np.searchsorted(offsets, begin + most, side="right") - 1, first + 1)
+        end = int(offsets[last])
+        yield begin, end, offsets[first : last + 1] - begin if end - begin <= most else None
         begin = end

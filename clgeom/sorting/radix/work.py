@@ -24,7 +24,7 @@ from clgeom.intake.device_arrays import as_array, complete, in_buffer, let_chang
 from clgeom.intake.dispatch import Work, dispatch
 from clgeom.sorting.arrays import Output, SortInput, into_any
 from clgeom.sorting.keys import INDEX_TYPES, MOST_KEYS, as_device_bits, unsigned
-from clgeom.sorting.radix.merge import merged, sorted_in_chunks
+from clgeom.sorting.radix.merge import merged, whole_segments
 from clgeom.sorting.radix.passes import (
     Payload,
     RadixFeatures,
@@ -128,33 +128,23 @@ def sort_by_cached_plan(caller: str, keys: Any, descending: bool, session: Sessi
 
 def sort_arrays(inputs: SortInput) -> Sorted:
     """Return the sorted keys and the payload."""
-    return sorted_on_host(inputs) or sorted_by_kernels(inputs)
-
-
-def sorted_by_kernels(inputs: SortInput) -> Sorted:
-    """Return the result of `sort_arrays`, by the sessions of the call."""
-    result: Sorted = dispatch(inputs.call, SortWork(inputs))
+    result: Sorted = sorted_on_host(inputs) or dispatch(inputs.call, SortWork(inputs))
     return result
 
 
 class SortWork(Work):
     """A sort of all keys, or of pieces of keys on the host, which the host merges."""
 
-    def __init__(self, inputs: SortInput) -> None:
-        self.inputs = inputs
-        self.least, self.least_cost = LEAST, LEAST_SHARED
+    n: int
+    cost: float
 
-    @property
-    def n(self) -> int:
-        return self.inputs.n
+    def __init__(self, inputs: SortInput) -> None:
+        self.inputs, self.n, self.cost = inputs, inputs.n, float(inputs.keys.nbytes)
+        self.least, self.least_cost = LEAST, LEAST_SHARED
 
     @property
     def kind(self) -> str:
         return f"{self.inputs.caller} {self.inputs.order.dtype}"
-
-    @property
-    def cost(self) -> float:
-        return float(self.inputs.keys.nbytes)
 
     def fits(self, session: Session) -> bool:
         return self.inputs.on_device or self.n <= most_at_once(self.inputs, session)
@@ -165,13 +155,25 @@ class SortWork(Work):
     def in_pieces(self, session: Session) -> Sorted:
         inputs = self.inputs.of_session(session)
         most = most_at_once(inputs, session, np.dtype(np.int64))
-        return sorted_in_chunks(inputs, most, lambda part: _sorted(part)[1])
+        if inputs.offsets is None:
+            starts = range(0, inputs.n, most)
+            return merged(inputs, [self.piece(session, start, min(start + most, inputs.n)) for start in starts])
+        indices = np.empty(inputs.n, np.int64)
+        for begin, end, offsets in whole_segments(inputs.offsets, most):
+            _, (_, order) = self._sorted_part("argsort", session, begin, end, offsets)
+            indices[begin:end] = order + begin
+        return inputs.picked(indices)
 
     def piece(self, session: Session, start: int, stop: int) -> Sorted:
         alone = self.inputs.alone
-        work = SortWork(self.inputs.part("sort" if alone else "argsort", session, start, stop))
-        keys, indices = work.at_once(session) if work.fits(session) else work.in_pieces(session)
-        return (keys, None) if alone else (work.inputs.keys[indices], indices + start)
+        part, (keys, indices) = self._sorted_part("sort" if alone else "argsort", session, start, stop)
+        return (keys, None) if alone else (part.keys[indices], indices + start)
+
+    def _sorted_part(
+        self, caller: str, session: Session, start: int, stop: int, offsets: np.ndarray | None = None
+    ) -> tuple[SortInput, Sorted]:
+        work = SortWork(self.inputs.part(caller, session, start, stop, offsets))
+        return work.inputs, work.at_once(session) if work.fits(session) else work.in_pieces(session)
 
     def join(self, session: Session, results: list[Sorted]) -> Sorted:
         return merged(self.inputs, results)
