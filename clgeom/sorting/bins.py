@@ -8,7 +8,7 @@ Edges become ordered keys on the host: kernels compare integers alone, so that e
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -114,7 +114,7 @@ def bincount(
     order = KeyOrder(keys.dtype.newbyteorder("="))
     info = np.iinfo(keys.dtype) if keys.dtype.kind != "b" else np.iinfo(np.uint8)
     first, last = order.digits(np.array([0, max(min(bins - 1, info.max), 0)], order.dtype))
-    return counts_of(session, keys, order, np.array([first]), last, bins, number, edges=False)
+    return counts_of(session, keys, Bins(order, np.array([first]), last, bins, edges=False), number)
 
 
 def _checked_weights(weights: Any, keys: Any, *, caller: str) -> np.ndarray:
@@ -232,14 +232,14 @@ def histogram(
     number = _type_of_counts(index_type, keys, caller=caller, weights=weights, density=density)
     edges = _edges(session, keys, bins, range)
     order = KeyOrder(keys.dtype.newbyteorder("="))
-    first, last = _thresholds(order, edges)
+    between = Bins(order, *_thresholds(order, edges), len(edges) - 1, edges=True)
     if weights is not None:
         weights = _checked_weights(weights, given, caller=caller)
         if isinstance(bins, str):
             raise wrong("bins", caller, "a number or edges for values with weights", short(bins))
-        counts: Any = _weighted(keys, weights, order, first, last, len(edges) - 1)
+        counts: Any = _weighted(keys, weights, between)
     else:
-        counts = counts_of(session, keys, order, first, last, len(edges) - 1, number, edges=True)
+        counts = counts_of(session, keys, between, number)
     if not density:
         return counts, edges
     widths = _widths(edges)
@@ -259,16 +259,27 @@ def _widths(edges: np.ndarray) -> np.ndarray:
         return np.diff(edges).astype(np.float64)
 
 
-def _weighted(
-    keys: np.ndarray, weights: np.ndarray, order: KeyOrder, first: np.ndarray, last: Any, bins: int
-) -> np.ndarray:
-    """Return the sums of the weights in the bins that begin at these ordered keys."""
-    if last is None:
-        return np.zeros(bins)
-    digits = order.digits(keys)
-    places = np.searchsorted(first, digits, "right") - 1
-    inside = (places >= 0) & (digits <= last)
-    return _sums(places[inside], weights[inside], bins)
+class Bins(NamedTuple):
+    """Bins of ordered keys: those that begin at each key of `first`, up to `last`; without `edges`, one for each key.
+
+    `first` has then the least key alone. `last` is None if all keys are beyond the bins.
+    """
+
+    order: KeyOrder
+    first: np.ndarray
+    last: Any
+    total: int
+    edges: bool
+
+
+def _weighted(keys: np.ndarray, weights: np.ndarray, bins: Bins) -> np.ndarray:
+    """Return the sums of the weights in bins between edges."""
+    if bins.last is None:
+        return np.zeros(bins.total)
+    digits = bins.order.digits(keys)
+    places = np.searchsorted(bins.first, digits, "right") - 1
+    inside = (places >= 0) & (digits <= bins.last)
+    return _sums(places[inside], weights[inside], bins.total)
 
 
 def _edges(session: Session, keys: Any, bins: Any, range: Any) -> np.ndarray:
@@ -351,35 +362,24 @@ def most_counts(profile: DeviceProfile) -> int:
     return profile.max_alloc_bytes // COUNT.itemsize
 
 
-def counts_of(
-    session: Session,
-    keys: Any,
-    order: KeyOrder,
-    first: np.ndarray,
-    last: Any,
-    bins: int,
-    number: np.dtype,
-    *,
-    edges: bool,
-) -> Any:
-    """Return the counts of the bins that begin at these ordered keys, or with `edges` False of single ones from the
-    first on.
-    """
+def counts_of(session: Session, keys: Any, bins: Bins, number: np.dtype) -> Any:
+    """Return the number of keys in each bin."""
+    order, first, last, count, edges = bins
     n, profile = len(keys), session.profile
-    most = profile.max_alloc_bytes
-    used = len(first) if edges else bins
+    most, used = profile.max_alloc_bytes, len(first) if edges else count
     if used > most_counts(profile):
         raise DeviceLimit(f"There are {used:,} bins, and {profile.name} holds {most_counts(profile):,} counts at most.")
     if first.nbytes > most and not profile.is_cpu:
-        raise DeviceLimit(f"histogram would have {bins:,} bins, whose edges {profile.name} does not hold in one array.")
-    if number.itemsize * bins > most and not profile.is_cpu and not is_device_array(keys) and number != COUNT:
-        # half of the memory, and as exact
-        return counts_of(session, keys, order, first, last, bins, COUNT, edges=edges).astype(number)
-    sums = Output(session, number, bins, [keys])
-    if not bins:
-        return sums.finished()
-    if not n or not used or last is None:
-        fill(session, sums.buffer, number.type(0), bins)
+        raise DeviceLimit(
+            f"histogram would have {count:,} bins, whose edges {profile.name} does not hold in one array."
+        )
+    if number.itemsize * count > most and not profile.is_cpu and not is_device_array(keys) and number != COUNT:
+        return counts_of(session, keys, bins, COUNT).astype(number)  # half of the memory, and as exact
+    sums = Output(session, number, count, [keys])
+    is_empty = not n or not used or last is None
+    if count and (is_empty or used < count):  # bins above all keys
+        fill(session, sums.buffer, number.type(0), count)
+    if is_empty:
         return sums.finished()
     policy = select(profile, "sorting/bin_counts", order.dtype, n)
     groups, rows = policy.groups(ceil_div(n, policy.tile), profile.compute_units), 1
@@ -392,14 +392,11 @@ def counts_of(
     counts = allocate(session, 4 * rows * used)
     if policy.variant != "serial":
         fill(session, counts, np.uint32(0), used)
-    if used < bins:  # bins above all keys
-        fill(session, sums.buffer, number.type(0), bins)
     starts = as_device_values(session, first, caller="histogram")
     array = as_device_bits(session, keys, caller="histogram")
     if len(array.chunks) > 1:  # host keys beyond one allocation, part by part
         parts = np.array_split(keys, len(array.chunks) + 1)
-        wide = np.dtype(np.int64)
-        found = sum(counts_of(session, part, order, first, last, bins, wide, edges=edges) for part in parts)
+        found = sum(counts_of(session, part, bins, np.dtype(np.int64)) for part in parts)
         return found.astype(number, copy=False)
     edges_buffer = starts.one_buffer("The edges of bins of histogram")
     buffers = {"keys": array.chunks[0].buffer, "edges": edges_buffer, "counts": counts, "sums": sums.buffer}

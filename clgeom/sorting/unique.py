@@ -24,7 +24,7 @@ from clgeom.intake.device_arrays import fetched, is_device_array, to_array
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.primitives.scan import sums_plan
 from clgeom.sorting.arrays import Output, SortInput
-from clgeom.sorting.bins import counts_of, most_counts
+from clgeom.sorting.bins import Bins, counts_of, most_counts
 from clgeom.sorting.distinct import Returned, distinct_on_host, run_results
 from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, checked_axis, flat_keys, index_dtype
 from clgeom.sorting.lexsort import lexsort
@@ -253,7 +253,7 @@ def _counted(session: Session, keys: Any, returned: Returned) -> list[Any] | Non
     if bins > min(n * BINS_A_KEY, most_counts(session.profile)):
         return None
     native = keys if there else np.require(keys, kind.dtype, ["C", "A"])
-    counts = counts_of(session, native, kind, np.array([first]), last, bins, np.dtype(np.int64), edges=False)
+    counts = counts_of(session, native, Bins(kind, np.array([first]), last, bins, edges=False), np.dtype(np.int64))
     counts = fetched(counts) if there else counts
     present = np.flatnonzero(counts)
     counts = counts[present]
