@@ -182,13 +182,13 @@ def radix_plan(
             target = keys_spare, payload_spare
         else:
             target = keys_out, payload_narrow if after else payload_out
-        moves.append(Move(order, digit_pass, source, target))
+        moves.append(Move(order, digit_pass, source, target, features))
         source = target
     copies = count_copies(profile, windows)
     if features.scan == "chain" and n <= MOST_CHAINED and copies:
-        steps = _chained_steps(profile, keys, n, order, windows, moves, features, copies, prefix)
+        steps = _chained_steps(profile, n, order, windows, moves, copies, prefix)
     else:
-        steps = [step for move in moves for step in _reduced_steps(profile, n, move, features, prefix)]
+        steps = [step for move in moves for step in _reduced_steps(profile, n, move, prefix)]
     return Plan(*steps), keys_out if keep_keys else None, payload_out
 
 
@@ -243,8 +243,8 @@ def passes_of(order: KeyOrder, windows: Windows, keep_keys: bool, special: bool)
 class Move:
     """Arguments of the kernel of a pass, which moves a (keys, payload) pair of buffers to another."""
 
-    def __init__(self, order: KeyOrder, digit_pass: Pass, source: Ends, target: Ends) -> None:
-        (keys, payload), (keys_to, payload_to) = source, target
+    def __init__(self, order: KeyOrder, digit_pass: Pass, source: Ends, target: Ends, features: RadixFeatures) -> None:
+        (keys, payload), (keys_to, payload_to), self.features = source, target, features
         self.digit_pass, self.read = digit_pass, np.dtype(f"uint{digit_pass.bits}")
         self.payload = payload_parameters(payload, payload_to)
         stores, carries = digit_pass.store != "none", self.payload["payload"] == "carry"
@@ -259,7 +259,7 @@ class Move:
         self.bits = digit_pass.bits + stores * digit_pass.stored_bits + carries * payload_bits
         self.bits += self.payload["payload_out_bits"] if payload_to else 0
 
-    def parameters(self, policy: Policy, features: RadixFeatures) -> dict[str, Any]:
+    def parameters(self, policy: Policy) -> dict[str, Any]:
         """Template parameters of the kernel that moves."""
         return {
             "key_bits": self.digit_pass.bits,
@@ -269,7 +269,7 @@ class Move:
             "load": "ordered" if self.restores_keys else "keys",
             "store": self.digit_pass.store,
             "stored_bits": self.digit_pass.stored_bits,
-            "digit_match": "local" if policy.wg_size < 32 else features.digit_match,
+            "digit_match": "local" if policy.wg_size < 32 else self.features.digit_match,
         }
 
 
@@ -312,7 +312,7 @@ def tile_policy(profile: DeviceProfile, policy: Policy, widest_bits: int) -> Pol
 # Launches -------------------------------------------------------------------------------------------------------------
 
 
-def _reduced_steps(profile: DeviceProfile, n: int, move: Move, features: RadixFeatures, prefix: str) -> list[Step]:
+def _reduced_steps(profile: DeviceProfile, n: int, move: Move, prefix: str) -> list[Step]:
     """Return the three launches of a pass by reduce-then-scan."""
     keys, digit_pass = move.inputs[0], move.digit_pass
     count, spine, scatter = (
@@ -345,7 +345,7 @@ def _reduced_steps(profile: DeviceProfile, n: int, move: Move, features: RadixFe
             scatter,
             (*move.inputs, *size, *move.digit, counts, totals, *move.outputs),
             groups,
-            move.parameters(scatter, features),
+            move.parameters(scatter),
             bytes_moved=n * move.bits // 8,
             itemsize=move.read.itemsize,
         ),
@@ -353,15 +353,7 @@ def _reduced_steps(profile: DeviceProfile, n: int, move: Move, features: RadixFe
 
 
 def _chained_steps(
-    profile: DeviceProfile,
-    keys: str | Scratch,
-    n: int,
-    order: KeyOrder,
-    windows: Windows,
-    moves: list[Move],
-    features: RadixFeatures,
-    copies: int,
-    prefix: str,
+    profile: DeviceProfile, n: int, order: KeyOrder, windows: Windows, moves: list[Move], copies: int, prefix: str
 ) -> list[Step]:
     """Return the launches that count all digits, with so many copies of each count, and of all passes by a chained
     scan.
@@ -383,7 +375,7 @@ def _chained_steps(
     count = Step(
         "sorting/radix/radix_digits",
         counting,
-        (keys, np.uint32(n), np.uint32(share), order.flip, shifts, masks, chain),
+        (moves[0].inputs[0], np.uint32(n), np.uint32(share), order.flip, shifts, masks, chain),
         groups,
         {**order.options(), "passes": passes, "copies": copies, "radix_bits": RADIX_BITS},
         bytes_moved=n * order.dtype.itemsize,
@@ -392,13 +384,9 @@ def _chained_steps(
         Step(
             sweep,
             policy,
-            (
-                *(*move.inputs, np.uint32(n), *move.digit),
-                *(chain, np.uint32(at), np.uint32(passes), np.uint32(cells)),
-                *move.outputs,
-            ),
+            (*move.inputs, np.uint32(n), *move.digit, chain, *map(np.uint32, (at, passes, cells)), *move.outputs),
             ceil_div(n, policy.tile),
-            move.parameters(policy, features) | {"looks": features.looks, "silent": features.silent},
+            move.parameters(policy) | {"looks": move.features.looks, "silent": move.features.silent},
             bytes_moved=n * move.bits // 8,
             itemsize=move.read.itemsize,
         )
