@@ -34,6 +34,7 @@ MOVED = {
     "io.ragged": "geo.ragged",
     "labels": "intake.labels",
     "longitudes": "geo.longitudes",
+    "primitives.operators": "primitives.scan",
     "runtime": "core",
     "runtime.arguments": "arguments",
     "runtime.array_memory": "intake.device_arrays",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -15,31 +15,27 @@ if TYPE_CHECKING:
     from clgeom.intake.arrays import DeviceArray
 
 KERNEL = "primitives/gather_rows"
+#: Memory, the first row that it has, and how many it has.
+Part: TypeAlias = "tuple[str | Scratch, int, int]"
 
 
 def gather_plan(profile: DeviceProfile, table: DeviceArray, name: str, indices: Scratch, n: int, out: Scratch) -> Plan:
     """Return a launch for each chunk of a DeviceArray bound to `name`: ``out[i] = table[indices[i]]`` for i < n."""
     parts = [(f"{name}[{i}]", chunk.start, chunk.count) for i, chunk in enumerate(table.chunks)]
-    return Plan(*(_step(profile, *part, table.dtype, table.width, indices, n, out) for part in parts))
+    return Plan(*(_step(profile, part, table.dtype, table.width, indices, n, out) for part in parts))
 
 
 def pick_plan(profile: DeviceProfile, values: Scratch, indices: Scratch, out: Scratch) -> Plan:
     """One launch: ``out[i] = values[indices[i]]`` for all indices; all three are Scratch."""
-    return Plan(_step(profile, values, 0, values.count, np.dtype(values.dtype), 1, indices, indices.count, out))
+    part = values, 0, values.count
+    return Plan(_step(profile, part, np.dtype(values.dtype), 1, indices, indices.count, out))
 
 
 def _step(
-    profile: DeviceProfile,
-    rows: str | Scratch,
-    start: int,
-    count: int,
-    dtype: np.dtype,
-    width: int,
-    indices: Scratch,
-    n: int,
-    out: Scratch,
+    profile: DeviceProfile, part: Part, dtype: np.dtype, width: int, indices: Scratch, n: int, out: Scratch
 ) -> Step:
-    """Return the launch for `count` rows of a table from row `start`."""
+    """Return the launch for a part of a table, whose rows have so many elements."""
+    rows, start, count = part
     return Step.over(
         profile,
         KERNEL,

@@ -1,4 +1,4 @@
-"""Prefix scans by reduce-then-scan: no work-group waits for another one."""
+"""Prefix scans by reduce-then-scan: no work-group waits for another one. Operators are OpenCL C expressions."""
 
 from __future__ import annotations
 
@@ -8,24 +8,83 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clgeom.arguments import wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import run
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
+from clgeom.errors import short
 from clgeom.intake.arrays import as_device_values, c_name, chunk_bounds, session_of
 from clgeom.intake.subnormals import refuse_flushed
-from clgeom.primitives.operators import OPERATORS, Operator, as_operator
 
 if TYPE_CHECKING:
     from clgeom.core.plan import Argument, DType
-    from clgeom.core.policies import Policy
     from clgeom.core.profile import DeviceProfile
     from clgeom.intake.typing import DeviceLike
 
 TYPES = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 #: Values of a tile: 256 runs of 8. It determines the order of combination, so it is not part of a policy.
 TILE = 2048
+
+
+@dataclass(frozen=True)
+class Operator:
+    """An associative operator, which need not be commutative: operands keep the order of the array.
+
+    Parameters
+    ----------
+    name : str
+    combine : str
+        OpenCL C expression of `a` and `b`; it should work on vectors too (``a + b``, ``a < b ? a : b``).
+    float_combine : str
+        The expression for floats if it is another one, because of NaN.
+    neutral : str
+        OpenCL C expression of the neutral element; scans start with it. "LOWEST" and "HIGHEST" stand for the
+        type's smallest and largest value.
+    """
+
+    name: str
+    combine: str
+    float_combine: str = ""
+    neutral: str = "0"
+
+    def combine_of(self, dtype: DType) -> str:
+        """Return the OpenCL C expression for values of a type."""
+        return self.float_combine if self.float_combine and np.dtype(dtype).kind == "f" else self.combine
+
+    def neutral_of(self, dtype: DType) -> str:
+        """Return the OpenCL C expression of the neutral element of a type."""
+        dtype = np.dtype(dtype)
+        if self.neutral not in ("LOWEST", "HIGHEST"):
+            return self.neutral
+        if dtype.kind == "f":
+            return "-INFINITY" if self.neutral == "LOWEST" else "INFINITY"
+        limit = "MIN" if self.neutral == "LOWEST" else "MAX"
+        if dtype.kind == "u" and limit == "MIN":
+            return "0"
+        word = c_name(dtype).upper().replace("SHORT", "SHRT")
+        return f"{word}_{limit}"
+
+
+OPERATORS = {
+    op.name: op
+    for op in (
+        Operator("sum", "a + b"),
+        Operator("prod", "a * b", neutral="1"),
+        Operator("min", "a < b ? a : b", "(a < b || a != a) ? a : b", neutral="HIGHEST"),
+        Operator("max", "a > b ? a : b", "(a > b || a != a) ? a : b", neutral="LOWEST"),
+    )
+}
+
+
+def as_operator(op: object, *, caller: str) -> Operator:
+    """Return an Operator, or the one of this name."""
+    if isinstance(op, Operator):
+        return op
+    if op in OPERATORS:
+        return OPERATORS[op]
+    raise wrong("op", caller, f"an Operator or one of {', '.join(OPERATORS)}", short(op))
 
 
 @keeps_subnormals
@@ -136,8 +195,6 @@ def scan_plan(
     but the last hold whole tiles.
     """
     n, source_type, dtype = sum(piece.count for piece in pieces), np.dtype(source_type), np.dtype(out[0].dtype)
-    totals_policy = select(profile, "primitives/scan_totals", source_type, n)
-    tiles_policy = select(profile, "primitives/scan_tiles", source_type, n)
     params = {
         "value": c_name(source_type),
         "state": c_name(dtype),
@@ -145,38 +202,25 @@ def scan_plan(
         "neutral": op.neutral_of(dtype),
     }
     tiles = [ceil_div(piece.count, TILE) for piece in pieces]
-    totals = Scratch(f"{prefix}_totals", dtype, sum(tiles))
-    before = Scratch(f"{prefix}_before", dtype, sum(tiles))
-    itemsize = source_type.itemsize
+    totals, before = (Scratch(f"{prefix}_{name}", dtype, sum(tiles)) for name in ("totals", "before"))
 
-    def step(
-        kernel: str, policy: Policy, i: int, args: tuple[Argument, ...], params: dict[str, Any], item_bytes: int
-    ) -> Step:
-        piece, first = pieces[i], np.uint64(sum(tiles[:i]))
-        groups = policy.groups(tiles[i], profile.compute_units)
-        args = (piece.buffer, np.uint64(piece.start), np.uint64(piece.count), first, *args)
-        return Step(kernel, policy, args, groups, params, bytes_moved=piece.count * item_bytes)
+    def steps(kernel: str, args: Sequence[tuple[Argument, ...]], params: dict[str, Any], item_bytes: int) -> Plan:
+        """Return a launch for each piece; `args` are those after the piece and its first tile."""
+        policy, launches = select(profile, kernel, source_type, n), []
+        for i, (piece, more) in enumerate(zip(pieces, args)):
+            sizes = map(np.uint64, (piece.start, piece.count, sum(tiles[:i])))
+            groups = policy.groups(tiles[i], profile.compute_units)
+            moved = piece.count * item_bytes
+            launches.append(Step(kernel, policy, (piece.buffer, *sizes, *more), groups, params, bytes_moved=moved))
+        return Plan(*launches)
 
-    def down(i: int) -> Step:
-        moved = itemsize + dtype.itemsize
-        return step(
-            "primitives/scan_tiles",
-            tiles_policy,
-            i,
-            (before, out[i]),
-            {**params, "exclusive": exclusive},
-            moved,
-        )
-
-    everywhere = range(len(pieces))
+    targets = [(before, part) for part in out]
+    moved = source_type.itemsize + dtype.itemsize
+    down = steps("primitives/scan_tiles", targets, {**params, "exclusive": exclusive}, moved)
     if sum(tiles) == 1:
         policy = select(profile, "primitives/set_value")
         nothing = {"value": params["state"], "to": params["neutral"]}
-        return Plan(Step("primitives/set_value", policy, (before,), 1, nothing), down(0))
-    up = Plan(*(step("primitives/scan_totals", totals_policy, i, (totals,), params, itemsize) for i in everywhere))
+        return Plan(Step("primitives/set_value", policy, (before,), 1, nothing)) + down
+    up = steps("primitives/scan_totals", [(totals,)] * len(pieces), params, source_type.itemsize)
     spine = [Piece(totals, 0, sum(tiles))]
-    return (
-        up
-        + scan_plan(profile, spine, dtype, [before], op, exclusive=True, prefix=prefix + "_")
-        + Plan(*map(down, everywhere))
-    )
+    return up + scan_plan(profile, spine, dtype, [before], op, exclusive=True, prefix=prefix + "_") + down

@@ -17,9 +17,8 @@ from clgeom.intake.arrays import Chunk, DeviceArray, as_device_points
 from clgeom.primitives.compact import TILE as COMPACT_TILE
 from clgeom.primitives.compact import compact, partition
 from clgeom.primitives.extremes import OCTAGON_AXES, extremes, extremes_plan
-from clgeom.primitives.operators import OPERATORS, Operator
+from clgeom.primitives.scan import OPERATORS, Operator, Piece, exclusive_scan, inclusive_scan, scan_plan
 from clgeom.primitives.scan import TILE as SCAN_TILE
-from clgeom.primitives.scan import Piece, exclusive_scan, inclusive_scan, scan_plan
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float32", "float64")
