@@ -159,24 +159,15 @@ def _radix(
     prefix: str = "lexsort",
 ) -> tuple[Plan, Any, Scratch]:
     """Plan that sorts unsigned keys and their ids stably, and its keys (None without `keep_keys`) and ids."""
-    profile, order = session.profile, KeyOrder(np.dtype(keys.dtype))
-    carried = "index" if payload is None else payload
-    if n > segment_capacity(profile, order.dtype):
-        return radix_plan(
-            profile,
-            keys,
-            n,
-            order.dtype,
-            payload=carried,
-            keep_keys=keep_keys,
-            windows=windows,
-            special=False,
-            features=features_of(session),
-            prefix=prefix,
-        )
     sorted_keys = Scratch(f"{prefix}_sorted", keys.dtype, n) if keep_keys else None
-    ordered = Scratch(f"{prefix}_order", np.uint32, n)
-    plan = segments_plan(profile, SortMemory(replace(keys, count=n), order, carried, sorted_keys, ordered))
+    ordered, order = Scratch(f"{prefix}_order", np.uint32, n), KeyOrder(np.dtype(keys.dtype))
+    carried = "index" if payload is None else payload
+    memory = SortMemory(replace(keys, count=n), order, carried, sorted_keys, ordered)
+    if n <= segment_capacity(session.profile, order.dtype):
+        plan = segments_plan(session.profile, memory)
+    else:
+        options: dict[str, Any] = {"windows": windows, "features": features_of(session), "prefix": prefix}
+        plan = radix_plan(session.profile, memory, special=False, **options)
     return plan, sorted_keys, ordered
 
 

@@ -194,18 +194,18 @@ def long_segments(session: Session) -> str:
 @check("sorting/radix: radix_digits radix_onesweep", "primitives: clear_words")
 def chained_scans(session: Session) -> str:
     from clgeom.core.launch import run
-    from clgeom.sorting.keys import as_device_bits
-    from clgeom.sorting.radix.passes import radix_plan
+    from clgeom.core.plan import Scratch
+    from clgeom.sorting.keys import KeyOrder, as_device_bits
+    from clgeom.sorting.radix.passes import SortMemory, radix_plan
     from clgeom.sorting.radix.work import features_of
 
     keys, features = np.random.default_rng(7).normal(size=40_009).astype(np.float32), features_of(session)
     buffer = as_device_bits(session, keys, caller="selftest")
+    source, sorted_keys, order = (Scratch(name, np.uint32, len(keys)) for name in ("keys[0]", "sorted", "order"))
+    memory = SortMemory(source, KeyOrder(keys.dtype), "index", sorted_keys, order)
     for silent in (0, 2):  # as if every second group stalled
         chained = replace(features, scan="chain", looks=16, silent=silent)
-        plan, sorted_keys, order = radix_plan(
-            session.profile, "keys[0]", len(keys), keys.dtype, payload="index", features=chained
-        )
-        result = run(session, plan, keys=buffer)
+        result = run(session, radix_plan(session.profile, memory, features=chained), keys=buffer)
         same(result.read(sorted_keys).view(np.float32), np.sort(keys), "keys")
         same(result.read(order), np.argsort(keys, kind="stable"), "order")
     return "chained scans of 40,009 keys, also with groups that stall"

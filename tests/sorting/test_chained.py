@@ -12,7 +12,7 @@ from sort_keys import DISTRIBUTIONS, bits_of, device_array, keys_of
 
 from clgeom import argsort, sort, sort_by_key
 from clgeom.core.launch import run
-from clgeom.core.plan import Plan
+from clgeom.core.plan import Plan, Scratch
 from clgeom.core.policies import Policy
 from clgeom.core.tuning import override
 from clgeom.errors import InvalidInput
@@ -20,7 +20,7 @@ from clgeom.sorting.keys import KEY_TYPES, KeyOrder, as_device_bits
 from clgeom.sorting.radix import passes
 from clgeom.sorting.radix import sort as api
 from clgeom.sorting.radix import work as radix
-from clgeom.sorting.radix.passes import RadixFeatures, digit_windows, radix_plan
+from clgeom.sorting.radix.passes import RadixFeatures, SortMemory, digit_windows, radix_plan
 from clgeom.sorting.radix.work import features_of
 
 #: Few items of a work-item and few work-items, so that few keys are many tiles.
@@ -136,9 +136,8 @@ def test_copies_of_counts_fit_local_memory():
 
 def test_counts_of_digits(session):
     keys, order, windows = keys_of("narrow", 3001, np.int32), KeyOrder(np.int32), digit_windows(0xFF0F)
-    plan, _, _ = radix_plan(
-        session.profile, "keys[0]", len(keys), keys.dtype, windows=windows, features=RadixFeatures(scan="chain")
-    )
+    memory = SortMemory(Scratch("keys[0]", np.uint32, len(keys)), order)
+    plan = radix_plan(session.profile, memory, windows=windows, features=RadixFeatures(scan="chain"))
     clear, count = plan[:2]
     result = run(session, Plan(clear, count), keys=as_device_bits(session, keys, caller="test"))
     rows = result.read(clear.args[0], count=len(windows) * 256, start=len(windows)).reshape(-1, 256)
@@ -150,7 +149,8 @@ def test_counts_of_digits(session):
 def test_more_keys_than_a_chain_counts_are_sorted_by_reduction(subtests, session):
     for n, first in ((passes.MOST_CHAINED, "clear_words"), (passes.MOST_CHAINED + 1, "radix_count")):
         with subtests.test(n=n):
-            plan, _, _ = radix_plan(session.profile, "keys[0]", n, np.uint32, features=RadixFeatures(scan="chain"))
+            memory = SortMemory(Scratch("keys[0]", np.uint32, n), KeyOrder(np.uint32))
+            plan = radix_plan(session.profile, memory, features=RadixFeatures(scan="chain"))
             assert plan[0].kernel.endswith(first)
 
 

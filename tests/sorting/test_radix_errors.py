@@ -18,7 +18,7 @@ from clgeom.core.tuning import override, select
 from clgeom.errors import InvalidInput
 from clgeom.primitives.gather import pick_plan
 from clgeom.sorting.keys import KeyOrder
-from clgeom.sorting.radix.passes import digit_windows, radix_plan
+from clgeom.sorting.radix.passes import SortMemory, digit_windows, order_plan, radix_plan
 
 # Errors -----------------------------------------------------------------------------------------------------------
 
@@ -139,10 +139,10 @@ def test_plan_sorts_points_by_x_then_y(any_session):
     x, y = rng.integers(0, 50, (2, n)).astype(np.float32)
     x[::3] = -0.0
     profile = session.profile
-    by_y, _, order = radix_plan(profile, "y", n, np.float32, payload="index", keep_keys=False)
-    x_by_y = Scratch("x_by_y", np.uint32, n)
-    pick = pick_plan(profile, Scratch("x", np.uint32, n), order, x_by_y)
-    by_x, keys, order = radix_plan(profile, x_by_y, n, np.float32, payload=order, prefix="by_x")
+    x_, y_, x_by_y, keys, order = (Scratch(name, np.uint32, n) for name in ("x", "y", "x_by_y", "keys", "order"))
+    by_y, indices = order_plan(profile, y_, "index", order=KeyOrder(np.float32))
+    pick = pick_plan(profile, x_, indices, x_by_y)
+    by_x = radix_plan(profile, SortMemory(x_by_y, KeyOrder(np.float32), indices, keys, order), prefix="by_x")
     buffers = {name: device_array(session, values).data for name, values in (("x", x), ("y", y))}
     result = run(session, by_y + pick + by_x, **buffers)
     expected = np.lexsort([y, x])

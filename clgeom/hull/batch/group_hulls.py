@@ -23,7 +23,7 @@ from clgeom.intake.arrays import as_device_values, c_name, to_device
 from clgeom.intake.device_arrays import as_array, on_host
 from clgeom.primitives.gather import gather_plan
 from clgeom.primitives.scan import sums_plan
-from clgeom.sorting.radix.passes import digit_windows, radix_plan
+from clgeom.sorting.radix.passes import digit_windows, order_plan
 from clgeom.sorting.radix.work import features_of
 
 if TYPE_CHECKING:
@@ -163,9 +163,8 @@ class GroupHulls:
             checked_offsets(on_host(self.offsets), self.array.n, caller=self.work.caller)
         if seen & (seen - 1) == 0 and not large:
             return None, None, 0
-        options: dict[str, Any] = {"payload": "index", "keep_keys": False, "windows": digit_windows(15)}
-        options |= {"prefix": "batch", "features": features_of(self.session)}
-        plan, _, listed = radix_plan(self.profile, "classes", self.groups, np.uint8, **options)
+        classes, features = Scratch("classes", np.uint8, self.groups), features_of(self.session)
+        plan, listed = order_plan(self.profile, classes, "index", features, windows=digit_windows(15), prefix="batch")
         result = run(self.session, plan, classes=self.classes)
         return result[listed], result[listed] if large else None, large
 

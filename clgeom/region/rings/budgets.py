@@ -21,7 +21,7 @@ from clgeom.core.plan import Argument, Number, Plan, Scratch, Step
 from clgeom.primitives.scan import sums_plan
 from clgeom.region.rings.runs import UINT
 from clgeom.region.rings.trace import ULONG, DeviceRings
-from clgeom.sorting.radix.passes import digit_windows, radix_plan
+from clgeom.sorting.radix.passes import digit_windows, order_plan
 from clgeom.sorting.radix.work import features_of
 
 if TYPE_CHECKING:
@@ -135,17 +135,9 @@ class Removals:
                 args = (*self.owners, order, Number("removals"), "nodes", Number("round_bits"), Number("area_bits"))
                 args += (np.uint32(shift), "keys")
                 plan += Plan(Step.over(profile, KEYS, args, m, params=params, bytes_moved=24 * m))
-                by_key, _, order = radix_plan(
-                    profile,
-                    "keys",
-                    m,
-                    UINT,
-                    payload=order,
-                    keep_keys=False,
-                    windows=digit_windows((1 << bits) - 1),
-                    features=features_of(session),
-                    prefix=f"cut_{shift}",
-                )
+                windows, features, prefix = digit_windows((1 << bits) - 1), features_of(session), f"cut_{shift}"
+                keys_of_word = Scratch("keys", UINT, m)
+                by_key, order = order_plan(profile, keys_of_word, order, features, windows=windows, prefix=prefix)
                 plan += by_key
             return plan, order
 

@@ -28,7 +28,7 @@ from clgeom.primitives.scan import sums_plan
 from clgeom.region.coverage.masks import Masks
 from clgeom.region.coverage.runs import connection_plan
 from clgeom.region.rings.runs import CountedRuns, given_runs, runs_of
-from clgeom.sorting.radix.passes import digit_windows, radix_plan
+from clgeom.sorting.radix.passes import digit_windows, order_plan
 from clgeom.sorting.radix.work import features_of
 
 LINK, TRACE, CHAINS, FIRSTS, WALK, JUMP, RANK, LEADERS, SIZES, PLACE, SIDES, CORNERS, FACTS = (
@@ -131,17 +131,8 @@ def _placed(
     args: tuple[Argument, ...] = (heads, first_edges, names["roots"], n, ring_count, np.uint32(rings), leaders, parts)
     led = Step.over(profile, LEADERS, args, chains, bytes_moved=8 * chains)
     # the leader of an outer ring is the left side of the first run of its part, before those of the part's holes
-    by_part, _, order = radix_plan(
-        profile,
-        parts,
-        rings,
-        UINT,
-        payload=leaders,
-        keep_keys=False,
-        windows=digit_windows((1 << (runs - 1).bit_length()) - 1),
-        features=features_of(session),
-        prefix="rings_parts",
-    )
+    windows = digit_windows((1 << (runs - 1).bit_length()) - 1)
+    by_part, order = order_plan(profile, parts, leaders, features_of(session), windows=windows, prefix="rings_parts")
     sizes = Scratch("rings_ring_sizes", ULONG, rings + 1)
     args = (order, first_edges, heads, ring_count, sizes)
     sized = Step.over(profile, SIZES, args, rings + 1, bytes_moved=32 * rings)

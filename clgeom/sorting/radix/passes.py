@@ -25,7 +25,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
@@ -128,55 +127,34 @@ def survey_plan(
 
 def radix_plan(
     profile: DeviceProfile,
-    keys: str | Scratch,
-    n: int,
-    dtype: DTypeLike,
+    memory: SortMemory,
     *,
-    payload: Payload = None,
-    keep_keys: bool = True,
-    keys_out: Scratch | None = None,
-    payload_out: Scratch | None = None,
-    descending: bool = False,
     windows: Windows | None = None,
     special: bool = True,
     features: RadixFeatures | None = None,
     prefix: str = "radix",
-) -> tuple[Plan, Any, Any]:
-    """Plan of a stable sort of `n` keys on the device, and of a payload, without a read by the host.
+) -> Plan:
+    """Plan of a stable sort of keys on the device, and of a payload, without a read by the host.
 
-    Returns the plan, the memory of the sorted keys (None without `keep_keys`) and that of the payload (None without).
-
-    - `keys` is never written. `keep_keys=False`, for callers that need no sorted keys, moves less data.
-    - `payload` is None, "index" for the indices of the keys as uint32, or unsigned integers.
-    - `keys_out` and `payload_out` are memory for the results, other than `keys` and `payload`, by default new. A
-      `payload_out` of wider integers than the payload widens them.
+    - Keys are never written. Less data move if there is no `keys_out`.
+    - A `payload_out` of wider integers than the payload widens them.
     - `windows` are the digits to sort by, lowest first, from `digit_windows`; all by default.
     - `special` is False if no float key is -0.0 or NaN, so that digits can be turned back into keys.
     - `features` are those of `clgeom.sorting.radix.work.features_of`, by default those that every device has.
     - `prefix` begins the names of scratch memory; plans that run together need different ones.
-
-    Indices of points sorted by x, then y: sort by y first, then stably by x::
-
-        x = Scratch("x", np.uint32, n)      # bound below: no new memory
-        by_y, _, order = radix_plan(profile, "y", n, np.float32, payload="index", keep_keys=False)
-        x_by_y = Scratch("x_by_y", np.uint32, n)
-        pick = pick_plan(profile, x, order, x_by_y)
-        by_x, _, order = radix_plan(profile, x_by_y, n, np.float32, payload=order, keep_keys=False, prefix="by_x")
-        result = run(session, by_y + pick + by_x, x=x_buffer, y=y_buffer)
-        result[order]       # uint32 indices
     """
-    order, number = KeyOrder(np.dtype(dtype), descending), np.dtype(getattr(payload, "dtype", np.uint32))
+    keys, order, n, payload = memory.keys, memory.order, memory.n, memory.payload
+    payload_out: Any = memory.payload_out
     windows = digit_windows((1 << order.bits) - 1) if windows is None else tuple(windows)
-    keys_out = keys_out or Scratch(f"{prefix}_keys_out", order.storage, n)
+    keys_out = memory.keys_out or Scratch(f"{prefix}_keys_out", order.storage, n)
     keys_spare, payload_spare, payload_narrow = Scratch(f"{prefix}_keys", order.storage, n), None, None
     if payload is not None:
-        payload_out = payload_out or Scratch(f"{prefix}_payload_out", number, n)
+        number = np.dtype(getattr(payload, "dtype", np.uint32))
         payload_spare = Scratch(f"{prefix}_payload", number, n)
         # the same memory with the narrow type, for passes before the last: only the last one widens
-        room = payload_out.nbytes // number.itemsize
-        payload_narrow = replace(payload_out, dtype=number, count=room)
+        payload_narrow = replace(payload_out, dtype=number, count=payload_out.nbytes // number.itemsize)
     windows, features = windows or ((0, 0),), features or RadixFeatures()
-    moves, source, passes = [], (keys, payload), passes_of(order, windows, keep_keys, special)
+    moves, source, passes = [], (keys, payload), passes_of(order, windows, memory.keys_out is not None, special)
     for after, digit_pass in zip(reversed(range(len(passes))), passes):
         if after % 2:
             target = keys_spare, payload_spare
@@ -189,7 +167,34 @@ def radix_plan(
         steps = _chained_steps(profile, n, order, windows, moves, copies, prefix)
     else:
         steps = [step for move in moves for step in _reduced_steps(profile, n, move, prefix)]
-    return Plan(*steps), keys_out if keep_keys else None, payload_out
+    return Plan(*steps)
+
+
+def order_plan(
+    profile: DeviceProfile,
+    keys: Scratch,
+    payload: Payload,
+    features: RadixFeatures | None = None,
+    *,
+    windows: Windows | None = None,
+    order: KeyOrder | None = None,
+    prefix: str = "order",
+) -> tuple[Plan, Scratch]:
+    """Plan that sorts a payload by keys, unsigned ones by default, without storing these; and its sorted memory.
+
+    Indices of points sorted by x, then y: sort by y first, then stably by x::
+
+        x, y, x_by_y = (Scratch(name, np.uint32, n) for name in ("x", "y", "x_by_y"))     # x and y are bound below
+        floats = KeyOrder(np.float32)
+        by_y, indices = order_plan(profile, y, "index", order=floats, prefix="by_y")
+        pick = pick_plan(profile, x, indices, x_by_y)
+        by_x, indices = order_plan(profile, x_by_y, indices, order=floats, prefix="by_x")
+        result = run(session, by_y + pick + by_x, x=x_buffer, y=y_buffer)
+        result[indices]       # uint32 indices
+    """
+    out = Scratch(f"{prefix}_payload_out", getattr(payload, "dtype", np.uint32), keys.count)
+    memory = SortMemory(keys, order or KeyOrder(np.dtype(keys.dtype)), payload, payload_out=out)
+    return radix_plan(profile, memory, windows=windows, features=features, prefix=prefix), out
 
 
 # Passes ---------------------------------------------------------------------------------------------------------------

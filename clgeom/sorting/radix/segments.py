@@ -10,18 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.tuning import select
 from clgeom.primitives.gather import pick_plan
-from clgeom.sorting.radix.passes import digit_windows, payload_parameters, radix_plan, shares
+from clgeom.sorting.keys import KeyOrder
+from clgeom.sorting.radix.passes import (
+    SortMemory,
+    digit_windows,
+    order_plan,
+    payload_parameters,
+    radix_plan,
+    shares,
+)
 
 if TYPE_CHECKING:
     from clgeom.core.profile import DeviceProfile
-    from clgeom.sorting.radix.passes import RadixFeatures, SortMemory, Windows
+    from clgeom.sorting.radix.passes import RadixFeatures, Windows
 
 #: Capacities of `radix_segments` by variant: most keys of a segment. "serial" needs 20 bytes of private memory for each
 #: key. A GPU reserves these for all work-items that can be resident: 90 GB on an H200 for 16384 keys.
@@ -87,18 +95,9 @@ def large_segments_plan(
     profile: DeviceProfile, memory: SortMemory, windows: Windows, segments: int, features: RadixFeatures
 ) -> Plan:
     """Plan that sorts all keys, then stably by segment: the segment's index is the most significant digit of a key."""
-    order, n = memory.order, memory.n
-    options: dict[str, Any] = {"keep_keys": False, "features": features}
-    by_key, _, sorted_by_key = radix_plan(
-        profile,
-        memory.keys,
-        n,
-        order.dtype,
-        payload="index",
-        descending=order.descending,
-        windows=windows,
-        prefix="by_key",
-        **options,
+    n = memory.n
+    by_key, sorted_by_key = order_plan(
+        profile, memory.keys, "index", features, windows=windows, order=memory.order, prefix="by_key"
     )
     number, number_by_key = Scratch("segment", np.uint32, n), Scratch("segment_by_key", np.uint32, n)
     policy = select(profile, "sorting/radix/radix_mark", np.dtype(np.uint32), n)
@@ -106,17 +105,12 @@ def large_segments_plan(
     args = ("offsets[0]", np.uint32(segments), np.uint32(n), np.uint32(share), number)
     mark = Plan(Step("sorting/radix/radix_mark", policy, args, groups, bytes_moved=4 * n))
     mark += pick_plan(profile, number, sorted_by_key, number_by_key)
-    by_segment, _, indices = radix_plan(
-        profile,
-        number_by_key,
-        n,
-        np.uint32,
-        payload=sorted_by_key,
-        payload_out=memory.payload_out if memory.payload == "index" else None,
-        windows=digit_windows((1 << (segments - 1).bit_length()) - 1),
-        prefix="by_segment",
-        **options,
-    )
+    segment_bits = digit_windows((1 << (segments - 1).bit_length()) - 1)
+    indices = Scratch("by_segment_payload_out", np.uint32, n)
+    if memory.payload == "index" and memory.payload_out:
+        indices = memory.payload_out
+    by_number = SortMemory(number_by_key, KeyOrder(np.dtype(np.uint32)), sorted_by_key, payload_out=indices)
+    by_segment = radix_plan(profile, by_number, windows=segment_bits, features=features, prefix="by_segment")
     plan = by_key + mark + by_segment
     if memory.keys_out:
         plan += pick_plan(profile, memory.keys, indices, memory.keys_out)

@@ -333,22 +333,8 @@ class DeviceSort:
 
     def _passes_plan(self, windows: Windows, special: bool) -> Plan:
         """Plan that sorts all keys by these digits."""
-        memory, order = self.memory, self.inputs.order
-        plan, _, _ = radix_plan(
-            self.session.profile,
-            memory.keys,
-            memory.n,
-            order.dtype,
-            payload=memory.payload,
-            keep_keys=memory.keys_out is not None,
-            keys_out=memory.keys_out,
-            payload_out=memory.payload_out,
-            descending=order.descending,
-            windows=windows,
-            special=special,
-            features=self.features,
-        )
-        return plan.kept()
+        options: dict[str, Any] = {"windows": windows, "special": special, "features": self.features}
+        return radix_plan(self.session.profile, self.memory, **options).kept()
 
 
 def _plan_key(features: RadixFeatures, *what: Any) -> tuple[Any, ...]:
