@@ -45,9 +45,7 @@ def require_shapely() -> Any:
 
 
 def any_m(shapely: Any, shapes: Any) -> bool:
-    """Return whether some geometries have M coordinates; False with Shapely before 2.1 or GEOS before 3.12, which
-    ignore M.
-    """
+    """Return whether geometries have M coordinates; False before Shapely 2.1 and GEOS 3.12, which ignore M."""
     known = hasattr(shapely, "has_m") and shapely.geos_version >= (3, 12)
     return known and bool(shapely.has_m(shapes).any())
 

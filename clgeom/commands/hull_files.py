@@ -211,10 +211,7 @@ def _coordinates_of(files: list[str], reading: Any, rows: Any = None) -> Iterato
 
 
 def _batch_of(hulls: Any) -> HullBatch[Any]:
-    """Return the hulls of all files as a batch whose labels are the files.
-
-    Vertices are indices into the points of a file.
-    """
+    """Return the hulls of all files as a batch with files as labels; vertices are indices within a file."""
     corners = [np.array(one["corners"], one["type"]).reshape(-1, 2) for one in hulls]
     names = np.array([printable(one["file"]) for one in hulls], object)
     ends = [np.append(0, np.cumsum(counts)) for counts in ([len(c) for c in corners], [one["points"] for one in hulls])]

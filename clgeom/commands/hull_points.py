@@ -47,10 +47,7 @@ DIMENSIONS = {
 
 @dataclass(frozen=True)
 class HullCall(Call):
-    """A call of the command: what it reads, how it computes, and where the result goes.
-
-    `reading` has the options of `read_cloud`, `options` those of `convex_hull`.
-    """
+    """A call of the command; `reading` has options of `read_cloud`, `options` those of `convex_hull`."""
 
     files: list[str]
     reading: dict[str, Any]

@@ -205,10 +205,7 @@ def _warn(message: object, category: Any, *_: Any, **__: Any) -> None:
 
 
 def _warning(message: object, category: Any, *_: Any, **__: Any) -> str:
-    """Return the line of a warning.
-
-    Python asks for it where another thread has put back its own function to show warnings.
-    """
+    """Return the line of a warning, also where another thread has put back its own ``showwarning``."""
     del category
     return f"clgeom: warning: {printable(' '.join(str(message).split()))}\n"
 

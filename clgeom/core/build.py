@@ -111,10 +111,7 @@ def program_keys(session: Session) -> list[Key]:
 
 
 def release(session: Session, text: str | None = None) -> None:
-    """Drop the programs of users that have this text for a parameter, or all; and kernels of them of this thread.
-
-    Other threads drop theirs as they make others.
-    """
+    """Drop the programs of users with this text for a parameter, or all, and this thread's kernels of them."""
 
     def goes(key: Key) -> bool:
         return is_of_users(key) and (text is None or any(value == text for _, value in key[1]))

@@ -155,10 +155,7 @@ def loading() -> Loading | None:
 
 @contextlib.contextmanager
 def timing_loads() -> Iterator[Loading]:
-    """Record how long kernels take to load within: in building, in trials, and at the first launch of each.
-
-    Drivers compile or load a kernel when it is first launched, too. So the first launch is waited for.
-    """
+    """Record how long kernels take to load within: in building, in trials, and at the first launch of each."""
     record = Loading()
     token = _loading.set(record)
     try:

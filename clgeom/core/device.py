@@ -332,10 +332,7 @@ def as_session(device: DevicesLike = None) -> Session:
 
 
 def session_of_context(context: cl.Context | None, device: cl.Device | None = None) -> Session:
-    """Return the session of a device in a context of the caller (the context of an array on a device).
-
-    `device` is one of the context's, the first by default.
-    """
+    """Return the session of a context of the caller, for one of its devices or for its first."""
     begin()
     if context is None:
         raise InvalidInput("An array on a device must have a context. Got one without a context and without a queue.")
@@ -349,10 +346,7 @@ def session_of_context(context: cl.Context | None, device: cl.Device | None = No
 
 
 def begin() -> None:
-    """Prepare the first use of OpenCL in this process; raise `NoDevice` in a forked child of a process that used it.
-
-    Called before pyopencl is imported.
-    """
+    """Prepare the first use of OpenCL and import pyopencl; raise `NoDevice` in a forked child that cannot use it."""
     global _opencl_pid
     if _opencl_pid is None:
         caches.prepare()
@@ -410,9 +404,7 @@ def _choose(device: DevicesLike) -> cl.Device:
 
 
 def fitting(wanted: str) -> cl.Device | None:
-    """Return the first device with this text in its words; with "text:1" the second one, and so on; None if there is
-    none.
-    """
+    """Return the first device with this text in its words, with "text:1" the second, and so on; else None."""
     devices, number = named(wanted), 0
     numbered = re.fullmatch(r"(.+):(\d+)", wanted)
     if not devices and numbered is not None:
@@ -455,11 +447,7 @@ def why_none() -> str:
 
 @functools.cache
 def _ranked() -> tuple[cl.Device, ...]:
-    """Return all devices, fastest kind first: discrete GPU, GPU, accelerator, CPU; more compute units first within a
-    kind.
-
-    Devices that have failed a trial come last.
-    """
+    """Return all devices, refused ones last: discrete GPUs, GPUs, accelerators, CPUs; more compute units first."""
     begin()
     import pyopencl as cl
 

@@ -68,10 +68,7 @@ def _of_all(table: str) -> dict[str, Any]:
 
 
 def require_shape(kernel: str, policy: Policy) -> None:
-    """Raise `InvalidInput` if a kernel has no such shape.
-
-    Candidates of the tuner, policies of the store and of `clgeom.core.tuning.override` all come through here.
-    """
+    """Raise `InvalidInput` if a kernel has no such shape."""
     limit = getattr(policies_of(kernel.partition("/")[0]), "LIMITS", {}).get(kernel)
     if limit is not None:
         limit.require(kernel, policy)

@@ -51,10 +51,7 @@ def interrupt_later() -> None:
 
 
 def host_buffer(session: Session, array: np.ndarray, *, writable: bool = False) -> cl.Buffer:
-    """Return a buffer in the memory of a contiguous array (on CPU devices), for kernels to read, or also to write.
-
-    `show_host` makes what they wrote visible in the array.
-    """
+    """Return a buffer in the memory of a contiguous array, for kernels to read, or to write and `show_host`."""
     import pyopencl as cl
 
     flags = cl.mem_flags.READ_WRITE if writable else cl.mem_flags.READ_ONLY

@@ -54,7 +54,7 @@ class Result:
         self.buffers = {name: self[name] for name in names}
 
     def read(self, scratch: Scratch, count: int | None = None, start: int = 0) -> np.ndarray:
-        """Scratch memory as a new array, after waiting for all earlier commands."""
+        """Wait for all commands and return `count` elements of a buffer from `start` on, in `out` or a new array."""
         count = scratch.count if count is None else count
         return read(self.session, self[scratch], scratch.dtype, count, start, queue=self._queue)
 
@@ -239,8 +239,7 @@ def _enqueue(
 
 
 class _Pace:
-    """Limits how far a run is ahead of the device: by two slices of launches, which get longer as long as they are
-    quick."""
+    """Limits how far a run is ahead of the device: by two slices of launches, longer as long as they are quick."""
 
     def __init__(self, plan: Plan, watch: Callable[[float], object] | None, first: int = FIRST_LAUNCHES) -> None:
         self.watch, self.launches = watch, 0
@@ -315,10 +314,7 @@ def read(
     queue: cl.CommandQueue | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """`count` elements of a buffer from element `start` on, as a new array or in the contiguous array `out`.
-
-    Waits for all commands enqueued before.
-    """
+    """Wait for all commands and return `count` elements of a buffer from `start` on, in `out` or a new array."""
     out, queue = np.empty(count, dtype) if out is None else out, queue or session.queue
     if not count:
         return out
@@ -415,10 +411,7 @@ def _copy(
 
 
 def _enqueued(session: Session, queue: cl.CommandQueue, doing: str, command: Callable[[], cl.Event]) -> cl.Event:
-    """Return the event of a command.
-
-    If there is too little memory, all unused memory is released and the command repeated.
-    """
+    """Return the event of a command, repeated without unused memory if there is too little."""
     import pyopencl as cl
 
     try:

@@ -94,9 +94,7 @@ class Pool:
         self.is_poisoned = False
 
     def allocate(self, nbytes: int, limit: int | None = None) -> cl.Buffer:
-        """Return a buffer of at least so many bytes, not more than `limit`; ``pyopencl.MemoryError`` if there is no
-        memory.
-        """
+        """Return a buffer of so many bytes or more, up to `limit`; raise ``pyopencl.MemoryError`` without memory."""
         size = rounded_up(nbytes)
         if limit is not None and size > limit >= nbytes:
             size = max(nbytes, 1)
@@ -127,10 +125,7 @@ class Pool:
 
     @contextlib.contextmanager
     def poisoned(self) -> Iterator[None]:
-        """Fill all memory that is handed out within this context, as it is handed out.
-
-        A kernel that leaves part of its output unwritten then shows, whatever an earlier call has left in the memory.
-        """
+        """Fill all memory that is handed out within, so that a kernel shows that leaves its output unwritten."""
         before, self.is_poisoned = self.is_poisoned, True
         try:
             yield
@@ -151,10 +146,7 @@ class Pool:
             return self._new(size)
 
     def hold(self, buffer: cl.Buffer, *until: cl.Event | cl.CommandQueue) -> None:
-        """Keep the memory of a buffer, when it returns, until events, or the commands then in queues, have ended.
-
-        Nothing happens for buffers that are not from `allocate`, which never return.
-        """
+        """Keep the memory of a buffer of `allocate`, when it returns, until events or queues have ended."""
         lease = getattr(buffer, "clgeom_lease", None)
         if lease is not None:  # of a plan that keeps its memory, which must not run with it before
             for one in lease.give_up():

@@ -221,10 +221,7 @@ class Phase:
 
 
 def phase_of(part: Step | Series, events: Sequence[cl.Event] = ()) -> Phase:
-    """Return the phase of a Step or Series.
-
-    Its time is from the start of the first event to the end of the last one.
-    """
+    """Return the phase of a Step or Series, timed from the start of its first event to the end of its last."""
     step = part.step if isinstance(part, Series) else part
     groups = int(part.groups.max(initial=0)) if isinstance(part, Series) else step.groups
     return Phase(

@@ -32,10 +32,7 @@ def _compiled(text: str) -> Template:
 
 
 def render(kernel: str, **parameters: Any) -> str:
-    """OpenCL C of a kernel ("family/kernel") for these template parameters, headers inlined.
-
-    The parameter `variant` also chooses the file: see `sources.template`.
-    """
+    """OpenCL C of a kernel ("family/kernel") for these template parameters, headers inlined."""
     return render_text(sources.template(kernel, parameters.get("variant", "group")), kernel, **parameters)
 
 

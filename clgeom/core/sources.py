@@ -53,10 +53,7 @@ def header(name: str) -> str:
 
 @functools.cache
 def template(kernel: str, variant: str = "group") -> str:
-    """Return the text of the template of a kernel, named as "family/kernel", in a variant of it.
-
-    If one work-item uses another algorithm than a group, the serial variant has its own file, "family/kernel_serial".
-    """
+    """Return the template of a kernel; a serial variant may have its own file, "family/kernel_serial"."""
     if variant == "serial":
         with contextlib.suppress(FileNotFoundError):
             return _text(f"{kernel}_serial.cl.mako")
@@ -104,10 +101,7 @@ def families() -> tuple[str, ...]:
 
 
 def kernels() -> tuple[str, ...]:
-    """Return the names of all kernels, as "family/kernel"; a family may have parts, as "hull/sieve/tile_hull".
-
-    The files of their variants, "kernel_serial", are not counted.
-    """
+    """Return the names of all kernels, as "hull/sieve/tile_hull", without those of serial variants."""
 
     def found(folder: Traversable, family: str) -> Iterator[str]:
         for entry in folder.iterdir():

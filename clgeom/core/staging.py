@@ -171,10 +171,7 @@ class Stage:
 
     @contextlib.contextmanager
     def slot(self) -> Iterator[_Slot]:
-        """Yield a slot whose memory may be changed.
-
-        Only the session's threads take one, which no KeyboardInterrupt meets.
-        """
+        """Yield a slot whose memory may be changed, to one of the session's threads, which no interrupt meets."""
         import pyopencl as cl
 
         slot = self.slots.get()

@@ -334,10 +334,7 @@ def store_policy(
 
 
 def forget(profile: DeviceProfile, kernels: Collection[str] | None = None) -> int:
-    """Remove the policies of these kernels, or all, for a device from the store; returns how many there were.
-
-    Those measured with other drivers go, too.
-    """
+    """Remove a device's policies of these kernels, or all, also of other drivers; return their number."""
     names = None if kernels is None else set(kernels)
     return _remove(lambda entry: _matches(entry, profile, DEVICE) and (names is None or entry["kernel"] in names))
 

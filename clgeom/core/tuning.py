@@ -103,10 +103,7 @@ def is_overridden(kernel: str | None = None) -> bool:
 
 @contextlib.contextmanager
 def override(policies: dict[str, Policy]) -> Iterator[None]:
-    """Use these policies, by kernel name, in this context: for tests, tuning and benches.
-
-    Raises `InvalidInput` for shapes that a kernel does not have.
-    """
+    """Use these policies in this context; raise `InvalidInput` for shapes that a kernel does not have."""
     unknown = sorted(kernel for kernel in policies if not rows_of(kernel))
     if unknown:
         raise KeyError(f"no such kernel: {', '.join(unknown)}; known: {', '.join(sorted(all_rows()))}")

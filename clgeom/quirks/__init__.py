@@ -54,18 +54,12 @@ BUILD_VARIABLES = ("PYOPENCL_BUILD_OPTIONS", "POCL_EXTRA_BUILD_FLAGS")
 
 
 def defects_of(words: str) -> frozenset[str]:
-    """Return the names of the ``DEFECTS`` of a device whose platform, driver, vendor and version are these words in
-    lower case.
-    """
+    """Return the names of the ``DEFECTS`` of a device with these words, in lower case."""
     return frozenset(name for word, name, _ in DEFECTS if word in words)
 
 
 def before_context(device: cl.Device, profile: DeviceProfile) -> KernelFiles | None:
-    """Prepare a device for its first context; `NoDevice` if its driver cannot build kernels on this machine.
-
-    Returns the driver's kernel files, which `KernelFiles.look` keeps verified; None for drivers whose files need no
-    check.
-    """
+    """Prepare a device for its first context, or raise `NoDevice`; return the driver's kernel files to verify."""
     from clgeom.quirks.pocl_cache import KernelFiles
     from clgeom.quirks.pocl_cpu import name_cpu
     from clgeom.quirks.pocl_linker import check_linker
@@ -83,9 +77,7 @@ def build_options(profile: DeviceProfile) -> list[str]:
 
 
 def short_source(profile: DeviceProfile, source: str) -> tuple[str, list[str]] | None:
-    """Return a text that compiles faster than a source and means the same, and its build options; None where there is
-    none.
-    """
+    """Return an equal text that compiles faster than a source, and its build options; None without one."""
     from clgeom.quirks import pocl_headers
 
     text = pocl_headers.shortened(profile, source)

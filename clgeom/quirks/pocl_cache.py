@@ -118,9 +118,7 @@ def build(make: Callable[[Sequence[str]], cl.Program], *facts: str) -> cl.Progra
 
 
 def folder_of(program: cl.Program) -> str | None:
-    """Return the folder of a built ``pyopencl.Program`` in the cache, None where PoCL's record of it is not as
-    expected.
-    """
+    """Return the folder of a built program in the cache, None where PoCL's record is not as expected."""
     for _, text in pointed_at(program.int_ptr, FOLDER_LENGTH + 1):
         name, end = text[:FOLDER_LENGTH], text[FOLDER_LENGTH:]
         if end == b"\0" and name[2:3] == b"/" and LETTERS.issuperset(name[:2] + name[3:]):
@@ -305,10 +303,7 @@ def _remove(path: Path) -> bool:
 
 
 def _use(note: Path) -> bool | None:
-    """Use a program until this process ends.
-
-    Returns whether no other living process uses it; None where files cannot be locked.
-    """
+    """Use a program until this process ends; return whether no other process does, None where locks fail."""
     with _lock:
         if note in _used:  # by another thread or session
             return False

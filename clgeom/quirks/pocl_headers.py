@@ -31,11 +31,7 @@ FORMAT = 1
 
 
 def shortened(profile: DeviceProfile, source: str) -> str | None:
-    """Return the source after the declarations that it needs, to be built with `GUARD`; None where the header is
-    another.
-
-    Compilers count its lines as before.
-    """
+    """Return the declarations that a source needs and the source, to be built with `GUARD`; else None."""
     if "long_header" not in profile.quirks:
         return None
     known = _declarations()
@@ -50,9 +46,7 @@ def needed(known: dict[str, str], source: str) -> str:
 
 @functools.cache
 def _declarations() -> dict[str, str]:
-    """Return the declarations of PoCL from PyPI, from the cache if they are there; empty where they are not as
-    expected.
-    """
+    """Return the declarations of PoCL from PyPI, cached; empty where they are not as expected."""
     try:
         found = importlib.util.find_spec(PACKAGE)
         if found is None or not found.submodule_search_locations:
@@ -71,10 +65,7 @@ def _declarations() -> dict[str, str]:
 
 
 def declarations(folder: Path) -> dict[str, str]:
-    """Return the declarations of each function in a folder with Clang's headers, and under "" what all of them need.
-
-    ``opencl-c-base.h`` declares types and constants, ``opencl-c.h`` functions.
-    """
+    """Return the declarations of each function in a folder with Clang's headers, and under "" what all need."""
     lines = iter(_bare((folder / "opencl-c.h").read_text()).splitlines())
     first: list[str] = []
     blocks: dict[str, dict[tuple[str, ...], list[str]]] = {}  # by name and conditions

@@ -26,10 +26,7 @@ HOW_TO_LINK = "Install binutils (apt-get install binutils, dnf install binutils)
 
 
 def check_linker(profile: DeviceProfile) -> None:
-    """Raise `NoDevice` unless the program ``ld`` is there and links, and files may be large enough.
-
-    Devices that need no ``ld`` pass.
-    """
+    """Raise `NoDevice` for a device that needs ``ld``, if that is missing, fails, or may not write files."""
     if "needs_ld" not in profile.quirks:
         return
     limit = caches.what_about_limit()

@@ -50,9 +50,7 @@ class Case:
         return max(min(n, profile.max_alloc_bytes // 64), 1)
 
     def edges(self, policy: Policy) -> list[int]:
-        """Return the sizes at which a shape may be wrong that is right elsewhere: none, one, and about an edge of its
-        tiles.
-        """
+        """Return the sizes at which only some shapes may be wrong: none, one, and about an edge of their tiles."""
         tile = policy.tile
         lengths = {0, 1, policy.wg_size + 1, tile - 1, tile, tile + 1, 2 * tile + 1}
         return sorted({length**self.sides for length in lengths})

@@ -116,9 +116,7 @@ def _kernels() -> dict[str, str]:
 
 
 def is_unmeasured(profile: DeviceProfile) -> bool:
-    """Return whether a device is a GPU without any measured shape: no row of its name or architecture, and nothing
-    stored.
-    """
+    """Return whether a device is a GPU without rows of its name or architecture and without stored policies."""
     if profile.kind != "gpu":
         return False
     steps = {find_row(profile, rows)[0] for rows in all_rows().values()}

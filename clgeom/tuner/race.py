@@ -101,17 +101,12 @@ def is_faster(ratios: Sequence[Ratio]) -> bool:
 
 
 def holds(one: Ratio) -> bool:
-    """Return whether a winner is not slower in another case, such as a smaller one, where times are short and less
-    sure.
-    """
+    """Return whether a winner is not slower in another case, where times may be short and less sure."""
     return one.kernel < 1 + 2 * NOISE and not one.slows_the_call
 
 
 def winner(by_shape: dict[int, list[Ratio]], candidates: list[Policy], present: Policy) -> int | None:
-    """Return the index of the best shape that is faster than the present one, None where the present one stays.
-
-    Of shapes as fast as the best but for noise, the one with the fewest changes wins.
-    """
+    """Return the best shape that is faster, of equal ones that with the fewest changes; None for the present one."""
     faster = {at: score(ratios) for at, ratios in by_shape.items() if is_faster(ratios)}
     if not faster:
         return None

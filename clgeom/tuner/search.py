@@ -324,9 +324,7 @@ class Tuner:
         return [ratio(by_shape[at], by_shape[PRESENT]) for by_shape in times.values()]
 
     def _is_right_at_edges(self, finding: Finding, candidate: Candidate) -> bool:
-        """Return whether a winner gives the default's results at edges of its tiles and with fewer elements, in all
-        cases.
-        """
+        """Return whether a winner has the default's results at edges of its tiles and with fewer elements."""
         known = {**all_cases(), **self.cases}
         for case in (known[name] for name in all_spaces()[finding.kernel].cases if name in known):
             if (case.fp64 and not self.profile.fp64) or finding.itemsize not in (None, case.itemsize):
@@ -399,9 +397,7 @@ class Tuner:
             self.unkept = error
 
     def _is_decided(self, kernel: str) -> bool:
-        """Return whether a kernel was measured again in all its cases, or cannot be, so that stale entries for it may
-        go.
-        """
+        """Return whether a kernel was measured in all its cases, or cannot be, so that stale entries may go."""
         states = {one.state for one in self.findings if one.kernel == kernel}
         if states or self.most is not None:
             return bool(states) and "not reached" not in states
