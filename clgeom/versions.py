@@ -47,7 +47,7 @@ def show_versions() -> None:
 
 def report() -> dict[str, Any]:
     """Sections of the report by name: facts by name, or a list of them for devices."""
-    devices = devices_of_report()
+    devices = _devices()
     notes = {"Intel's runtime from pip": intel_notes()}
     if isinstance(devices, list) and (unfit := unfit_setting()):
         notes["settings"] = {"CLGEOM_DEVICE": unfit}
@@ -60,9 +60,9 @@ def report() -> dict[str, Any]:
             "C library": " ".join(platform.libc_ver()).strip() or "not glibc",
             "processors": os.cpu_count(),
         },
-        "packages": {name: version_of(name) for name in REQUIRED},
-        "optional packages": {name: version_of(name) for name in OPTIONAL},
-        "platforms": platforms_of_report(),
+        "packages": {name: _version_of(name) for name in REQUIRED},
+        "optional packages": {name: _version_of(name) for name in OPTIONAL},
+        "platforms": _platforms(),
         "devices": devices,
         **{name: facts for name, facts in notes.items() if facts},
         "environment": {name: value for name, value in sorted(os.environ.items()) if name.startswith(VARIABLES)},
@@ -74,15 +74,15 @@ def report() -> dict[str, Any]:
     }
 
 
-def platforms_of_report() -> dict[str, str]:
+def _platforms() -> dict[str, str]:
     """Versions of the OpenCL platforms by name, also of those without a device."""
     try:
         return {platform.name.strip(): platform.version.strip() for platform in all_platforms()}
-    except (ClgeomError, ImportError):  # which `devices_of_report` reports
+    except (ClgeomError, ImportError):  # which `_devices` reports
         return {}
 
 
-def devices_of_report() -> list[dict[str, Any]] | str:
+def _devices() -> list[dict[str, Any]] | str:
     """Facts about all devices, the fastest kind first; the message where there is none. Devices are not opened."""
     try:
         found = [describe(device) for device in all_devices()]
@@ -104,20 +104,20 @@ def devices_of_report() -> list[dict[str, Any]] | str:
             "float64": "yes" if profile.fp64 else "no",
             "subnormals": "kept" if profile.denormals else "flushed",
             "quirks": ", ".join(sorted(profile.quirks)),
-            "trials": outcome(trust.noted_verdicts(profile)),
+            "trials": _outcome(trust.noted_verdicts(profile)),
         }
         for profile in found
     ]
 
 
-def outcome(verdicts: dict[str, bool]) -> str:
+def _outcome(verdicts: dict[str, bool]) -> str:
     """Trials passed and failed, as noted in the cache."""
     failed = sorted(name for name, right in verdicts.items() if not right)
     passed = f"{len(verdicts) - len(failed)} passed"
     return f"{passed}, failed: {', '.join(failed)}" if failed else passed
 
 
-def version_of(distribution: str) -> str | None:
+def _version_of(distribution: str) -> str | None:
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:

@@ -13,6 +13,7 @@ from clgeom.commands import terminal
 from clgeom.commands.terminal import Call, finite
 from clgeom.core.messages import counted
 from clgeom.errors import InvalidInput
+from clgeom.geo.lonlat import LonLat
 from clgeom.optional import is_installed
 
 if TYPE_CHECKING:
@@ -45,6 +46,14 @@ RESOLUTIONS = {
     ">missed": ("missed", ",.3g"),
     ">IoU": ("iou", ".3f"),
 }
+
+
+def check_densify(densify: float | None, crs: Any) -> None:
+    """Refuse --densify for a map in longitude and latitude, whose edges stay straight in the output."""
+    if densify is not None and LonLat(crs, caller="region").mapping is None:
+        raise InvalidInput(
+            "The option --densify is for edges that become curves, and the input is in longitude and latitude already."
+        )
 
 
 def measured(raster: Any, kept: Any, levels: Any, options: dict[str, Any], session: Session) -> Any:

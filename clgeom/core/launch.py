@@ -36,50 +36,36 @@ if TYPE_CHECKING:
 
 
 class Result:
-    """Buffers of a run, by name."""
-
-    def __init__(self, session: Session, queue: cl.CommandQueue, buffers: dict[str, cl.Buffer]) -> None:
-        self.session, self._queue, self.buffers = session, queue, buffers
-
-    def __getitem__(self, name: str | Scratch) -> cl.Buffer:
-        return self.buffers[name_of(name)]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all buffers."""
-        return sum(buffer.size for buffer in self.buffers.values())
-
-    def drop_others(self, names: Collection[str]) -> None:
-        """Let go of all buffers but those of these names; the rest returns to the pool."""
-        self.buffers = {name: self[name] for name in names}
-
-    def read(self, scratch: Scratch, count: int | None = None, start: int = 0) -> np.ndarray:
-        """Wait for all commands and return `count` elements of a buffer from `start` on, in `out` or a new array."""
-        count = scratch.count if count is None else count
-        return read(self.session, self[scratch], scratch.dtype, count, start, queue=self._queue)
-
-
-class LeasedResult(Result):
-    """The buffers of a run whose plan keeps its memory. The lease ends when the result and its buffers are gone."""
+    """The buffers of a run by name. Those of a plan that keeps its memory are leased as long as the result lives."""
 
     def __init__(
-        self, session: Session, queue: cl.CommandQueue, bound: dict[str, cl.Buffer], lease: ScratchLease
+        self,
+        session: Session,
+        queue: cl.CommandQueue,
+        buffers: dict[str, cl.Buffer],
+        lease: ScratchLease | None = None,
     ) -> None:
-        super().__init__(session, queue, bound)
-        self._lease = lease
+        self.session, self._queue, self.buffers, self._lease = session, queue, buffers, lease
 
     def __getitem__(self, name: str | Scratch) -> cl.Buffer:
         name = name_of(name)
-        if name not in self.buffers:
+        if self._lease is not None and name not in self.buffers:
             self.buffers[name] = self._lease.reference(name)
         return self.buffers[name]
 
     @property
     def nbytes(self) -> int:
-        return self._lease.set.nbytes
+        """Bytes of all buffers, or of the leased ones."""
+        return sum(buffer.size for buffer in self.buffers.values()) if self._lease is None else self._lease.set.nbytes
 
     def drop_others(self, names: Collection[str]) -> None:
-        self.buffers = {name: buffer for name, buffer in self.buffers.items() if name in names}
+        """Let go of all buffers but those of these names, and of leased ones with the result."""
+        self.buffers = {name: self[name] for name in names if self._lease is None or name in self.buffers}
+
+    def read(self, scratch: Scratch, count: int | None = None, start: int = 0) -> np.ndarray:
+        """Scratch memory as a new array, after waiting for all earlier commands."""
+        count = scratch.count if count is None else count
+        return read(self.session, self[scratch], scratch.dtype, count, start, queue=self._queue)
 
 
 #: A paced run waits after slices of so many launches, first and at most, or of so many seconds.
@@ -139,7 +125,7 @@ def run(
         raise
     if call is not None:
         call.phases += map(phase_of, plan, events) if timed else plan.phases
-    return Result(session, queue, bound) if lease is None else LeasedResult(session, queue, bound, lease)
+    return Result(session, queue, bound, lease)
 
 
 def _allocate(session: Session, scratch: Iterable[tuple[str, int]], bound: dict[str, cl.Buffer]) -> None:

@@ -3,7 +3,6 @@
 The process may crash or hang in any driver's compiler or kernel; `clgeom.tuner.children` lives with that. Requests and
 replies are pickled over a pipe::
 
-    Shares(case, ..)                       -> Shared(seconds of each kernel, seconds of the call)
     Trial(case, sizes, kernel, policy, ..) -> Tried(whether the results are right)
     Race(case, n, kernel, policies, ..)    -> Sample for each round and policy, then Done
 
@@ -68,15 +67,6 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Shares:
-    """Which kernels a case runs, and how long each takes."""
-
-    case: Case
-    n: int
-    kernel: str = ""
-
-
-@dataclass(frozen=True)
 class Trial:
     """Run a case once at each size with a policy, and compare the results with those of the default.
 
@@ -92,24 +82,21 @@ class Trial:
 
 @dataclass(frozen=True)
 class Race:
-    """Time a case with several policies of a kernel (None: that of `base`, or the present one), in turn."""
+    """Time a case with several policies of a kernel (None: that of `base`, or the present one), in turn.
+
+    By default it tells which kernels a case runs, and how long each takes: the first round loads them.
+    """
 
     case: Case
     n: int
-    kernel: str
-    policies: tuple[Policy | None, ...]
-    rounds: int
-    whole: bool
+    kernel: str = ""
+    policies: tuple[Policy | None, ...] = (None,)
+    rounds: int = 2
+    whole: bool = True
     base: Policies = field(default_factory=dict)
 
 
-Request = Shares | Trial | Race
-
-
-@dataclass(frozen=True)
-class Shared:
-    kernels: dict[str, float]
-    call: float
+Request = Trial | Race
 
 
 @dataclass(frozen=True)
@@ -130,6 +117,7 @@ class Sample:
     kernel: float
     others: float
     call: float | None
+    kernels: dict[str, float] = field(default_factory=dict)  #: seconds of each kernel
 
 
 @dataclass(frozen=True)
@@ -172,7 +160,7 @@ class Measurer:
             yield self._tried(request)
             return
         try:
-            yield from self._shares(request) if isinstance(request, Shares) else self._race(request)
+            yield from self._race(request)
         except Exception as error:  # whatever a driver or a kernel's plan says about a policy
             yield self._failed(error, request.case, request.n)
 
@@ -214,14 +202,6 @@ class Measurer:
         tried = {} if policy is None else {kernel: policy}
         return override({NEUTRAL: select(self.session.profile, NEUTRAL), **base, **tried})
 
-    def _shares(self, request: Shares) -> Iterator[Any]:
-        call = self._prepared_call(request.case, request.n)
-        with self._within({}):
-            call()
-            kernels, _ = self._profiled(call)
-            seconds = self._timed(call)
-        yield Shared(kernels, seconds)
-
     def _tried(self, request: Trial) -> Tried | Failed:
         """Return the reply for the first size with a wrong result or an error, else for the last."""
         reply: Tried | Failed = Tried(True)
@@ -254,20 +234,22 @@ class Measurer:
             shuffle(order)
             for at, policy in order:
                 with self._within(request.base, request.kernel, policy):
-                    kernels, rest = self._profiled(call, request.kernel)
+                    kernels = self._profiled(call)
                     whole = self._timed(call) if request.whole else None
-                yield Sample(number, at, kernels.get(request.kernel, 0.0), rest, whole)
+                own = kernels.get(request.kernel, 0.0)
+                others = sum(took for name, took in kernels.items() if name != request.kernel)
+                yield Sample(number, at, own, others, whole, kernels)
         yield Done()
 
-    def _profiled(self, call: Call, kernel: str | None = None) -> tuple[dict[str, float], float]:
-        """(seconds of each kernel, seconds of all but `kernel`) in a call."""
+    def _profiled(self, call: Call) -> dict[str, float]:
+        """Return the seconds of each kernel in a call."""
         names = {name.rpartition("/")[2]: name for name in sources.kernels()}
         with recording(True) as phases:
             call()
         seconds: dict[str, float] = {}
         for phase in phases:
             seconds[names[phase.name]] = seconds.get(names[phase.name], 0.0) + (phase.seconds or 0.0)
-        return seconds, sum(took for name, took in seconds.items() if name != kernel)
+        return seconds
 
     def _timed(self, call: Call) -> float:
         self.session.queue.finish()

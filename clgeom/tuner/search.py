@@ -32,7 +32,7 @@ from clgeom.errors import InvalidInput
 from clgeom.tuner.cases import Case, all_cases
 from clgeom.tuner.children import Crew, Limits
 from clgeom.tuner.explain import plain_policy
-from clgeom.tuner.measure import Done, Failed, Race, Request, Sample, Shared, Shares, Target, Trial, Tried
+from clgeom.tuner.measure import Done, Failed, Race, Request, Sample, Target, Trial, Tried
 from clgeom.tuner.race import Ratio, better_half, holds, ratio, score, winner
 
 #: Kernels that take less of every case are left as they are.
@@ -126,7 +126,7 @@ class Tuner:
         self.watch = watch or (lambda done, what: None)
         self.tell = tell or (lambda finding: None)
         self.limits = limits or Limits()
-        self.shared: dict[str, Shared] = {}
+        self.shared: dict[str, Sample] = {}  # the kernels of each case, and how long it takes
         self.failed: dict[str, str] = {}  # cases that do not run, and why
         self.unknown: dict[str, tuple[str, float]] = {}  # kernels of 5 % without a space: case and share
         self.findings: list[Finding] = []
@@ -157,7 +157,10 @@ class Tuner:
         """Return all results as plain values, for JSON."""
         return {
             "kernels": [one.asdict() for one in self.findings],
-            "cases": {name: {"n": self.n(self.cases[name]), **asdict(one)} for name, one in self.shared.items()},
+            "cases": {
+                name: {"n": self.n(self.cases[name]), "kernels": one.kernels, "call": one.call}
+                for name, one in self.shared.items()
+            },
             "failed_cases": self.failed,
             "without_space": {kernel: {"case": case, "share": share} for kernel, (case, share) in self.unknown.items()},
         }
@@ -177,11 +180,11 @@ class Tuner:
     # Shares
 
     def _find_shares(self) -> None:
-        requests = [Shares(case, self.n(case)) for case in self.cases.values()]
+        requests = [Race(case, self.n(case)) for case in self.cases.values()]
         self._show("finding which kernels take long")
-        for done, (request, reply, _) in enumerate(self.crew.answers(requests, self.end), 1):
-            if isinstance(reply, Shared):
-                self.shared[request.case.name] = reply
+        for done, (request, reply, samples) in enumerate(self.crew.answers(requests, self.end), 1):
+            if isinstance(reply, Done):
+                self.shared[request.case.name] = samples[-1]
             else:
                 self.failed[request.case.name] = reply.reason
             self._show(f"finding which kernels take long ({done} of {len(requests)} cases)")

@@ -11,7 +11,7 @@ from clgeom.core.spaces import candidates
 from clgeom.core.tuning import select
 from clgeom.selftest.answers import digest
 from clgeom.tuner.cases import QUICK, Case, all_cases, families, known_case
-from clgeom.tuner.measure import Measurer, Shares
+from clgeom.tuner.measure import Measurer, Race
 
 
 def imposed(session, kind, **facts):
@@ -62,7 +62,7 @@ def test_cases_are_pickled_by_name():
 
 @pytest.mark.parametrize("name", ["running sum", "hulls of 64 points"])
 def test_measurer_knows_kernels(session, name):
-    (found,) = Measurer(Session(session.device)).replies(Shares(all_cases()[name], 4096))
+    _, found, _ = Measurer(Session(session.device)).replies(Race(all_cases()[name], 4096))
     assert found.kernels and set(found.kernels) <= set(all_rows())
     assert all(seconds > 0 for seconds in found.kernels.values()) and found.call > 0
 

@@ -23,7 +23,7 @@ from clgeom.core.spaces import Space, group
 from clgeom.core.tuning import select
 from clgeom.sorting.policies import POLICIES, SPACES
 from clgeom.tuner.children import Limits, _no_interrupts
-from clgeom.tuner.measure import Failed, Measurer, Shared, Trial, Tried, serve
+from clgeom.tuner.measure import Failed, Measurer, Sample, Trial, Tried, serve
 from clgeom.tuner.search import Candidate, Finding, Tuner
 
 
@@ -207,7 +207,7 @@ def test_decided_kernels(session):
     tuner = Tuner(session, [], seconds=1, store=False)
     case = all_spaces()["primitives/scan_tiles"].cases[0]
     assert tuner._is_decided("sorting/of_before") and not tuner._is_decided("primitives/scan_tiles")
-    tuner.shared[case] = Shared({}, 1.0)  # below 5 %
+    tuner.shared[case] = Sample(1, 0, 0.0, 1.0, 1.0)  # below 5 %
     assert tuner._is_decided("primitives/scan_tiles")
     tuner.findings = [Finding(KERNEL, 4, {}, Policy(), state="faster"), Finding(KERNEL, 8, {}, Policy())]
     assert not tuner._is_decided(KERNEL)
