@@ -462,6 +462,7 @@ from clgeom.core.device import all_devices, as_session
 from clgeom.intake.several import as_sessions
 from clgeom.selftest import answers
 
+__name__ = "clgeom.example"  # a failure of other code than that of clgeom is no verdict
 opened, init = [], clgeom.Session.__init__
 def watched(self, *args, **options):
     init(self, *args, **options)
