@@ -22,6 +22,7 @@ from clgeom.commands.options import (
     profile_option,
     with_default,
 )
+from clgeom.commands.region_options import BUDGETS, POINTS_EACH, SEGMENTS
 from clgeom.commands.terminal import Call
 from clgeom.errors import InvalidInput
 from clgeom.io.outputs import GEOMETRIES, IN_LONLAT, either
@@ -30,12 +31,6 @@ MODELS = (
     *("wim", "wim-los", "free-space", "two-ray", "okumura-hata", "cost231-hata"),
     *("uma", "uma-los", "umi", "umi-los"),
 )
-#: Options that simplify polygons along the cells; with one of them the outline is that.
-BUDGETS = ("vertices", "part_vertices", "tolerance", "iou")
-#: Default number of segments, and points for each segment: a segment of one point has no area. The region of uniform
-#: random points with 64 segments has, of the area of their hull, 0% for 50 points, 56% for 200 and 89% for 1,000. With
-#: 16 points for each segment it has 100%, 87% and 90%.
-SEGMENTS, POINTS_EACH = 64, 16
 CUTS = ("count", "width")
 OUTLINES = ("segments", "cells")
 #: Parameters of functions that are not options of the command: errors name the input.

@@ -12,8 +12,8 @@ import numpy as np
 from clgeom.arguments import wrong_file
 from clgeom.commands import terminal
 from clgeom.commands.options import is_typed
-from clgeom.commands.region import POINTS_EACH, SEGMENTS
 from clgeom.commands.region_facts import check_densify, written_words
+from clgeom.commands.region_options import POINTS_EACH, SEGMENTS
 from clgeom.commands.terminal import Call, finite
 from clgeom.core.messages import counted
 from clgeom.errors import InvalidInput

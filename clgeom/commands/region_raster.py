@@ -11,7 +11,6 @@ import numpy as np
 
 from clgeom.arguments import wrong_file
 from clgeom.commands import terminal
-from clgeom.commands.region import BUDGETS
 from clgeom.commands.region_facts import (
     METRICS,
     check_densify,
@@ -26,6 +25,7 @@ from clgeom.commands.region_facts import (
     print_resolutions,
     written_words,
 )
+from clgeom.commands.region_options import BUDGETS
 from clgeom.commands.terminal import Call
 from clgeom.errors import InputWarning, InvalidInput, warn
 from clgeom.geo.geodesy import shown
