@@ -87,7 +87,7 @@ highlight_language = "none"
 INTERNAL = {
     "DeviceProfile.require_fp64",
     "Region.of_chains",
-    *(f"Equation.{name}" for name in ("computed", "decision_dtype", "recovery", "roots", "text", "wide")),
+    *(f"Equation.{name}" for name in ("computed", "decision_dtype", "roots", "text", "wide")),
     *(f"Session.{name}" for name in ("cached", "copy_queue", "others", "profiling_queue", "rank_again")),
     *(f"Session.{name}" for name in ("shuffle", "unlimited")),
 }

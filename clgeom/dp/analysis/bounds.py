@@ -11,11 +11,11 @@ import numpy as np
 from clgeom.core import launch
 from clgeom.dp.analysis.sums import indices_of
 from clgeom.dp.fills import Fill
-from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.graphs import fold, walk
 from clgeom.dp.language.intervals import Interval, Intervals
 from clgeom.dp.language.plain_c import nodes_of
 from clgeom.dp.language.trace import Expr
+from clgeom.dp.language.traced import EquationBase
 from clgeom.dp.language.types import LIMITS
 from clgeom.errors import IntegerOverflow
 
@@ -65,7 +65,7 @@ def of_cells(fill: Fill) -> Interval | None:
 
 
 def indices_fit(
-    equation: Equation, shape: tuple[int, int], values: Mapping[str, Any], least: tuple[int, int] | None = None
+    equation: EquationBase, shape: tuple[int, ...], values: Mapping[str, Any], least: tuple[int, int] | None = None
 ) -> bool:
     """Return whether no integer in the indices and conditions of a traced equation goes beyond its type.
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from clgeom.dp.analysis.dependences import Split
 from clgeom.dp.analysis.sums import indices_of
@@ -27,6 +27,7 @@ from clgeom.dp.language.trace import Expr
 from clgeom.dp.language.types import LIMITS, neutral
 
 if TYPE_CHECKING:
+    from clgeom.dp.cubes.equation import CubeEquation
     from clgeom.dp.language.equation import Equation
     from clgeom.dp.language.traced import EquationBase
 
@@ -104,6 +105,34 @@ def kernel_text(equation: Equation, form: Form) -> str:
     trapped = form.checks is not None and form.loads_in_c and not equation.traced
     body = _body(equation, form.checks is not None, names, trapped=trapped, wraps=form.wrapped)
     lines.append(cell_function(equation, body, context=context, trapped=trapped, traps=form.notes))
+    return "\n".join(lines) + "\n"
+
+
+def cube_text(equation: CubeEquation, checked: bool | Literal["loads"], wraps: bool) -> str:
+    """Return the text that a kernel of a table with three indices includes.
+
+    `checked`: Trap overflow of every operation, indices of parameters and divisions; "loads": the indices only.
+    """
+    writer = text.Writer(
+        (equation.value,),
+        taken=taken(equation.parameters),
+        checked=checked is True,
+        trap_loads=checked == "loads",
+        wraps="all" if wraps else "values",
+    )
+    value = writer.write(equation.value, writer.top)[0]
+    indices = "const int i, const int j, const int dp_k, const int n, const int m, const int dp_p"
+    lines = [
+        *NO_NOTES,
+        *parameter_macros(equation),
+        *fits_in_c(equation, checked=checked is True or equation.cell.overflow == "trap", traps=False),
+        function(
+            equation,
+            f"inline value_t dp_cell({indices} DP_CONTEXT",
+            writer.top.lines,
+            text.fit(value, "", equation.cell.fitted),
+        ),
+    ]
     return "\n".join(lines) + "\n"
 
 

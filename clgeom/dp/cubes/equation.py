@@ -8,12 +8,7 @@ from typing import Any, Literal, overload
 from clgeom.arguments import one_of
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.analysis.dependences import constant_offset
-from clgeom.dp.analysis.sums import affine, indices_of
-from clgeom.dp.codegen import cell, text
-from clgeom.dp.language.cells import fits_in_c
 from clgeom.dp.language.graphs import walk
-from clgeom.dp.language.mistakes import deep_enough
-from clgeom.dp.language.parameters import taken
 from clgeom.dp.language.trace import Expr
 from clgeom.dp.language.traced import EquationBase
 from clgeom.errors import DependencyError, InvalidInput
@@ -21,8 +16,6 @@ from clgeom.intake.typing import DTypeLike
 
 #: Orders of planes: by one index, or by the sum of the three.
 PATTERNS = ("I", "J", "K", "IJK")
-#: Names in C of the third index and the third length, which no parameter has.
-THIRD, LENGTH = "dp_k", "dp_p"
 #: The largest sum of the three lengths, and of an index.
 LONGEST = 2**31 - 1
 
@@ -72,7 +65,7 @@ class CubeEquation(EquationBase):
     [[[1, 1, 1], [1, 1, 1]], [[1, 1, 1], [1, 3, 5]]]
     """
 
-    indices, lengths, names_in_c = ("i", "j", "k"), ("n", "m", "p"), {"k": THIRD, "p": LENGTH}
+    indices, lengths, names_in_c = ("i", "j", "k"), ("n", "m", "p"), {"k": "dp_k", "p": "dp_p"}
     traced, helpers = True, ""  # as an Equation
     value: Expr
 
@@ -107,71 +100,6 @@ class CubeEquation(EquationBase):
         """How many planes back the reads go; None if their indices do not tell."""
         steps = self._steps(self.pattern)
         return None if None in steps else max((-step for step in steps if step is not None), default=0)
-
-    def text(self, shape: tuple[int, int, int], *, checked: bool | Literal["loads"]) -> str:
-        """Return the text that the kernel includes: the function `dp_cell` of a cell.
-
-        Parameters
-        ----------
-        shape : (int, int, int)
-            Of the table.
-        checked : bool or "loads"
-            Trap overflow of every operation, indices of parameters and divisions; "loads": the indices only.
-
-        Returns
-        -------
-        str
-
-        Raises
-        ------
-        InvalidInput
-            The equation is nested too deeply.
-        """
-        wraps = "values" if self.indices_fit(shape) else "all"
-        with deep_enough(self.name):
-            return str(self.cache.get(("text", checked, wraps), lambda: self._text(checked, wraps)))
-
-    def _text(self, checked: bool | str, wraps: str) -> str:
-        traps = {"checked": checked is True, "trap_loads": checked == "loads"}
-        writer = text.Writer((self.value,), taken=taken(self.parameters), wraps=wraps, **traps)
-        value = writer.write(self.value, writer.top)[0]
-        head = (
-            f"inline value_t dp_cell(const int i, const int j, const int {THIRD}, const int n, const int m, "
-            f"const int {LENGTH} DP_CONTEXT"
-        )
-        lines = [
-            *cell.NO_NOTES,
-            *cell.parameter_macros(self),
-            *fits_in_c(self, checked=checked is True or self.cell.overflow == "trap", traps=False),
-            cell.function(self, head, writer.top.lines, text.fit(value, "", self.cell.fitted)),
-        ]
-        return "\n".join(lines) + "\n"
-
-    def indices_fit(self, shape: tuple[int, int, int]) -> bool:
-        """Return whether sums in indices and conditions have indices and lengths only, and stay within their type.
-
-        Parameters
-        ----------
-        shape : (int, int, int)
-            Of the table.
-
-        Returns
-        -------
-        bool
-
-        Raises
-        ------
-        TypeError, ValueError
-            `shape` is no sequence of numbers.
-        """
-        longest = max(shape)
-        for part in indices_of(self.value):
-            total = affine(part) or {part: 1}
-            if not all(atom is None or atom.op in ("i", "j", "k", "n", "m", "p") for atom in total):
-                return False
-            if sum(abs(by) * (1 if atom is None else longest) for atom, by in total.items()) > LONGEST:
-                return False
-        return True
 
     def _steps(self, pattern: str) -> list[int | None]:
         """Of each read, how many planes it goes on; None where that is not known."""

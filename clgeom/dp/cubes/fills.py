@@ -17,8 +17,10 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.plan import Phase, Plan, Scratch, Series, Step
 from clgeom.core.tuning import select
 from clgeom.dp.analysis import readiness
+from clgeom.dp.analysis.bounds import indices_fit
 from clgeom.dp.analysis.outside import are_inside
 from clgeom.dp.analysis.work import OPERATIONS, equal_parts, work_of
+from clgeom.dp.codegen.cell import cube_text
 from clgeom.dp.cubes.equation import LONGEST, CubeEquation
 from clgeom.dp.filling import watching
 from clgeom.dp.fills import bind, build_options, check_options, check_values, given_values, session_of
@@ -316,8 +318,11 @@ def _series(
     which, low, high = equal_parts(counts, parts)
     numbers = np.stack([which, low, high, u0[which], v0[which], width[which]], axis=1)
     groups = np.clip(-(-(high - low) // tile), 1, most)
+    wraps = not _indices_fit(equation, planes.shape)
+    with deep_enough(equation.name):
+        text = str(equation.cache.get(("text", checked, wraps), lambda: cube_text(equation, checked, wraps)))
     params = {
-        "equation": equation.text(planes.shape, checked=checked),
+        "equation": text,
         "cell": equation.cell.in_c,
         "value": equation.cell.value_in_c,
         "pattern": planes.pattern,
@@ -334,9 +339,13 @@ def _series(
     return Series(step, indices, numbers, groups)
 
 
+def _indices_fit(equation: CubeEquation, shape: tuple[int, int, int]) -> bool:
+    return bool(equation.cache.get(("indices fit", shape), lambda: indices_fit(equation, shape, {})))
+
+
 def _reads_are_inside(equation: CubeEquation, shape: tuple[int, int, int], held: Mapping[str, Any]) -> bool:
     """Return whether the conditions before the reads prove that all are inside the table and the parameters."""
-    if not equation.indices_fit(shape):
+    if not _indices_fit(equation, shape):
         return False
     sizes = {name: value.shape for name, value in held.items()}
     key = "reads are inside", shape, tuple(sizes.items())

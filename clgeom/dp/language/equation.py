@@ -270,11 +270,6 @@ class Equation(EquationBase):
             for text in form.cache.of("text").values():
                 release(as_session(device), text)
 
-    def recovery(self, body: str, resumed: bool) -> str:
-        """Return the text that `Table.recover` includes: the user's function as ``dp_recover``. `resumed`: it has a
-        ``state``."""
-        return cell.recovery_text(self, body, resumed)
-
 
 @overload
 def equation(function: Callable[..., Any]) -> Equation: ...

@@ -15,6 +15,7 @@ from clgeom.core.launch import allocate, run, write
 from clgeom.core.plan import Phase, Plan, Scratch, Step
 from clgeom.core.tuning import select
 from clgeom.dp.analysis import bounds
+from clgeom.dp.codegen.cell import recovery_text
 from clgeom.dp.fills import Fill, build_options
 from clgeom.dp.language.users_c import c_text, uncommented, users_errors
 from clgeom.dp.table.over import OverTable
@@ -306,7 +307,7 @@ def _recover(table: Table, source: str, size: int, *, dtype: DTypeLike, helpers:
     pointers = [a for reader in readers.values() for a in reader.arguments]
     params: dict[str, Any] = {
         "out": c_name(out_type),
-        "function": table.equation.recovery(body, resumed),
+        "function": recovery_text(table.equation, body, resumed),
         "helpers": helpers,
     }
     if resumed:
