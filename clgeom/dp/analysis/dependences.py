@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -17,17 +17,17 @@ import numpy as np
 from clgeom.arguments import wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.analysis.sums import Sum, affine, combine
+from clgeom.dp.language import trace
 from clgeom.dp.language.graphs import depends_on, fold, walk
 from clgeom.dp.language.nodes import evaluate, loop_of
 from clgeom.dp.language.trace import Expr, widest
-from clgeom.dp.language.types import LIMITS
+from clgeom.dp.language.types import LIMITS, Trace
 from clgeom.errors import is_integer, short
 
 #: The ends of the indices of reductions.
 Loops: TypeAlias = Mapping[Expr, tuple[Expr, ...]]
 #: A bound beyond the columns of every table. Bounds are clamped to it, so that their negatives fit in the type.
 FAR = 1 << 40
-YES, NO = Expr("const", (), "bool", True), Expr("const", (), "bool", False)
 
 
 @keeps_subnormals
@@ -365,61 +365,45 @@ class Wide:
 def wide_of(*roots: Expr) -> Wide | None:
     """Return the one reduction of a value and its choice; None if there are none or several."""
     reductions = [part for part in walk(*roots) if part.op in ("reduce", "argreduce")]
-    inner = {id(below) for part in reductions for below in walk(part) if below is not part}
-    twins = tuple(part for part in reductions if id(part) not in inner)
+    inner = {below for part in reductions for below in walk(part) if below is not part}
+    twins = tuple(part for part in reductions if part not in inner)
     nodes = [part for part in twins if part.op == "reduce" and (part.data != "sum" or part.type in LIMITS)]
     if len(nodes) != 1 or len(nodes[0].args) > 4 or any(loop_of(part) != loop_of(nodes[0]) for part in twins):
         return None
-    conditions = [need for need in (needed(root, set(twins)) for root in roots) if need is not None]
-    if len(conditions) < len(roots):
-        return None
-    need = conditions[0]
-    for other in conditions[1:]:
-        need = need if same(need, other) else Expr("or", (need, other), "bool", None)
-    return Wide(nodes[0], twins, need)
+    with Trace("int").active():  # equal conditions are one node
+        needs = dict.fromkeys(_needed(root, twins) for root in roots)
+        conditions = [need for need in needs if need is not None]
+        return Wide(nodes[0], twins, functools.reduce(_either, conditions)) if len(conditions) == len(needs) else None
 
 
-def needed(expr: Expr, targets: set[Expr]) -> Expr | None:
-    """Return the condition under which one of the targets is evaluated; YES or NO if it is constant.
+def _needed(expr: Expr, targets: Collection[Expr]) -> Expr | None:
+    """Return the condition under which one of the targets is evaluated, a constant if it always or never is.
 
     None if a condition, a loop or another reduction needs a target.
     """
+    always, never = trace.constant(True), trace.constant(False)
+    targets = set(targets)
 
-    def need(part: Expr, below: list[Any]) -> Expr | None:
+    def need(part: Expr, below: list[Any]) -> Any:
         if part in targets:
-            return YES
-        if all(need is NO for need in below):
-            return NO
+            return always
+        if all(need is never for need in below):
+            return never
         if any(need is None for need in below):
             return None
-        if part.op == "where" and below[0] is NO:
+        if part.op == "where" and below[0] is never:
             test, (yes, no) = part.args[0], below[1:]
-            both = yes is YES and no is YES
-            return YES if both else _either(_both(test, yes), _both(Expr("not", (test,), "bool", None), no))
+            if yes is always and no is always:
+                return always
+            fails = trace.node("not", test, type="bool")
+            return _either(trace.logical("and", test, yes), trace.logical("and", fails, no))
         if part.op in ("where", "and", "or", "reduce", "argreduce"):
             return None
-        return functools.reduce(_either, below, NO)
+        return functools.reduce(_either, below)
 
     condition: Expr | None = fold(need, {}, expr)[expr]
     return condition
 
 
-def _either(a: Expr, b: Expr) -> Expr:
-    if a is NO or b is NO:
-        return b if a is NO else a
-    return YES if a is YES or b is YES else Expr("or", (a, b), "bool", None)
-
-
-def _both(test: Expr, need: Expr) -> Expr:
-    """Return the conjunction of two conditions."""
-    return need if need is NO else test if need is YES else Expr("and", (test, need), "bool", None)
-
-
-def same(a: Expr, b: Expr) -> bool:
-    """Return whether two nodes are written alike."""
-    return a is b or (
-        (a.op, a.type, len(a.args)) == (b.op, b.type, len(b.args))
-        and repr(a.data) == repr(b.data)
-        and a.op != "index"
-        and all(map(same, a.args, b.args))
-    )
+def _either(a: Any, b: Any) -> Expr:
+    return trace.logical("or", a, b)

@@ -28,6 +28,7 @@ from clgeom.dp.analysis.work import numbered_parts, work_of
 from clgeom.dp.fills import Fill
 from clgeom.dp.language.cells import CellType
 from clgeom.dp.language.equation import Equation
+from clgeom.dp.language.graphs import BRANCHES
 from clgeom.dp.language.mistakes import deep_enough
 from clgeom.dp.language.nodes import ON_ARRAYS, applied, evaluate, host_type
 from clgeom.dp.language.plain_c import nodes_of
@@ -262,10 +263,8 @@ class Lanes:
     def _compute(self, node: Expr, lanes: Numbers) -> Known:
         op, args = node.op, node.args
         self.trial.steps += 1 + len(lanes) // CELLS_OF_STEP
-        if op == "where":
-            return self._choice(node, lanes)
-        if op in ("and", "or"):
-            return self._logical(node, lanes)
+        if op in BRANCHES:
+            return self._branch(node, lanes)
         if op in ("reduce", "argreduce"):
             return self._reduction(node, lanes)
         pairs = [self.value(arg, lanes) for arg in args]
@@ -296,23 +295,15 @@ class Lanes:
         self.note(stages.OVERFLOW, lanes[known & (wrapped != values)])
         return wrapped
 
-    def _choice(self, node: Expr, lanes: Numbers) -> Known:
+    def _branch(self, node: Expr, lanes: Numbers) -> Known:
+        """Return the values of a choice, or of "and" or "or", whose sides are computed where their condition tells."""
         condition, *sides = node.args
         test, sure = self.value(condition, lanes)
-        values, known = np.zeros(len(lanes), host_type(node)), np.zeros(len(lanes), bool)
-        for side, taken in zip(sides, (sure & test, sure & ~test)):
-            at = np.flatnonzero(taken)
+        values, known = test.astype(host_type(node)), sure.copy()
+        for side, holds in zip(sides, BRANCHES[node.op]):
+            at = np.flatnonzero(sure & (test == holds))
             if len(at):
                 values[at], known[at] = self.value(side, lanes[at])
-        return values, known
-
-    def _logical(self, node: Expr, lanes: Numbers) -> Known:
-        decides = node.op == "or"
-        values, known = self.value(node.args[0], lanes)
-        values, known = values.astype(bool), known.copy()
-        asked = np.flatnonzero(known & (values != decides))
-        if len(asked):
-            values[asked], known[asked] = self.value(node.args[1], lanes[asked])
         return values, known
 
     def _reduction(self, node: Expr, lanes: Numbers) -> Known:

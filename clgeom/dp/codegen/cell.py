@@ -121,17 +121,13 @@ def cube_text(equation: CubeEquation, checked: bool | Literal["loads"], wraps: b
         wraps="all" if wraps else "values",
     )
     value = writer.write(equation.value, writer.top)[0]
-    indices = "const int i, const int j, const int dp_k, const int n, const int m, const int dp_p"
+    head = "inline value_t dp_cell(const int i, const int j, const int dp_k, const int n, const int m, const int dp_p"
+    fitted = text.fit(value, "", equation.cell.fitted)
     lines = [
         *NO_NOTES,
         *parameter_macros(equation),
         *fits_in_c(equation, checked=checked is True or equation.cell.overflow == "trap", traps=False),
-        function(
-            equation,
-            f"inline value_t dp_cell({indices} DP_CONTEXT",
-            writer.top.lines,
-            text.fit(value, "", equation.cell.fitted),
-        ),
+        function(equation, f"{head} DP_CONTEXT", writer.top.lines, fitted),
     ]
     return "\n".join(lines) + "\n"
 
