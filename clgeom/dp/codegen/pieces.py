@@ -12,8 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from clgeom.dp.analysis.dependences import offset
-from clgeom.dp.analysis.sums import Box, difference, indices_of, simplify
+from clgeom.dp.analysis.sums import Box, difference, simplify
 from clgeom.dp.codegen import text
 from clgeom.dp.codegen.cell import INDICES, cell_function, function, statements
 from clgeom.dp.language.graphs import depends_on, walk
@@ -88,7 +87,7 @@ def held(equation: Equation, *, inner: bool, traps: bool = False) -> Held | None
     if any(depends_on(load, NOT_HELD) for load in loads):
         return None
     names, functions = _elements(equation, loads, INDICES)
-    kinds, cells, fitted = [], [], equation.cell.fitted
+    kinds, cells = [], []
     for load in loads:
         by = depends_on(load, ("i",)), depends_on(load, ("j",))
         kinds.append(({(True, True): "cell", (False, True): "column"}.get(by, "row"), load.type))
@@ -96,8 +95,8 @@ def held(equation: Equation, *, inner: bool, traps: bool = False) -> Held | None
         name = "_".join(["dp_cell_held", *later])
         known = {axis: LATER[axis] for axis in later} if inner else {}
         value, decision = _simplified(equation, known)
-        body = straight(value, decision, names, fitted=fitted) or text.body_of(
-            value, decision, taken=taken(equation.parameters), given=names, fitted=fitted
+        body = branchless(equation, value, decision, names) or text.body_of(
+            value, decision, taken=taken(equation.parameters), given=names, fitted=equation.cell.fitted
         )
         cells.append(cell_function(equation, body, name=name, traps=traps))
     return Held("\n".join(functions), "\n".join(cells), tuple(kinds))
@@ -119,79 +118,47 @@ def _elements(equation: Equation, loads: Iterable[Expr], indices: str) -> tuple[
     return names, functions
 
 
-def straight(value: Any, decision: Any, names: dict[Any, Any], *, row: bool = False, fitted: bool = False) -> str:
-    """Return the statements of a cell without branches; empty if that would evaluate too many unused values.
+class BranchlessWriter(text.Writer):
+    """A writer that evaluates both sides of branches, since no parameter is read: work-items do not diverge."""
 
-    No parameter is read here, so both sides of a choice may be evaluated: work-items do not diverge.
+    apart = False
+
+    def _write(self, part: Expr, block: text.Block) -> tuple[str, int]:
+        if part.op not in ("where", "and", "or", "min", "max"):
+            return super()._write(part, block)
+        a, b, *other = (self.inside(arg, block, text.UNARY) for arg in part.args)
+        if part.op == "where":
+            return f"{a} ? {b} : {other[0]}", text.TERNARY
+        if part.op in ("and", "or"):
+            return f"(bool){a} {'&' if part.op == 'and' else '|'} (bool){b}", text.TERNARY
+        return f"{b} {'<' if part.op == 'min' else '>'} {a} ? {b} : {a}", text.TERNARY
+
+
+def branchless(
+    equation: Equation, value: Expr, decision: Expr | None, names: dict[Expr, str], *, row: bool = False
+) -> str:
+    """Return the statements of a cell without branches; empty if that would evaluate too many unused values.
 
     `row`: cells are in earlier rows, in a column that does not depend on other cells, and each is read once. Else they
     are near, in registers or local memory.
-
-    `fitted`: the value is fitted to the type of the cells.
     """
-    parts: dict[Expr, int] = {}
-    lines: list[str] = []
-    known = dict(names)
-    roots = [root for root in (value, decision) if root is not None]
-    exact = indices_of(*roots)
 
-    def visit(part: Expr) -> None:
-        if part in parts or part in names:
-            return
-        for arg in part.args if part.op != "cell" else part.args[1:] if row else ():
-            visit(arg)
-        parts[part] = len(parts)
+    def operands(part: Expr) -> tuple[Expr, ...]:
+        return part.args if part.op != "cell" else part.args[1:] if row else ()
 
-    for root in roots:
-        visit(root)
+    parts = list(walk(value, decision, beyond=names, operands=operands))
     pairs = all(len(p.args) == 2 for p in parts if p.op in ("min", "max", "which_min", "which_max"))
     indirect = row and any(depends_on(p.args[1], ("cell",)) for p in parts if p.op == "cell")
     if len(parts) > MOST_NODES or not pairs or indirect or any(p.op not in CHEAP for p in parts):
         return ""
-    for part, number in parts.items():
-        if part.op == "record":
-            known[part] = f"dp_v{number}"
-            lines.append(f"cell_t dp_v{number};")
-            for (field, wider), arg in zip(part.data, part.args):
-                lines.append(f"dp_v{number}.{field} = {text.fit(known[arg], field, wider)};")
-        elif part.op in text.LEAVES:
-            known[part] = text.Writer((part,)).write(part, text.Block())[0]
-        elif part.op == "cell" and not row:
-            down, right = (offset(at, axis) for at, axis in zip(part.args, "ij"))
-            known[part] = text.read_in_c(part, f"i + ({down}), j + ({right})")[0]
-        else:
-            if part.op == "cell":
-                written = text.read_in_c(part, f"i + ({offset(part.args[0], 'i')}), {known[part.args[1]]}")[0]
-            else:
-                written = expression_of(part, [known[arg] for arg in part.args], exact)
-            known[part] = f"dp_v{number}"
-            lines.append(f"const {part.type} dp_v{number} = {written};")
-    if decision is not None:
-        lines.append(f"decision = {known[decision]};")
-    return "\n".join([*lines, f"return {text.fit(known[value], '', fitted and value.op != 'record')};"])
-
-
-def expression_of(part: Expr, args: Any, exact: frozenset[Expr]) -> str:
-    """One node in C; `exact`: the nodes that never wrap around."""
-    if part.op in text.WRAPPED and part.type in LIMITS and part not in exact:
-        return text.wrapped(part, args)
-    if part.op == "where":
-        return f"{args[0]} ? {args[1]} : {args[2]}"
-    if part.op in ("and", "or"):
-        return (" & " if part.op == "and" else " | ").join(f"(bool)({arg})" for arg in args)
-    if part.op in ("not", "neg", "bitnot"):
-        return f"{ {'not': '!', 'neg': '-', 'bitnot': '~'}[part.op] }({args[0]})"
-    if part.op in ("shl", "shr"):
-        return f"dp_{part.op}_{part.type}({args[0]}, {args[1]})"
-    if part.op in ("min", "max"):
-        symbol = "<" if part.op == "min" else ">"
-        return f"{args[1]} {symbol} {args[0]} ? {args[1]} : {args[0]}"
-    if part.op in ("which_min", "which_max"):
-        return f"{args[1]} {'<' if part.op == 'which_min' else '>'} {args[0]} ? 1 : 0"
-    if part.op == "cast":
-        return text.cast_in_c(part, args[0])
-    symbol = text.BITS.get(part.op) or text.SYMBOLS[part.op][0]
-    return f" {symbol} ".join(f"({arg})" for arg in args)
+    roots = (value,) if decision is None else (value, decision)
+    writer = BranchlessWriter(roots, taken=taken(equation.parameters), given=names)
+    inline = {*text.LEAVES, "record", *([] if row else ["cell"])}
+    variables = [part for part in parts if part.op not in inline]
+    writer.shared = set(variables)
+    for part in variables:  # operands first, so that no choice has statements of its own
+        writer.write(part, writer.top)
+    return writer.body(value, decision, fitted=equation.cell.fitted)
 
 
 # Rows ------------------------------------------------------------------------------------------------------------
@@ -319,7 +286,7 @@ def held_row(equation: Equation, *, flip: bool, traps: bool = False) -> HeldRow 
     value, decision = _simplified(equation, {} if flip else LATER_ROWS)
     loads = [part for part in walk(value, decision) if part.op == "load"]
     names, functions = _elements(equation, loads, ROW)
-    body = straight(value, decision, names, row=True, fitted=equation.cell.fitted)
+    body = branchless(equation, value, decision, names, row=True)
     if not body or any(depends_on(load, NOT_OF_A_ROW) for load in loads):
         return None
     context = "".join(f", const {load.type} {name}" for load, name in names.items())

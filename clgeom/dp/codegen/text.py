@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import re
 from collections import Counter
 from collections.abc import Collection
@@ -67,6 +69,9 @@ class Writer:
     indices and conditions, which is then known to stay within its type (`bounds.indices_fit`); None, for readable text.
     """
 
+    #: Whether negations are hidden from compilers.
+    apart = True
+
     def __init__(
         self,
         roots: tuple[Expr, ...],
@@ -79,6 +84,7 @@ class Writer:
         wraps: str | None = "values",
     ) -> None:
         self.wraps, self.trap_loads = wraps, trap_loads
+        self.roots = roots
         self.exact = indices_of(*roots) if wraps == "values" else frozenset()
         self.checked, self.clamped, self.taken = checked, clamped, set(taken)
         self.top = Block()
@@ -87,11 +93,14 @@ class Writer:
         self.shared = {part for part in nodes if uses[part] > 1 and not is_cheap(part)}
         self.arg_twins = {loop_of(part) for part in nodes if part.op == "argreduce"}
         self.order = {part: number for number, part in enumerate(nodes)}
-        self.sure: dict[Expr, frozenset[Expr]] = fold(self._sure, {}, *roots)
         self.top.names = {part: (name, ATOM) for part, name in (given or {}).items()}
 
+    @functools.cached_property
+    def sure(self) -> dict[Expr, frozenset[Expr]]:
+        """The shared nodes that are evaluated whenever a node is, by node."""
+        return fold(self._sure, {}, *self.roots)
+
     def _sure(self, part: Expr, args: list[frozenset[Expr]]) -> frozenset[Expr]:
-        """Return the shared nodes that are evaluated whenever this one is, from those of its operands."""
         if part.op == "where":
             args = [args[0], args[1] & args[2]]
         elif part.op in ("and", "or"):
@@ -102,8 +111,8 @@ class Writer:
 
     def name(self, stem: str) -> str:
         """Return a name that nothing else has."""
-        names = (stem, *(f"{stem}{i}" for i in range(len(self.taken) + 1)))
-        free = next(name for name in names if name not in self.taken)
+        numbered = (f"{stem}{number}" for number in itertools.count())
+        free = next(name for name in itertools.chain((stem,), numbered) if name not in self.taken)
         self.taken.add(free)
         return free
 
@@ -113,7 +122,7 @@ class Writer:
         if found is not None:
             return found
         text = self._write(part, block)
-        if negates(part) and (self.wraps or self.checked):
+        if self.apart and negates(part) and (self.wraps or self.checked):
             text = f"dp_apart({text[0]})", ATOM
         if part in self.shared and block.find(part) is None:
             name = self.name("t0" if "t0" not in self.taken else "t")
@@ -218,7 +227,8 @@ class Writer:
 
     def write_both(self, value: Expr, decision: Expr, block: Block) -> tuple[str, str]:
         """Texts of a value and its choice; branches on the same condition are merged."""
-        if not (value.op == decision.op == "where" and value.args[0] is decision.args[0]):
+        branch = value.op == decision.op == "where" and value.args[0] is decision.args[0]
+        if not branch or block.find(value):
             text = self.write(value, block)[0]
             return text, self.write(decision, block)[0]
         test = self.write(value.args[0], block)[0]
@@ -234,6 +244,15 @@ class Writer:
             block.lines += indent([*inside.lines, *(f"{name} = {text};" for name, text in zip(names, texts))])
         block.lines.append("}")
         return names
+
+    def body(self, value: Expr, decision: Expr | None, *, fitted: bool) -> str:
+        """Return the statements of a cell's function: they return the value, and set `decision` if there is one."""
+        if decision is None:
+            text = self.write(value, self.top)[0]
+        else:
+            text, which = self.write_both(value, decision, self.top)
+            self.top.lines.append(f"decision = {which};")
+        return "\n".join([*self.top.lines, f"return {fit(text, '', fitted and value.op != 'record')};"])
 
     def logical(self, part: Expr, block: Block) -> tuple[str, int]:
         a, b = part.args
@@ -435,13 +454,7 @@ def body_of(
     """Return the statements of a cell's function: they return the value, and set `decision` if there is one."""
     roots = (value,) if decision is None else (value, decision)
     writer = Writer(roots, taken=taken, checked=checked, given=given, wraps=wraps)
-    block = writer.top
-    if decision is None:
-        text = writer.write(value, block)[0]
-    else:
-        text, which = writer.write_both(value, decision, block)
-        block.lines.append(f"decision = {which};")
-    return "\n".join([*block.lines, f"return {fit(text, '', fitted and value.op != 'record')};"])
+    return writer.body(value, decision, fitted=fitted)
 
 
 def fit(value: str, field: str, fitted: bool) -> str:

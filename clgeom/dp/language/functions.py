@@ -9,21 +9,20 @@ import numpy as np
 
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.mistakes import mistake
-from clgeom.dp.language.parameters import C_NAME
 from clgeom.dp.language.trace import (
     Expr,
     Operand,
-    as_index,
+    alike,
     condition,
     convert,
     expression,
+    extreme,
+    new_index,
     node,
     number,
-    shared_index,
-    widest,
+    reduction,
 )
-from clgeom.dp.language.types import CELL_TYPES, cell_type, float_type, is_exact
-from clgeom.errors import short
+from clgeom.dp.language.types import CELL_TYPES, float_type
 from clgeom.intake.typing import DTypeLike
 
 
@@ -75,13 +74,6 @@ def where(condition_: Operand, a: Any, b: Any) -> Any:
     return a if a is b else node("where", c, a, b)
 
 
-def alike(values: Any) -> list[Expr]:
-    """Return the values as nodes of their widest type."""
-    like = [v for v in values if isinstance(v, Expr) and v.op != "const"]
-    nodes = [expression(v, widest(like) if like else None) for v in values]
-    return [convert(part, widest(nodes)) for part in nodes]
-
-
 @keeps_subnormals
 def minimum(a: Operand, b: Operand, *more: Operand) -> Expr:
     """Return the least of several values: the first of equal values, and of two values with a NaN.
@@ -109,7 +101,7 @@ def minimum(a: Operand, b: Operand, *more: Operand) -> Expr:
     >>> dp.fill(f, (3, 3)).numpy().tolist()
     [[0, 0, 0], [0, 1, 1], [0, 1, 1]]
     """
-    return fold("min", a, b, *more)
+    return extreme("min", a, b, *more)
 
 
 @keeps_subnormals
@@ -139,19 +131,7 @@ def maximum(a: Operand, b: Operand, *more: Operand) -> Expr:
     >>> dp.fill(f, (3, 3)).numpy().tolist()
     [[0, 1, 2], [1, 1, 2], [2, 2, 2]]
     """
-    return fold("max", a, b, *more)
-
-
-def fold(op: str, *values: Any) -> Expr:
-    """Return the least ("min") or largest ("max") of values."""
-    result, *rest = map(number, alike(values))
-    for value in rest:
-        if result.op == value.op == "const":
-            first = not (value.data < result.data if op == "min" else value.data > result.data)
-            result = result if first else value
-        elif result is not value:
-            result = node(op, result, value)
-    return result
+    return extreme("max", a, b, *more)
 
 
 @keeps_subnormals
@@ -345,9 +325,7 @@ def index(name: str = "k") -> Expr:
     >>> dp.fill(f, (1, 5)).numpy().tolist()
     [[0, 0, 1, 5, 14]]
     """
-    if not isinstance(name, str) or not C_NAME.match(name):
-        raise mistake(f"An index must have a name in C. Got {short(name)} instead.")
-    return Expr("index", (), "int", name)
+    return new_index(name)
 
 
 @keeps_subnormals
@@ -387,7 +365,7 @@ def min_over(
     >>> dp.fill(f, (1, 4), c=[3, 5, 1, 2]).numpy().tolist()
     [[3, 3, 1, 1]]
     """
-    return _over("reduce", "min", k, lo, hi, expr, empty)
+    return reduction("reduce", "min", k, lo, hi, expr, empty)
 
 
 @keeps_subnormals
@@ -422,7 +400,7 @@ def max_over(
     >>> dp.fill(f, (1, 4), c=[3, 5, 1, 2]).numpy().tolist()
     [[3, 5, 5, 5]]
     """
-    return _over("reduce", "max", k, lo, hi, expr, empty)
+    return reduction("reduce", "max", k, lo, hi, expr, empty)
 
 
 @keeps_subnormals
@@ -453,7 +431,7 @@ def sum_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[
     >>> dp.fill(f, (1, 4), c=[3, 5, 1, 2]).numpy().tolist()
     [[3, 8, 9, 11]]
     """
-    return _over("reduce", "sum", k, lo, hi, expr)
+    return reduction("reduce", "sum", k, lo, hi, expr)
 
 
 @keeps_subnormals
@@ -485,7 +463,7 @@ def argmin_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callabl
     >>> dp.fill(f, (1, 4), c=[3, 5, 1, 1]).numpy().tolist()
     [[0, 0, 2, 2]]
     """
-    return _over("argreduce", "min", k, lo, hi, expr)
+    return reduction("argreduce", "min", k, lo, hi, expr)
 
 
 @keeps_subnormals
@@ -516,26 +494,4 @@ def argmax_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callabl
     >>> dp.fill(f, (1, 4), c=[3, 5, 1, 2]).numpy().tolist()
     [[-1, 0, 1, 1]]
     """
-    return _over("argreduce", "max", k, lo, hi, expr)
-
-
-def _over(op: str, kind: str, k: Any, lo: Any, hi: Any, expr: Any, empty: Any = None) -> Expr:
-    lo, hi = as_index(lo, "a reduction"), as_index(hi, "a reduction")
-    if isinstance(k, str):
-        if not callable(expr):
-            raise mistake("With a name for the index, the expression must be a function of it: lambda k: ...")
-        with shared_index(index(k), lo, hi) as k:
-            expr = expr(k)
-    elif callable(expr):
-        expr = expr(k)
-    if not isinstance(k, Expr) or k.op != "index":
-        raise mistake("The first argument must be an index, from dp.index('k'), or a name.")
-    body = number(expr)
-    if body.op == "const" and cell_type() is not None:
-        body = convert(body, cell_type())
-    if kind == "sum" and body.type == "int" and is_exact():
-        body = convert(body, "long")
-    if empty is None:
-        return node(op, k, lo, hi, body, type="int" if op == "argreduce" else body.type, data=kind)
-    empty, body = alike((empty, body))
-    return node(op, k, lo, hi, body, empty, type=body.type, data=kind)
+    return reduction("argreduce", "max", k, lo, hi, expr)

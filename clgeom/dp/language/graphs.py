@@ -25,7 +25,8 @@ def walk(
         elif expr not in seen and expr not in beyond:
             seen.add(expr)
             stack.append((expr, True))
-            stack.extend((arg, False) for arg in reversed(operands(expr) if operands else expr.args))
+            args = operands(expr) if operands else expr.args
+            stack += [(arg, False) for arg in reversed(args) if arg not in seen]
 
 
 def fold(algebra: Callable[[Expr, list[Any]], Any], known: dict[Expr, Any], *roots: Expr | None) -> dict[Expr, Any]:

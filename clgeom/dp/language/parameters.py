@@ -14,7 +14,7 @@ import numpy as np
 from clgeom.arguments import instance
 from clgeom.core import sources
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.dp.language.types import CELL_TYPES
+from clgeom.dp.language.types import C_NAME, CELL_TYPES
 from clgeom.errors import InvalidInput, short
 from clgeom.intake.arrays import c_name
 
@@ -33,7 +33,6 @@ RESERVED = frozenset(
 )
 RESERVED_STEMS = tuple("dp_ DP_ CLGEOM __ FLT_ DBL_ INT_ LONG_ UINT_ ULONG_ CL_ CLK_ M_ FP_".split())
 MACRO = re.compile(r"^\s*#\s*define\s+(\w+)", re.MULTILINE)
-C_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 @keeps_subnormals

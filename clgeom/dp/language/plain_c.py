@@ -203,7 +203,7 @@ class _Parser:
         if word == "M":
             return Cells()[self.inside("(", ")", 2)]
         if word in ("min", "max"):
-            return functions.fold(word, *self.inside("(", ")", 2))
+            return trace.extreme(word, *self.inside("(", ")", 2))
         raise _Beyond
 
     def inside(self, opening: str, closing: str, count: int) -> tuple[Expr, ...]:

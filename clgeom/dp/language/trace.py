@@ -9,7 +9,6 @@ besides operators, `nodes` and `analysis.sums` the analysis of nodes; `codegen.t
 from __future__ import annotations
 
 import abc
-import contextlib
 import numbers
 import operator
 from collections.abc import Callable, Iterator
@@ -19,7 +18,7 @@ import numpy as np
 
 from clgeom.dp.language.intervals import Intervals, integer_result, within
 from clgeom.dp.language.mistakes import mistake, refusal
-from clgeom.dp.language.types import LIMITS, TYPES, WIDE, cell_type, float_type, traced
+from clgeom.dp.language.types import C_NAME, LIMITS, TYPES, WIDE, cell_type, float_type, is_exact, traced
 from clgeom.errors import short
 
 #: Most nodes of an equation. Only a Python loop that unrolls a table makes more.
@@ -176,22 +175,6 @@ def node(op: str, *args: Any, type: str | None = None, data: float | str | None 
             )
         found = trace.nodes[key] = Expr(op, args, type, data)
     return found
-
-
-@contextlib.contextmanager
-def shared_index(new: Expr, lo: Expr, hi: Expr) -> Iterator[Expr]:
-    """Yield the index of a reduction over lo <= k < hi: the same one, of this name, for all that are equally deep
-    inside others, so that a minimum and the index where it is are one loop.
-    """
-    trace = traced.get()
-    if trace is None:
-        yield new
-        return
-    trace.depth += 1
-    try:
-        yield trace.indices.setdefault((new.data, lo, hi, trace.depth), new)
-    finally:
-        trace.depth -= 1
 
 
 def widest(args: Any) -> str:
@@ -405,3 +388,61 @@ def settled(op: str, a: Expr, b: Expr) -> Expr | None:
         if known.op == "const":
             return other if known.data == (op == "and") else known
     return None
+
+
+# Several operands ------------------------------------------------------------------------------------------------
+
+
+def alike(values: Any) -> list[Expr]:
+    """Return the values as nodes of their widest type."""
+    like = [v for v in values if isinstance(v, Expr) and v.op != "const"]
+    nodes = [expression(v, widest(like) if like else None) for v in values]
+    return [convert(part, widest(nodes)) for part in nodes]
+
+
+def extreme(op: str, *values: Any) -> Expr:
+    """Return the least ("min") or largest ("max") of values."""
+    result, *rest = map(number, alike(values))
+    for value in rest:
+        if result.op == value.op == "const":
+            first = not (value.data < result.data if op == "min" else value.data > result.data)
+            result = result if first else value
+        elif result is not value:
+            result = node(op, result, value)
+    return result
+
+
+def new_index(name: Any) -> Expr:
+    """Return a new index of reductions, with a name in C."""
+    if not isinstance(name, str) or not C_NAME.match(name):
+        raise mistake(f"An index must have a name in C. Got {short(name)} instead.")
+    return Expr("index", (), "int", name)
+
+
+def reduction(op: str, kind: str, k: Any, lo: Any, hi: Any, expr: Any, empty: Any = None) -> Expr:
+    """Return a reduction of an expression, or of a function of the index, over lo <= k < hi."""
+    lo, hi = as_index(lo, "a reduction"), as_index(hi, "a reduction")
+    if isinstance(k, str):
+        if not callable(expr):
+            raise mistake("With a name for the index, the expression must be a function of it: lambda k: ...")
+        k, trace = new_index(k), traced.get()
+        if trace is None:
+            expr = expr(k)
+        else:  # equally deep reductions share an index, so that a minimum and the index where it is are one loop
+            trace.depth += 1
+            k = trace.indices.setdefault((k.data, lo, hi, trace.depth), k)
+            expr = expr(k)
+            trace.depth -= 1
+    elif callable(expr):
+        expr = expr(k)
+    if not isinstance(k, Expr) or k.op != "index":
+        raise mistake("The first argument must be an index, from dp.index('k'), or a name.")
+    body = number(expr)
+    if body.op == "const" and cell_type() is not None:
+        body = convert(body, cell_type())
+    if kind == "sum" and body.type == "int" and is_exact():
+        body = convert(body, "long")
+    if empty is None:
+        return node(op, k, lo, hi, body, type="int" if op == "argreduce" else body.type, data=kind)
+    empty, body = alike((empty, body))
+    return node(op, k, lo, hi, body, empty, type=body.type, data=kind)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import math
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ TYPES = ("bool", "int", "long", "ulong", "float", "double")
 LIMITS = {"int": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1), "ulong": (0, 2**64 - 1)}
 #: Types of 64 bits, in whose tables products and `<<` of int32 are int64.
 WIDE = ("long", "ulong", "double")
+#: Names of indices, parameters and fields.
+C_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 #: Types of cells by their names for users.
 CELL_TYPES = {"int32": "int", "int64": "long", "uint64": "ulong", "float32": "float", "float64": "double"}
 
