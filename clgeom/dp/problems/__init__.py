@@ -8,7 +8,6 @@ _HOMES = {
     "allocation": (
         "Allocation allotment assignment covering covering_as_knapsack curve_fitting integer_program reliability"
     ),
-    "books": "equipment_replacement project_investment reject_allowances",
     "catalogue": "CATALOGUE VARIANTS",
     "chains": "AlphabeticTree MatrixChain SearchTree alphabetic_tree matrix_chain search_tree",
     "clgeom.sequences.distances": "CommonSubsequence edit_distance lcs",
@@ -16,11 +15,11 @@ _HOMES = {
     "edits": "Edits",
     "knapsacks": "Knapsack integer_knapsack knapsack",
     "pascal": "Binomial binomial pascal_triangle",
-    "plans": "discounted_profits distribution investment production transportation",
-    "schedules": "Bets deadline_scheduling inventory las_vegas",
+    "plans": "discounted_profits distribution investment production project_investment transportation",
+    "schedules": "Bets deadline_scheduling inventory las_vegas reject_allowances",
     "sets": "process_scheduling spanning_tree",
     "states": "GappedAlignment StatePath coin_change gapped_alignment viterbi",
-    "ways": "Paths assembly_line bottleneck fibonacci nim replacement shortest_paths stagecoach",
+    "ways": "Paths assembly_line bottleneck equipment_replacement fibonacci nim replacement shortest_paths stagecoach",
 }
 
 if TYPE_CHECKING:
@@ -33,11 +32,6 @@ if TYPE_CHECKING:
         curve_fitting as curve_fitting,
         integer_program as integer_program,
         reliability as reliability,
-    )
-    from clgeom.dp.problems.books import (
-        equipment_replacement as equipment_replacement,
-        project_investment as project_investment,
-        reject_allowances as reject_allowances,
     )
     from clgeom.dp.problems.catalogue import CATALOGUE as CATALOGUE, VARIANTS as VARIANTS
     from clgeom.dp.problems.chains import (
@@ -65,6 +59,7 @@ if TYPE_CHECKING:
         distribution as distribution,
         investment as investment,
         production as production,
+        project_investment as project_investment,
         transportation as transportation,
     )
     from clgeom.dp.problems.schedules import (
@@ -72,6 +67,7 @@ if TYPE_CHECKING:
         deadline_scheduling as deadline_scheduling,
         inventory as inventory,
         las_vegas as las_vegas,
+        reject_allowances as reject_allowances,
     )
     from clgeom.dp.problems.sets import process_scheduling as process_scheduling, spanning_tree as spanning_tree
     from clgeom.dp.problems.states import (
@@ -85,6 +81,7 @@ if TYPE_CHECKING:
         Paths as Paths,
         assembly_line as assembly_line,
         bottleneck as bottleneck,
+        equipment_replacement as equipment_replacement,
         fibonacci as fibonacci,
         nim as nim,
         replacement as replacement,

@@ -98,23 +98,24 @@ def best_choices(
     next_column: Callable[[int, int, int], int],
     device: DeviceLike,
 ) -> Allocation:
-    """Fill a table by rows from the last one up, and follow its choices: see `follow_choices`."""
-    table = fill(equation, shape, values=values, keep="decisions", device=device)
-    return follow_choices(table, start, next_column)
+    """Fill a table by rows, and follow its choices: see `follow_choices`."""
+    return follow_choices(fill(equation, shape, values=values, keep="decisions", device=device), start, next_column)
 
 
-def follow_choices(table: Table, start: int, next_column: Callable[[int, int, int], int]) -> Allocation:
-    """Follow the choices of a table from a column of its first row to its last row.
+def follow_choices(table: Table, j: int, next_column: Callable[[int, int, int], int]) -> Allocation:
+    """Follow the choices of a table from column j of the row completed last to that completed first.
 
     `next_column`: A function of row, column and choice.
     """
-    value, choice, j = table.last[start].item(), [], start
-    if value in (INF, -INF):
+    rows = range(table.shape[0])
+    rows = rows[:-1] if table.pattern == "RDU" else rows[:0:-1]
+    value, choice = table.last[j].item(), []
+    if table.pattern == "RDU" and value in (INF, -INF):  # from the other side, a sum may be beyond float64
         return Allocation(value)
-    for i in range(table.shape[0] - 1):
+    for i in rows:
         choice.append(int(table.decisions.cell(i, j)))
         j = next_column(i, j, choice[-1])
-    return Allocation(value, np.array(choice, np.int64))
+    return Allocation(value, np.array(choice[:: rows.step], np.int64))
 
 
 # Reliability: how many of each part -----------------------------------------------------------------------------
@@ -170,12 +171,8 @@ def reliability(costs: ArrayLike, rates: ArrayLike, budget: IntLike, *, device: 
         return Allocation(0.0)
     works = 1 - (1 - rates[:, None]) ** np.arange(budget // costs.min() + 1)
     shape = len(costs) + 1, budget + 1
-    table = fill(RELIABILITY, shape, c=costs.astype(np.int32), r=works, keep="decisions", device=device)
-    counts, j = [], budget
-    for i in range(len(costs), 0, -1):
-        counts.append(int(table.decisions.cell(i, j)))
-        j -= counts[-1] * int(costs[i - 1])
-    return Allocation(float(table.corner), np.array(counts[::-1], np.int64))
+    given = {"c": costs.astype(np.int32), "r": works}
+    return best_choices(RELIABILITY, shape, given, budget, lambda i, j, x: j - x * int(costs[i - 1]), device)
 
 
 # Assignment: a column for each row ------------------------------------------------------------------------------
@@ -279,8 +276,8 @@ def covering(sizes: ArrayLike, kinds: IntLike, *, device: DeviceLike = None) -> 
     kinds = check.whole_number(kinds, "kinds", least=1, most=n)
     costs = np.zeros((n + 1, n + 1))
     costs[:, 1:] = np.maximum(np.arange(1, n + 1) - np.arange(n + 1)[:, None], 0) * sizes
-    value, begins = _parts(costs, kinds, device)
-    return Allocation(value, np.array([*begins[1:], n]) - 1)
+    found = _cut(costs, kinds, device)
+    return Allocation(found.value, np.append(found.choice[1:], n) - 1)  # type: ignore[index]  # no -inf
 
 
 @recurrence("RDU", "float64", {"size": "float64[]"}, name="covering_as_knapsack")
@@ -368,8 +365,7 @@ def curve_fitting(x: ArrayLike, y: ArrayLike, segments: IntLike, *, device: Devi
     if (np.diff(x) < 0).any():
         raise check.wrong("x", "in ascending order", "others")
     segments = check.whole_number(segments, "segments", least=1, most=n)
-    value, choice = _parts(_fit_errors(x, y), segments, device)
-    return Allocation(value, np.array(choice, np.int64))
+    return _cut(_fit_errors(x, y), segments, device)
 
 
 def _fit_errors(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -386,14 +382,8 @@ def _fit_errors(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.fl
     return errors
 
 
-def _parts(costs: NDArray[np.float64], parts: int, device: DeviceLike) -> tuple[float, list[int]]:
-    n = len(costs) - 1
-    table = fill(CUTS, (parts + 1, n + 1), c=costs, keep="decisions", device=device)
-    choice, j = [], n
-    for i in range(parts, 0, -1):
-        j = int(table.decisions.cell(i, j))
-        choice.append(j)
-    return float(table.corner), choice[::-1]
+def _cut(costs: NDArray[np.float64], parts: int, device: DeviceLike) -> Allocation:
+    return best_choices(CUTS, (parts + 1, len(costs)), {"c": costs}, len(costs) - 1, lambda i, j, x: x, device)
 
 
 # Integer programming: an amount of each product -----------------------------------------------------------------

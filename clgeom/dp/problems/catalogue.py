@@ -123,8 +123,8 @@ CATALOGUE = (
 )
 #: Problems of the table in the terms of textbooks, and problems that the table does not have.
 VARIANTS = (
-    Problem("Production with Reject Allowances", "RDU", "reject_allowances", "books.REJECTS"),
-    Problem("Investment in Projects", "RDU", "project_investment", "books.PROJECTS"),
+    Problem("Production with Reject Allowances", "RDU", "reject_allowances", "schedules.REJECTS"),
+    Problem("Investment in Projects", "RDU", "project_investment", "plans.PROJECTS"),
     Problem("Replacement of Equipment", "CRL", "equipment_replacement", "ways.REPLACEMENT"),
     Problem("Pascal's Triangle", "RUD", "pascal_triangle", "pascal.binomial_equation"),
     Problem("Alignment with Affine Gaps", "NOSE", "gapped_alignment", "states.gaps_equation"),

@@ -141,6 +141,50 @@ def investment(returns: ArrayLike, money: IntLike, *, device: DeviceLike = None)
     return best_choices(INVESTMENT, shape, given, money, lambda i, j, x: j - x + int(returns[i, x]), device)
 
 
+@recurrence("RDU", "float64", {"r": "float64[,]", "upto": "int32"}, decisions="index", name="project_investment")
+def PROJECTS(M: Any, i: Any, j: Any, r: Any, upto: Any, n: Any) -> Any:
+    """Row i: projects from i on, none in the last; column j: the money left. Choice: how much goes to project i."""
+    return with_base(i == n - 1, 0.0, most(0, minimum(j, upto) + 1, lambda x: M[i + 1, j - x] + r[i, x]))
+
+
+@keeps_subnormals
+def project_investment(returns: ArrayLike, money: IntLike, *, device: DeviceLike = None) -> Allocation:
+    """Divide an amount of money among projects for the largest sum of their returns.
+
+    Parameters
+    ----------
+    returns : array_like of float, shape (projects, amounts)
+        ``returns[k, x]`` of putting x units of money in project k.
+    money : int
+        The units there are; some may be left over.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Allocation
+        `choice`: units for each project. Ties go to fewer units for the first project, then for the next.
+
+    Raises
+    ------
+    InvalidInput
+        `returns` is no table of finite numbers, or `money` is no whole number from 0 to 2**31 - 2.
+    DeviceLimit
+        The device has no float64, or too little memory for the table.
+
+    Examples
+    --------
+    >>> from clgeom.dp.problems import project_investment
+    >>> found = project_investment([[0, 5, 6], [0, 4, 9], [0, 3, 7]], 4)
+    >>> found.value, found.choice.tolist()
+    (17.0, [1, 2, 1])
+    """
+    check = Arguments("project_investment")
+    returns = check.floats(returns, "returns", ndim=2)
+    money = check.whole_number(money, "money", most=INT32 - 1)
+    given = {"r": returns, "upto": returns.shape[1] - 1}
+    return best_choices(PROJECTS, (len(returns) + 1, money + 1), given, money, lambda i, j, x: j - x, device)
+
+
 @recurrence("RDU", "float64", {"c": "float64[,]", "demand": "int32[]", "holding": "float64[]", "capacity": "int32"})
 def PRODUCTION(M: Any, i: Any, j: Any, c: Any, demand: Any, holding: Any, capacity: Any, n: Any, m: Any) -> Any:
     """Row i: months from i on, none in the last; column j: the stock. Choice: how much to make in month i."""

@@ -200,3 +200,77 @@ def las_vegas(p: FloatLike, plays: IntLike, *, chips: IntLike, goal: IntLike, de
     chips = min(check.whole_number(chips, "chips"), goal)
     table = fill(LAS_VEGAS, (plays + 1, goal + 1), p=p, keep="decisions", device=device)
     return Bets(float(table.last[chips]), table.decisions.numpy()[:plays].astype(np.int64))
+
+
+# Production until a piece passes inspection: Hillier and Lieberman, "Introduction to Operations Research", 10.3 ------
+
+
+@recurrence(
+    "RDU",
+    "float64",
+    {"setup": "float64", "unit": "float64", "miss": "float64[]", "largest": "int32", "penalty": "float64"},
+    name="reject_allowances",
+)
+def REJECTS(M: Any, i: Any, j: Any, setup: Any, unit: Any, miss: Any, largest: Any, penalty: Any, n: Any) -> Any:
+    """Row i: runs from i on, none in the last; one column. Choice: pieces to make in run i. miss[x]: the chance that
+    none of x pieces is good.
+    """
+    best = least(0, largest + 1, lambda x: miss[x] * M[i + 1, j] + (where(x > 0, setup, 0.0) + unit * x))
+    return with_base(i == n - 1, penalty, best)
+
+
+@keeps_subnormals
+def reject_allowances(
+    setup: FloatLike,
+    unit: FloatLike,
+    success: FloatLike,
+    penalty: FloatLike,
+    runs: IntLike,
+    *,
+    largest: IntLike = 100,
+    device: DeviceLike = None,
+) -> Allocation:
+    """Choose the lot of each production run for the least expected cost, until one piece passes inspection.
+
+    Parameters
+    ----------
+    setup, unit : float
+        The cost of a run, and of each piece made in it.
+    success : float
+        The probability that a piece is good, from 0 to 1.
+    penalty : float
+        The cost if no piece is good after the last run.
+    runs : int
+        The most runs.
+    largest : int
+        The most pieces of a run.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Allocation
+        `value`: the expected cost. `choice`: the pieces of each run, if none was good before; ties go to fewer.
+
+    Raises
+    ------
+    InvalidInput
+        A cost is negative or not finite, `success` is not from 0 to 1, or `runs` or `largest` is no whole number up to
+        2**20.
+    DeviceLimit
+        The device has no float64, or too little memory for the table.
+
+    Examples
+    --------
+    >>> from clgeom.dp.problems import reject_allowances
+    >>> found = reject_allowances(300, 100, 0.5, 1600, 3)
+    >>> found.value, found.choice.tolist()
+    (675.0, [2, 2, 3])
+    """
+    check = Arguments("reject_allowances")
+    costs = {"setup": setup, "unit": unit, "penalty": penalty}
+    given: dict[str, Any] = {name: check.number(cost, name, least=0) for name, cost in costs.items()}
+    success = check.number(success, "success", least=0, most=1)
+    runs = check.whole_number(runs, "runs", least=1, most=1 << 20)
+    largest = check.whole_number(largest, "largest", most=1 << 20)
+    given |= {"miss": (1 - success) ** np.arange(largest + 1, dtype=float), "largest": largest}
+    return best_choices(REJECTS, (runs + 1, 1), given, 0, lambda i, j, x: j, device)

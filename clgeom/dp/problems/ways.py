@@ -16,7 +16,10 @@ from clgeom.dp.problems.allocation import Allocation, follow_choices
 from clgeom.dp.problems.arguments import INF, Arguments
 from clgeom.dp.problems.recurrence import fill, least, recurrence, with_base
 from clgeom.errors import InvalidInput, short
-from clgeom.intake.typing import ArrayLike, DeviceLike, IntLike, NDArray
+from clgeom.intake.typing import ArrayLike, DeviceLike, FloatLike, IntLike, NDArray
+
+#: Most years of a machine: its costs are a table.
+MOST_YEARS = 1 << 12
 
 # Layers of towns ------------------------------------------------------------------------------------------------
 
@@ -231,6 +234,55 @@ def replacement(costs: ArrayLike, *, device: DeviceLike = None) -> Allocation:
     while times[-1] < n:
         times.append(int(table.decisions.cell(0, times[-1])))
     return Allocation(value, np.array(times[1:], np.int64))
+
+
+# Winston, "Operations Research: Applications and Algorithms", 18.5.
+@keeps_subnormals
+def equipment_replacement(
+    price: FloatLike, maintenance: ArrayLike, trade_in: ArrayLike, years: IntLike, *, device: DeviceLike = None
+) -> Allocation:
+    """Choose the years in which a machine is replaced by a new one, at the least cost over all years.
+
+    Parameters
+    ----------
+    price : float
+        Of a new machine.
+    maintenance : array_like of float, shape (ages,)
+        ``maintenance[k]`` is the cost of the year after k years of use. A machine is used for so many years at most.
+    trade_in : array_like of float, shape (ages,)
+        ``trade_in[k]`` is paid for a machine after k + 1 years of use; the last one is sold, too.
+    years : int
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Allocation
+        `choice`: the years after which a machine is sold; the last is `years`. Ties go to the earlier year.
+
+    Raises
+    ------
+    InvalidInput
+        A cost is not finite, `trade_in` is not as long as `maintenance`, or `years` is no whole number of at least 1.
+    DeviceLimit
+        The device has no float64, or too little memory for the table.
+
+    Examples
+    --------
+    >>> from clgeom.dp.problems import equipment_replacement
+    >>> found = equipment_replacement(1000, [60, 80, 120], [800, 600, 500], 5)
+    >>> found.value, found.choice.tolist()
+    (1280.0, [1, 2, 5])
+    """
+    check = Arguments("equipment_replacement")
+    price = check.number(price, "price")
+    maintenance = check.floats(maintenance, "maintenance")
+    ages = len(maintenance)
+    trade_in = check.numbers(trade_in, "trade_in", size=(ages, "as many as 'maintenance'"))
+    years = check.whole_number(years, "years", least=1, most=MOST_YEARS)
+    of_age = np.append(np.inf, price + np.cumsum(maintenance) - trade_in)
+    age = np.arange(years + 1) - np.arange(years + 1)[:, None]
+    costs = np.where((age > 0) & (age <= ages), of_age[np.clip(age, 0, ages)], np.inf)
+    return replacement(costs, device=device)
 
 
 @recurrence("CLR", "float64", {"c": "float64[,]", "source": "int32"})
