@@ -25,7 +25,7 @@ from clgeom.core.launch import run
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.tuning import select
 from clgeom.dp.analysis import bands, bounds, readiness, trial
-from clgeom.dp.batch.parameters import BatchParameters, declarations, kernel_arguments, parameters_of
+from clgeom.dp.batch.parameters import BatchParameters, kernel_parameters, parameters_of
 from clgeom.dp.batch.result import TableBatch
 from clgeom.dp.codegen.cell import Form
 from clgeom.dp.filling import check_reads, fill
@@ -379,14 +379,13 @@ class _Batch:
             begins = self.offsets["last"][first : stop + 1]
             buffers["last_at"] = self._buffer((begins - begins[0]).astype(np.uint64))
             args.append("last_at")
-        given, own = kernel_arguments(self.held, first, stop, self._buffer)
+        declared, located, given, own = kernel_parameters(self.held, first, stop, self._buffer)
         traps = equation.overflow == "trap"
         over = Scratch("dp_overflow", np.dtype(np.int32), 1)
         if traps:
             given = (*given, over)
             own["dp_overflow"] = launch.allocate(session, over.nbytes)
             launch.fill(session, own["dp_overflow"], np.int32(count), 1)
-        declared, located = declarations(self.held)
         pattern = self.pattern
         corner_row, corner_column = pattern.corner(2, 2)
         params = {

@@ -22,9 +22,9 @@ from clgeom.intake.typing import NDArray
 class Values:
     """The values of a parameter for all tables.
 
-    `values`: one value for all tables, or the elements of all of them, one table's after another.
-    `count`: the number of tables that these are for; None for one value.
-    `at`: where the elements of each table begin; None of a number. `shapes`: rows and columns of two dimensions.
+    `values`: One value for all tables, or the elements of all of them, one table's after another.
+    `count`: The number of tables that these are for; None for one value.
+    `at`: Where the elements of each table begin; None of a number. `shapes`: Rows and columns of two dimensions.
     """
 
     parameter: Parameter
@@ -125,57 +125,42 @@ def _is_several(value: Any, p: Parameter) -> bool:
     return isinstance(first, (str, bytes, bytearray)) or np.ndim(first) == p.ndim
 
 
-def declarations(parameters: BatchParameters) -> tuple[str, str]:
-    """OpenCL C of `batch_fill`: the arguments that are declared, and the values of one table from them."""
-    declared, located = [], []
-    for name, found in parameters.items():
-        p, kind = found.parameter, found.parameter.c_type
-        sizes = names_of(p, "dp_")[1:]
-        if found.count is None:
-            declared.append(f"global const {kind} *restrict dp_{name}" if p.ndim else f"const {kind} dp_{name}")
-            declared += [f"const int {size}" for size in sizes]
-            continue
-        declared.append(f"global const {kind} *restrict dp_all_{name}")
-        if p.ndim == 0:
-            located.append(f"const {kind} dp_{name} = dp_all_{name}[t];")
-            continue
-        declared.append(f"global const ulong *dp_at_{name}")
-        located.append(f"global const {kind} *restrict dp_{name} = dp_all_{name} + dp_at_{name}[t];")
-        if p.ndim == 1:
-            located.append(f"const int {sizes[0]} = (int)(dp_at_{name}[t + 1] - dp_at_{name}[t]);")
-        else:
-            declared.append(f"global const int2 *dp_shapes_{name}")
-            located += [f"const int {size} = dp_shapes_{name}[t].{axis};" for size, axis in zip(sizes, "xy")]
-    return "".join(f", {one}" for one in declared), " ".join(located)
-
-
-def kernel_arguments(
+def kernel_parameters(
     parameters: BatchParameters, first: int, stop: int, buffer_of: Callable[[NDArray[Any]], Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments of the kernel for the tables first .. stop - 1, in the order of `declarations`, and their
-    buffers.
+) -> tuple[str, str, tuple[Any, ...], dict[str, Any]]:
+    """Return the parameters of `batch_fill` for the tables first .. stop - 1.
+
+    In OpenCL C the arguments that it declares, and how it locates the values of table t; the arguments and buffers.
     """
-    arguments: list[Any] = []
+    declared, located, arguments = list[str](), list[str](), list[Any]()
     buffers: dict[str, Any] = {}
 
-    def take(name: str, values: NDArray[Any]) -> None:
+    def take(name: str, pointer: str, values: NDArray[Any]) -> None:
+        declared.append(f"global const {pointer}{name}")
         buffers[name] = buffer_of(values if values.size else np.zeros(2, values.dtype))
         arguments.append(name)
 
     for name, found in parameters.items():
-        p = found.parameter
-        if found.count is None:
-            if p.ndim == 0:
-                arguments.append(found.values)
-                continue
-            take(f"dp_{name}", found.values.ravel())
+        p, kind = found.parameter, found.parameter.c_type
+        sizes = names_of(p, "dp_")[1:]
+        if found.count is None and p.ndim == 0:
+            declared.append(f"const {kind} dp_{name}")
+            arguments.append(found.values)
+        elif found.count is None:
+            take(f"dp_{name}", f"{kind} *restrict ", found.values.ravel())
+            declared += [f"const int {size}" for size in sizes]
             arguments += map(np.int32, found.values.shape)
         elif found.at is None:
-            take(f"dp_all_{name}", found.values[first:stop])
+            take(f"dp_all_{name}", f"{kind} *restrict ", found.values[first:stop])
+            located.append(f"const {kind} dp_{name} = dp_all_{name}[t];")
         else:
             begin, end = found.at[first], found.at[stop]
-            take(f"dp_all_{name}", found.values[begin:end])
-            take(f"dp_at_{name}", (found.at[first : stop + 1] - begin).astype(np.uint64))
-            if found.shapes is not None:
-                take(f"dp_shapes_{name}", found.shapes[first:stop].ravel())
-    return tuple(arguments), buffers
+            take(f"dp_all_{name}", f"{kind} *restrict ", found.values[begin:end])
+            take(f"dp_at_{name}", "ulong *", (found.at[first : stop + 1] - begin).astype(np.uint64))
+            located.append(f"global const {kind} *restrict dp_{name} = dp_all_{name} + dp_at_{name}[t];")
+            if found.shapes is None:
+                located.append(f"const int {sizes[0]} = (int)(dp_at_{name}[t + 1] - dp_at_{name}[t]);")
+            else:
+                take(f"dp_shapes_{name}", "int2 *", found.shapes[first:stop].ravel())
+                located += [f"const int {size} = dp_shapes_{name}[t].{axis};" for size, axis in zip(sizes, "xy")]
+    return "".join(f", {one}" for one in declared), " ".join(located), tuple(arguments), buffers
