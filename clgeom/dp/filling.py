@@ -234,9 +234,7 @@ class Choice:
 
 
 def facts_of(values: Any) -> tuple[Any, ...]:
-    """Return what the checks before a fill, and its launches, may depend on of proven equations: numbers bit by bit;
-    the shape of an array, and the range of integers in it.
-    """
+    """Return what checks and launches of proven equations depend on: numbers, shapes of arrays, ranges of integers."""
     return tuple(
         value.tobytes()
         if not value.ndim

@@ -144,9 +144,7 @@ def in_band(
 
 
 def session_of(given: Mapping[str, Any], equation: EquationBase, device: Any, *, caller: str) -> Session:
-    """Return the session of an array on a device among the parameters, or else of `device`; it computes the cells'
-    types.
-    """
+    """Return the session of a device array among the parameters, or of `device`; it computes the cells' types."""
     arrays = (session_of_array(value, device) for value in given.values() if is_device_array(value))
     session: Session = next(arrays, None) or as_session(device)
     if any(cell.dtype == np.float64 for cell in equation.cell.scalars):

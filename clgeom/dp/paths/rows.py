@@ -113,7 +113,7 @@ def reaches_of(fill: Fill) -> tuple[np.ndarray, np.ndarray]:
 
 
 def in_parts(groups: NDArray[Any], most: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return the launches cut into parts of at most `most` groups: (index of launch, first group, groups) of each."""
+    """Return launches cut into parts of at most `most` groups: (index of launch, first group, groups) of each."""
     which, part = numbered_parts(-(-groups // most))
     first = part * most
     return which, first, np.minimum(groups[which] - first, most)
@@ -122,9 +122,7 @@ def in_parts(groups: NDArray[Any], most: int) -> tuple[NDArray[Any], NDArray[Any
 def launches(
     left: NDArray[Any], right: NDArray[Any], margin: int, guards: tuple[int, int], most: int = MOST_ROWS
 ) -> Launches:
-    """Return the launches of as many rows as the margins allow, at most `most`; rows that read beyond the guards go one
-    by one.
-    """
+    """Return launches of as many rows as the margins allow; rows that read beyond the guards go one by one."""
     n = len(left)
     rows = np.arange(n)
     is_far = (left > guards[0]) | (right > guards[1])
@@ -250,9 +248,7 @@ class Rows:
         return series
 
     def on_cpu(self, policy: Policy) -> list[Series]:
-        """Return the launches for CPUs: several rows each, by work-items that share the columns, or by one if that is
-        faster.
-        """
+        """Return the launches for CPUs: several rows each, by work-items that share the columns, or one if faster."""
         fill, (n, m) = self.fill, self.fill.shape
         items = max(policy.groups_per_unit, 1) * fill.session.profile.compute_units
         most, alone = (most_cells(fill, rate=RATE, units=units) for units in (None, 1))

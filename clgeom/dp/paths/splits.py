@@ -89,8 +89,7 @@ class Frame:
 
     @property
     def tight(self) -> bool:
-        """Whether each split of a tile that is not its product's has one operand in the tile and one in a tile on the
-        main diagonal (or outside the part of the table that has splits)."""
+        """Whether splits outside of products read the tile itself and a tile on the main diagonal (or no split)."""
         return (
             self.first + self.right == 1
             and self.last + self.left == 0

@@ -302,9 +302,7 @@ class Launches(NamedTuple):
 
 
 def launches(fill: Fill, policy: Policy, begin: int, end: int, *, wide: bool = False) -> Launches:
-    """Return the launches that fill stages: a stage each, several small ones together by one group, or long ones in
-    parts.
-    """
+    """Return the launches that fill stages: of one each, of several small ones by one group, or of parts."""
     stages, counts = counts_of(fill, begin, end)
     units = fill.session.profile.compute_units
     if wide:
@@ -347,9 +345,7 @@ def parameters_of_size(equation: EquationBase, values: Mapping[str, Any], size: 
 
 
 def base_case_hint(cell: tuple[int, ...], negative: Sequence[bool], traced: bool = True) -> str:
-    """Return the sentence about a base case, after a blank, where the read of a first cell of an axis is `negative`
-    there.
-    """
+    """Return the sentence about a base case, where a first cell of an axis makes a read that is negative there."""
     first = [f"{index} == 0" for index, at, is_negative in zip("ijk", cell, negative) if at == 0 and is_negative]
     if not first:
         return ""
@@ -381,9 +377,7 @@ def error_of(
     found: tuple[int, ...],
     reasons: Mapping[int, str],
 ) -> Any:
-    """Return the error for a fault: `found` is the cell that was read, refused for one of `reasons`, or an index and
-    the size, or the choice.
-    """
+    """Return the error for a fault: `found` is a cell that was read, an index and the size, or the choice."""
     where = f"Cell {cell} of {equation.name}"
     if kind in reasons:
         hint = base_case_hint(cell, [at < 0 for at in found], equation.traced) if kind == RANGE else ""

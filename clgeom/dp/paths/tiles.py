@@ -60,9 +60,7 @@ def flips_of(offsets: tuple[Any, ...], wanted: tuple[bool, bool] = (False, False
 
 
 def flips_for(fill: Fill, moves: Iterable[tuple[int, int]] = ()) -> tuple[bool, bool] | None:
-    """Return the flips that turn the offsets of a fill, and `moves`, to up and left; best those that fill its corner
-    last.
-    """
+    """Return flips that turn the offsets of a fill, and `moves`, to up and left; best those that end at its corner."""
     i, j = fill.pattern.corner(2, 2)
     reach: Any = fill.equation.reach
     return flips_of((*reach.offsets, *moves), (i == 0, j == 0))
@@ -102,10 +100,7 @@ class Sweep:
 
     @classmethod
     def of(cls, fill: Fill, flips: tuple[bool, bool] | None) -> Sweep | None:
-        """Return the sweep of a fill, None when its dependence offsets are too large for a block.
-
-        Kept by the equation.
-        """
+        """Return the sweep of a fill, kept by the equation; None when its offsets are too large for a block."""
         policy = select(fill.session.profile, KERNEL, fill.equation.dtype, fill.shape[0] * fill.shape[1])
         key = fill.shape, flips, fill.keep, policy, fill.session.profile, fill.band
         result: Sweep | None = fill.equation.cache.get(("sweep", *key), lambda: cls._of(fill, flips, policy))
@@ -221,21 +216,14 @@ class Sweep:
         return max(sizes)
 
     def numbers(self, top: int = 0, bottom: int | None = None, entry: int = 0, every: int = 0) -> tuple[Any, ...]:
-        """Return the first arguments of the kernel: the rows top .. bottom - 1, and which slots hold edges.
-
-        See there.
-        """
+        """Return the first arguments of the kernel: the rows top .. bottom - 1, and which slots hold edges."""
         n, m = self.shape
         bottom = n if bottom is None else bottom
         numbers = n, m, 0, 0, self.lag, self.policy.strips, top, bottom, entry, every, self.edge_pitch
         return tuple(np.int32(number) for number in numbers)
 
     def flush(self, room: int) -> int:
-        """Return the number of steps whose cells and choices a group gathers in `room` bytes, to write them in runs of
-        a row.
-
-        0: items write their own.
-        """
+        """Return how many steps' cells and choices a group gathers in `room` bytes to write runs; 0: no gathering."""
         p, vector = self.policy, self.vector
         if p.wg_size == 1 or self.table and self.flips[1] or not (self.table or self.bits):
             return 0
@@ -332,9 +320,7 @@ class Sweep:
 
 
 def _band_in_order(fill: Fill, flips: tuple[bool, bool]) -> Any:
-    """Return the band of a fill, counted in the order of filling: of column - row, or where one is flipped, of their
-    sum.
-    """
+    """Return the band of a fill in the order of filling: of column - row or, where one is flipped, of their sum."""
     if fill.band is None:
         return None
     (n, m), (low, high), (rows, columns) = fill.shape, fill.band, flips
@@ -356,11 +342,7 @@ def _narrow(policy: TilePolicy, width: int) -> TilePolicy:
 
 
 def reads_text(offsets: tuple[Any, ...], flips: tuple[bool, bool]) -> str:
-    """Return what a cell's function finds in `tile_sweep`: DP_CONTEXT, M(a, b), and NEAR_OF(r, c), the cells that it is
-    given.
-
-    Each read is the parameter `dp_near0 ..` of its offset.
-    """
+    """Return the macros of a cell's function in `tile_sweep`, whose reads are parameters `dp_near0 ..` by offset."""
     context = "".join(f", const value_t dp_near{q}" for q in range(len(offsets)))
     given = "".join(f", w[UP + r - {-di}][LEFT + c - {-dj}]" for di, dj in offsets)
     choice = f"dp_near{len(offsets) - 1}"
@@ -372,10 +354,9 @@ def reads_text(offsets: tuple[Any, ...], flips: tuple[bool, bool]) -> str:
 
 
 def elements_text(held: Any, kinds: tuple[Any, ...]) -> str:
-    """Return the functions of a cell whose elements of parameters `tile_sweep` holds, and HELD_OF(r, c), what it passes
-    them.
+    """Return a cell's functions for elements of parameters that `tile_sweep` reads once for all cells that share them.
 
-    Elements are read once for all cells that share them, and also where no cell needs them.
+    They are also read where no cell needs them. HELD_OF(r, c) passes them to the cell.
     """
     context = "".join(f", const {type_name} dp_held{q}" for q, (_, type_name) in enumerate(kinds))
     given = {"row": "held{q}[r]", "column": "held{q}[c]", "cell": "dp_load{q}(AT(0, r, c) DP_ARGUMENTS)"}

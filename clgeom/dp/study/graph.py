@@ -367,9 +367,9 @@ def probe_cells(
     values: Mapping[str, Any],
     device: DeviceLike = None,
 ) -> NDArray[np.uint32]:
-    """Of each of these cells a mask of the regions that it reads, with made-up values in its neighbours.
+    """Return the regions that cells read, by numbers of cells row by row, with made-up values in their neighbours.
 
-    The bit is 3 * row + column, each 0 for before, 1 for the same and 2 for after; `numbers` count row by row.
+    Bit 3 * row + column of a mask is a region, each 0 for before, 1 for the same and 2 for after.
     """
     cells = Cells(equation, shape, values, device, "infer_pattern")
     masks = Scratch("masks", np.dtype(np.uint32), len(numbers))
