@@ -79,7 +79,7 @@ def obstacle(fill: Fill) -> str | None:
     return "it reads cells too far away for a tile" if sweep is None else too_large(fill, sweep.largest_buffer)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Sweep:
     """The geometry of a fill: rows and columns of tiles, and when each is launched.
 
@@ -133,78 +133,29 @@ class Sweep:
         most, alone = (most_cells(fill, rate=RATE, units=units) for units in (None, 1))
         policy = replace(policy, strips=min(policy.strips, max(alone // strip, 1)))
         together = max(most // (strip * policy.strips), 1)
-        return cls(
-            policy,
-            fill.shape,
-            offsets,
-            flips,
-            fill.equation.dtype.itemsize,
-            bits,
-            fill.keep == "table",
-            bool(fill.equation.cell.fields),
-            together,
-            band,
-        )
+        equation, keeps_table = fill.equation, fill.keep == "table"
+        sizes = equation.dtype.itemsize, bits
+        return cls(policy, fill.shape, offsets, flips, *sizes, keeps_table, bool(equation.cell.fields), together, band)
 
-    @functools.cached_property
-    def up(self) -> int:
-        return _depths(self.offsets)[0]
-
-    @functools.cached_property
-    def left(self) -> int:
-        return _depths(self.offsets)[1]
-
-    @property
-    def vector(self) -> int:
-        """Cells that are loaded and stored at once."""
-        return 1 if self.record else min(self.policy.block_columns, 16 // self.itemsize, 8)
+    def __post_init__(self) -> None:
+        p, (n, m) = self.policy, self.shape
+        self.up, self.left = _depths(self.offsets)
+        # cells that are loaded and stored at once
+        self.vector = 1 if self.record else min(p.block_columns, 16 // self.itemsize, 8)
+        self.strip = p.wg_size * p.block_rows  # rows
+        self.blocks = ceil_div(m, p.block_columns)  # side by side in a strip
+        self.rows = ceil_div(n, self.strip * p.strips)  # of tiles
+        # tiles slant, so the last item is wg_size - 1 steps late
+        self.columns = ceil_div(self.blocks + p.wg_size - 1, p.steps)
+        # launches from a tile to the one below it, whose first item needs what the last item here has passed on
+        self.lag = 2 + (p.wg_size - 2) // p.steps
+        self.edge_pitch = self.blocks * p.block_columns
+        self.edges = 2 * self.up * self.edge_pitch  # cells of the lower edges of two rows of strips
+        held = self.left * (self.up + p.block_rows) + self.up * p.block_columns
+        self.state = self.rows * p.strips * p.wg_size * held  # cells that work-items hold from tile to tile
+        self.pitch = ceil_div(m, PITCH) * PITCH
 
     @property
-    def strip(self) -> int:
-        """Rows of a strip."""
-        return self.policy.wg_size * self.policy.block_rows
-
-    @property
-    def blocks(self) -> int:
-        """Blocks side by side in a strip."""
-        return ceil_div(self.shape[1], self.policy.block_columns)
-
-    @property
-    def rows(self) -> int:
-        """Rows of tiles."""
-        return ceil_div(self.shape[0], self.strip * self.policy.strips)
-
-    @property
-    def columns(self) -> int:
-        """Tiles side by side: they slant, so the last item is wg_size - 1 steps late."""
-        return ceil_div(self.blocks + self.policy.wg_size - 1, self.policy.steps)
-
-    @property
-    def lag(self) -> int:
-        """Launches from a tile to the one below it, whose first item needs what the last item here has passed on."""
-        return 2 + (self.policy.wg_size - 2) // self.policy.steps
-
-    @property
-    def edge_pitch(self) -> int:
-        return self.blocks * self.policy.block_columns
-
-    @functools.cached_property
-    def edges(self) -> int:
-        """Cells of the lower edges of two rows of strips."""
-        return 2 * self.up * self.edge_pitch
-
-    @functools.cached_property
-    def state(self) -> int:
-        """Cells that work-items hold from tile to tile."""
-        p = self.policy
-        each = self.left * (self.up + p.block_rows) + self.up * p.block_columns
-        return self.rows * p.strips * p.wg_size * each
-
-    @property
-    def pitch(self) -> int:
-        return ceil_div(self.shape[1], PITCH) * PITCH
-
-    @functools.cached_property
     def largest_buffer(self) -> int:
         """Bytes."""
         n, m = self.shape
