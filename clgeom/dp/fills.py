@@ -112,11 +112,9 @@ class Fill:
             result[0].kept()
         return result
 
-    def run(self, plan: Plan, *, span: tuple[float, float] = (0.0, 1.0), **buffers: Any) -> Result:
-        """Run a plan with the parameters bound. `span` is its part of the progress."""
-        (low, high), told = span, self.watch
-        watch = None if told is None else lambda share: told(low + (high - low) * share)
-        return run(self.session, plan, watch=watch, **self.buffers, **buffers)
+    def run(self, plan: Plan, **buffers: Any) -> Result:
+        """Run a plan with the parameters bound."""
+        return run(self.session, plan, watch=self.watch, **self.buffers, **buffers)
 
 
 def check_options(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 import numpy as np
 
@@ -27,8 +27,9 @@ from clgeom.dp.fills import bind, build_options, check_options, check_values, gi
 from clgeom.dp.language.mistakes import deep_enough
 from clgeom.dp.language.users_c import users_errors
 from clgeom.dp.paths.stages import OVERFLOW, PATTERN, RANGE, error_of
-from clgeom.errors import ClgeomError, DeviceLimit, IntegerOverflow, InvalidInput, is_integer, short
-from clgeom.intake.typing import DeviceLike, DTypeLike, NDArray
+from clgeom.dp.table.over import OnDevice
+from clgeom.errors import DeviceLimit, IntegerOverflow, InvalidInput, is_integer, short
+from clgeom.intake.typing import DeviceLike, NDArray
 
 KERNEL = "dp/cubes/fill_plane"
 KEEPS = ("table", "last", "corner")
@@ -38,7 +39,7 @@ FAULTS = 8
 
 @keeps_subnormals
 @dataclass(eq=False)
-class Cube:
+class Cube(OnDevice):
     """A filled table with three indices. Its cells stay on the device until they are read.
 
     Attributes
@@ -121,19 +122,6 @@ class Cube:
     def _read(self, first: int, shape: tuple[int, ...]) -> NDArray[Any]:
         """Cells from the number `first` on."""
         return launch.read(self.session, self._buffer, self.dtype, math.prod(shape), first).reshape(shape)
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __getstate__(self) -> NoReturn:  # a session and buffers live in their own process
-        what = "numpy()" if self.keep == "table" else self.keep
-        raise ClgeomError(f"A Cube lies on its device and cannot be pickled or copied: take its {what} instead.")
-
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
-        if copy is False:
-            raise ValueError("The cells are on a device: they cannot be read without a copy.")
-        cells = self.numpy()
-        return cells if dtype is None else cells.astype(dtype)
 
     def __getitem__(self, at: Any) -> Any:
         if self._buffer is not None and isinstance(at, tuple) and len(at) == 3:
@@ -255,22 +243,15 @@ def fill_cube(
 # Planes -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
 class Planes:
     """The planes of a table in their order: of equal i, j or k, or of equal i + j + k."""
 
-    pattern: str
-    shape: tuple[int, int, int]
-
-    @property
-    def count(self) -> int:
-        return sum(self.shape) - 2 if self.pattern == "IJK" else self.shape["IJK".index(self.pattern)]
-
-    @property
-    def sides(self) -> tuple[int, int]:
-        """Rows and columns of a plane in memory."""
-        n, m, p = self.shape
-        return {"J": (n, p), "K": (n, m)}.get(self.pattern, (m, p))
+    def __init__(self, pattern: str, shape: tuple[int, int, int]) -> None:
+        self.pattern, self.shape = pattern, shape
+        self.count = sum(shape) - 2 if pattern == "IJK" else shape["IJK".index(pattern)]
+        n, m, p = shape
+        #: Rows and columns of a plane in memory.
+        self.sides = {"J": (n, p), "K": (n, m)}.get(pattern, (m, p))
 
     def boxes(self) -> NDArray[np.int64]:
         """Return the box of each plane that holds its cells: first row, first column, rows and columns."""

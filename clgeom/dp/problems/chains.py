@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,12 +69,12 @@ class MatrixChain:
     @property
     def parenthesisation(self) -> str:
         """The product with all brackets, as "((A0 A1) A2)"."""
-        return _written(_asked_for(self.splits, "order"))
+        return str(_joined(_asked_for(self.splits, "order"), "A{}".format, "({} {})".format))
 
     @property
     def tree(self) -> Any:
         """The product as nested pairs of matrix numbers."""
-        return _nested(_asked_for(self.splits, "order"))
+        return _joined(_asked_for(self.splits, "order"), int, lambda left, right: (left, right))
 
 
 @keeps_subnormals
@@ -336,18 +337,11 @@ def _asked_for(splits: NDArray[Any] | None, name: str) -> NDArray[Any]:
     return splits
 
 
-def _nested(splits: NDArray[Any]) -> Any:
-    """Splits as nested pairs of numbers."""
+def _joined(splits: NDArray[Any], leaf: Callable[[int], Any], join: Callable[[Any, Any], Any]) -> Any:
+    """Join the leaves of a chain by its splits; without recursion, for chains may be long and trees deep."""
     parts: dict[tuple[int, int], Any] = {}
     for first, middle, last in splits[::-1].tolist():
-        parts[first, last] = parts.pop((first, middle), first), parts.pop((middle + 1, last), middle + 1)
-    return next(iter(parts.values()), 0)
-
-
-def _written(splits: NDArray[Any]) -> str:
-    """The product with all brackets; without recursion, for chains may be long and trees deep."""
-    parts: dict[tuple[int, int], str] = {}
-    for first, middle, last in splits[::-1].tolist():
-        left, right = parts.pop((first, middle), f"A{first}"), parts.pop((middle + 1, last), f"A{last}")
-        parts[first, last] = f"({left} {right})"
-    return next(iter(parts.values()), "A0")
+        left = parts.pop((first, middle)) if first < middle else leaf(first)
+        right = parts.pop((middle + 1, last)) if middle + 1 < last else leaf(last)
+        parts[first, last] = join(left, right)
+    return next(iter(parts.values())) if parts else leaf(0)

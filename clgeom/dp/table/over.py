@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -13,9 +13,9 @@ from clgeom.core.plan import Scratch
 from clgeom.dp.language.cells import c_type
 from clgeom.dp.table import reduce
 from clgeom.dp.table.regions import Region, places, region_of, sides_of
-from clgeom.errors import InvalidInput, short
+from clgeom.errors import ClgeomError, InvalidInput, short
 from clgeom.intake import device_arrays
-from clgeom.intake.typing import CLArray, NDArray
+from clgeom.intake.typing import CLArray, DTypeLike, NDArray
 
 if TYPE_CHECKING:
     from clgeom.core.device import Session
@@ -26,7 +26,35 @@ Index = Any
 
 
 @keeps_subnormals
-class OverTable:
+class OnDevice:
+    """A table whose cells lie on a device: an array for NumPy, but not to be pickled."""
+
+    shape: tuple[int, ...]
+    keep: str
+
+    if TYPE_CHECKING:
+
+        def numpy(self) -> NDArray[Any]: ...
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getstate__(self) -> NoReturn:  # a session and buffers live in their own process
+        kind, part = (
+            type(self).__name__,
+            {"table": "numpy()", "decisions": "decisions.numpy()"}.get(self.keep, self.keep),
+        )
+        raise ClgeomError(f"A {kind} lies on its device and cannot be pickled or copied: take its {part} instead.")
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("The cells are on a device: they cannot be read without a copy.")
+        cells = self.numpy()
+        return cells if dtype is None else cells.astype(dtype)
+
+
+@keeps_subnormals
+class OverTable(OnDevice):
     """Selections of and reductions over the cells of a `Table`.
 
     A `region` is what stands in brackets after an array: integers, slices, ``...`` or a tuple of them, such as
@@ -44,7 +72,6 @@ class OverTable:
         def cell(self, i: int, j: int) -> Any: ...
         def row(self, i: int) -> NDArray[Any]: ...
         def column(self, j: int) -> NDArray[Any]: ...
-        def numpy(self) -> NDArray[Any]: ...
         def _not_kept(self, what: str) -> InvalidInput: ...
 
     def max(

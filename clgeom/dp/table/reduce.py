@@ -59,13 +59,13 @@ def reduce_region(
         if values is not None and (not is_exact(store.dtype, op) or region.cells <= FEW):
             return reduce_array(values[region.slices], axis, op, comparison, store.dtype.type(bound))
     if axis is None:
-        parts = [
-            _offset_indices(
-                _partial_states(store, part, None, op, comparison, bound)[None], first * region.sides[1], op
-            )
-            for first, part in region.parts(0, LAUNCH_CELLS)
-        ]
-        return _join(np.concatenate(parts, axis=1), store.dtype, op)[0]
+        parts = []
+        for first, part in region.parts(0, LAUNCH_CELLS):
+            states = _partial_states(store, part, None, op, comparison, bound)
+            if op in ("argmin", "argmax"):  # numbers of cells in the whole region
+                states["at"][states["at"] != NOWHERE] += np.uint64(first * region.sides[1])
+            parts.append(states)
+        return _join(np.concatenate(parts)[None], store.dtype, op)[0]
     most = min(LAUNCH_CELLS, LINES * region.sides[axis]) if is_exact(store.dtype, op) else LAUNCH_CELLS
     parts = [_partial_states(store, part, axis, op, comparison, bound) for _, part in region.parts(1 - axis, most)]
     return np.concatenate([_join(part, store.dtype, op) for part in parts])
@@ -144,13 +144,6 @@ def _state_type(dtype: np.dtype[Any], op: str) -> np.dtype[Any]:
     if is_exact(dtype, op):
         return np.dtype([("limbs", np.int64, 11 if dtype == np.float32 else 69)])
     return np.dtype([("value", np.uint64 if op in ("sum", "count") else dtype)])
-
-
-def _offset_indices(states: NDArray[Any], first: int, op: str) -> NDArray[Any]:
-    """States whose cells are numbered in the whole region."""
-    if op in ("argmin", "argmax") and first:
-        states["at"][states["at"] != NOWHERE] += np.uint64(first)
-    return states
 
 
 def _join(states: NDArray[Any], dtype: np.dtype[Any], op: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from clgeom.dp.fills import Fill, build_options
 from clgeom.dp.language.users_c import c_text, uncommented, users_errors
 from clgeom.dp.table.over import OverTable
 from clgeom.dp.table.regions import place
-from clgeom.errors import ClgeomError, InvalidInput, short
+from clgeom.errors import InvalidInput, short
 from clgeom.intake.arrays import C_NAMES, c_name
 from clgeom.intake.typing import DTypeLike, NDArray
 from clgeom.markup import card, some_of, table
@@ -113,19 +113,6 @@ class Table(OverTable):
         rows, columns = map(some_of, self.shape)
         cells = [[i, *("…" if "…" in (i, j) else self._store.cell(i, j) for j in columns)] for i in rows]
         return card("Table", facts, table(("", *columns), cells))
-
-    def __getstate__(self) -> NoReturn:  # a session and buffers live in their own process
-        what = {"table": "numpy()", "decisions": "decisions.numpy()"}.get(self.keep, self.keep)
-        raise ClgeomError(f"A Table lies on its device and cannot be pickled or copied: take its {what} instead.")
-
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
-        if copy is False:
-            raise ValueError("The cells are on a device: they cannot be read without a copy.")
-        values = self.numpy()
-        return values if dtype is None else values.astype(dtype)
-
-    def __len__(self) -> int:
-        return self.shape[0]
 
     def cell(self, i: int, j: int) -> Any:
         """Return the value of a cell.
