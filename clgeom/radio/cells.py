@@ -21,7 +21,7 @@ from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.errors import InputWarning, InvalidInput, warn
 from clgeom.geo.geodesy import shown
 from clgeom.intake.arrays import as_device_values, c_name, chunk_bounds, session_of, to_device
-from clgeom.intake.device_arrays import fetched, is_device_array, native_array, new_array
+from clgeom.intake.device_arrays import is_device_array, native_array, new_array, on_host
 from clgeom.intake.interop.objects import values_of
 from clgeom.intake.typing import DeviceLike, DTypeLike, NDArray
 
@@ -131,9 +131,9 @@ def computed_losses(call: LossModel, values: dict[str, Any], device: DeviceLike)
     _check_numbers(call, single)
     if not fields:  # one number is a map of one cell
         fields = {"distance": np.array([single.pop("distance")])}
-        return float(_on_host(_Job(session, call, dtype, single, fields, (1,)))[0])
+        return float(_computed(_Job(session, call, dtype, single, fields, (1,)), False)[0])
     job = _Job(session, call, dtype, single, fields, _common_shape(call, fields))
-    return _on_host(job) if on_device is None else _on_device(job)
+    return _computed(job, on_device is not None)
 
 
 def _split(call: LossModel, values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -190,58 +190,44 @@ def _check_numbers(call: LossModel, single: dict[str, Any]) -> None:
         call.warn_near(repr(single["distance"]))
 
 
-def _on_host(job: _Job) -> NDArray[Any]:
-    """Compute a map from NumPy arrays, chunk by chunk where it is larger than one allocation."""
-    session, dtype, caller = job.session, job.dtype, job.call.caller
-    flat = {
-        name: np.ascontiguousarray(np.broadcast_to(value, job.shape), _stored(name, dtype)).reshape(-1)
-        for name, value in job.fields.items()
-    }
-    out = np.empty(math.prod(job.shape), dtype)
-    on_cpu = session.profile.is_cpu
-    for start, count in chunk_bounds(session.profile, len(out), dtype.itemsize):
-        part = out[start : start + count]
-        buffers = {
-            name: to_device(session, values[start : start + count], caller=caller).one_buffer(f"A part of '{name}'")
-            for name, values in flat.items()
-        }
-        losses: Any = in_place(session, part) if on_cpu else allocate(session, part.nbytes)
-        if poison := _launch(job, count, {**buffers, "losses": losses}):
-            _refuse_or_warn(job.call, flat, poison, job.shape)
-        if on_cpu:
+def _computed(job: _Job, on_device: bool) -> Any:
+    """Compute a map: on the device if an array is there, else chunk by chunk where it is larger than one allocation."""
+    session, shape, dtype = job.session, job.shape, job.dtype
+    count, in_memory = math.prod(shape), session.profile.is_cpu and not on_device
+    out: Any = new_array(session, shape, dtype) if on_device else np.empty(count, dtype)
+    fields = {name: _flat(job, name, value) for name, value in job.fields.items()}
+    parts = chunk_bounds(session.profile, count, dtype.itemsize)
+    if on_device and count:
+        parts = [(0, count)]
+    for start, n in parts:
+        buffers: dict[str, Any] = {}
+        for name, values in fields.items():
+            if isinstance(values, np.ndarray):
+                values = to_device(session, values[start : start + n], caller=job.call.caller)
+            buffers[name] = values.one_buffer(f"The '{name}' parameter of {job.call.caller}")
+        part: Any = None if on_device else out[start : start + n]
+        if on_device:
+            losses: Any = out.base_data
+        else:
+            losses = in_place(session, part) if in_memory else allocate(session, part.nbytes)
+        if poison := _launch(job, n, {**buffers, "losses": losses}):
+            _refuse_or_warn(job, poison)
+        if in_memory:
             show_host(session, losses, part)
-        else:
-            part[:] = read(session, losses, dtype, count)
-    return out.reshape(job.shape)
+        elif not on_device:
+            part[:] = read(session, losses, dtype, n)
+    return out if on_device else out.reshape(shape)
 
 
-def _on_device(job: _Job) -> Any:
-    """Compute a map from arrays of which some are on the device, and leave it there."""
-    session, shape, caller = job.session, job.shape, job.call.caller
-    count = math.prod(shape)
-    buffers: dict[str, Any] = {}
-    for name, value in job.fields.items():
-        stored = _stored(name, job.dtype)
-        if is_device_array(value):
-            if value.shape != shape:
-                expected = f"the whole map's shape {shape} when it is on a device"
-                raise wrong(name, caller, expected, value.shape, verb="have")
-            value = as_type(session, value, stored, name, caller)
-            value = as_device_values(session, value.reshape(-1), caller=caller, name=name, types=[stored])
-        else:
-            flat = np.ascontiguousarray(np.broadcast_to(value, shape), stored).reshape(-1)
-            value = to_device(session, flat, caller=caller)
-        buffers[name] = value.one_buffer(f"The '{name}' parameter of {caller}") if count else None
-    out: Any = new_array(session, shape, job.dtype)
-    if count:
-        buffers["losses"] = out.base_data
-        if poison := _launch(job, count, buffers):
-            whole = {
-                name: np.broadcast_to(fetched(value) if is_device_array(value) else value, shape)
-                for name, value in job.fields.items()
-            }
-            _refuse_or_warn(job.call, whole, poison, shape)
-    return out
+def _flat(job: _Job, name: str, value: Any) -> Any:
+    """Return the value of each cell, in the type that the kernel takes: an array on the host, or a DeviceArray."""
+    stored, caller = _stored(name, job.dtype), job.call.caller
+    if not is_device_array(value):
+        return np.ascontiguousarray(np.broadcast_to(value, job.shape), stored).reshape(-1)
+    if value.shape != job.shape:
+        raise wrong(name, caller, f"the whole map's shape {job.shape} when it is on a device", value.shape, verb="have")
+    value = as_type(job.session, value, stored, name, caller)
+    return as_device_values(job.session, value.reshape(-1), caller=caller, name=name, types=[stored])
 
 
 def as_type(session: Session, array: Any, dtype: np.dtype[Any], name: str, caller: str) -> Any:
@@ -266,24 +252,28 @@ def _launch(job: _Job, count: int, buffers: dict[str, Any]) -> int:
     return int(result.read(poison)[0]) if job.call.outside == "raise" else 0
 
 
-def _refuse_or_warn(call: LossModel, fields: dict[str, Any], poison: int, shape: tuple[int, ...]) -> None:
+def _refuse_or_warn(job: _Job, poison: int) -> None:
     """Refuse the first cell out of range of the first such parameter, and warn of the first cell that is too near."""
+    call = job.call
 
-    def first_of(name: str, bad: NDArray[np.bool_]) -> str:
+    def values_of_cells(name: str) -> NDArray[Any]:
+        values: NDArray[Any] = _flat(job, name, on_host(job.fields[name]))
+        return values
+
+    def first_of(values: NDArray[Any], bad: NDArray[np.bool_]) -> str:
         index = int(np.argmax(bad))
-        place = ", ".join(map(str, np.unravel_index(index, shape)))
-        return f"{fields[name].reshape(-1)[index]} at index [{place}]"
+        return f"{values[index]} at index [{', '.join(map(str, np.unravel_index(index, job.shape)))}]"
 
     if poison & ~NEAR:
         name = next(name for bit, name in enumerate(PARAMETERS[call.model]) if poison >> bit & 1)
-        values = fields[name].reshape(-1)
+        values = values_of_cells(name)
         low, high = map(values.dtype.type, (call.lowest(name), call.ranges[name][1]))
-        got = first_of(name, ~((values >= low) & (values <= high)))
+        got = first_of(values, ~((values >= low) & (values <= high)))
         remedy = " (outside='clip' takes the nearest value allowed, outside='nan' marks such cells)"
         call.refuse(name, f"{got} instead{remedy if call.strict else ''}")
-    if poison & NEAR and "distance" in fields:
-        values = fields["distance"].reshape(-1)
-        call.warn_near(first_of("distance", values < values.dtype.type(call.ranges["distance"][0])))
+    if poison & NEAR and "distance" in job.fields:
+        values = values_of_cells("distance")
+        call.warn_near(first_of(values, values < values.dtype.type(call.ranges["distance"][0])))
 
 
 def path_loss_plan(job: _Job, n: int) -> tuple[Plan, Scratch]:

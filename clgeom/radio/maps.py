@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from clgeom.arguments import number, one_of, pair, positive, rows_and_columns, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InputWarning, InvalidInput, short, warn
+from clgeom.intake.device_arrays import on_host
 from clgeom.intake.interop.objects import values_of
 from clgeom.intake.typing import ArrayLike, DeviceLike, DTypeLike, FloatLike, NDArray, Shape
 from clgeom.radio.antennas import warn_unused
@@ -37,8 +38,45 @@ UNRELATED = 8
 
 
 @keeps_subnormals
+class PowerMap:
+    """Base of maps of received power."""
+
+    #: Unit of `values`.
+    unit: ClassVar[str] = "dBm"
+    _title = "Received power"
+    if TYPE_CHECKING:  # an attribute or a property of subclasses
+
+        @property
+        def values(self) -> Any: ...
+
+    def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
+        """Draw the map and its transmitters with Matplotlib; `CoverageRegions.plot` with ``raster=`` adds regions.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; new axes of pyplot's by default.
+        title : str, optional
+            By default what the map shows.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes with the drawing.
+
+        Raises
+        ------
+        InvalidInput
+            Matplotlib is not installed.
+        """
+        from clgeom.plotting.coverage import plot_power
+
+        return plot_power(self, on_host(self.values), ax, self._title if title is None else title)
+
+
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
-class RadioMap:
+class RadioMap(PowerMap):
     """Received power over an area.
 
     Parameters
@@ -63,8 +101,6 @@ class RadioMap:
     transform: tuple[float, ...]
     crs: str | None
     transmitters: tuple[tuple[float, float], ...]
-    #: Unit of the values.
-    unit: ClassVar[str] = "dBm"
 
     def __repr__(self) -> str:
         known, (rows, columns) = self.values[~np.isnan(self.values)], self.values.shape
@@ -76,29 +112,6 @@ class RadioMap:
         """Positions of the transmitters in the coordinates of the map."""
         a, b, c, d, e, f = self.transform
         return [(a * x + b * y + c, d * x + e * y + f) for y, x in self.transmitters]
-
-    def plot(self, ax: Any = None, *, title: str = "Received power") -> Any:
-        """Draw the map and its transmitters with Matplotlib; `CoverageRegions.plot` with ``raster=`` adds regions.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; new axes of pyplot's by default.
-        title : str
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            The axes with the drawing.
-
-        Raises
-        ------
-        InvalidInput
-            Matplotlib is not installed.
-        """
-        from clgeom.plotting.coverage import plot_power
-
-        return plot_power(self, self.values, ax, title)
 
 
 @keeps_subnormals

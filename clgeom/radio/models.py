@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 CITIES = ("medium", "metropolitan")
@@ -56,6 +57,10 @@ Lines = list[tuple[float, float]]
 NO_LINE = (-1e6, 0.0)
 #: Loss in free space over 1 m at 1 MHz in dB.
 FREE_SPACE = 32.44778322188337 - 60
+#: Urban cells: in sight the loss at 1 m and 1 GHz, its slope, and the change behind the breakpoint; then without line
+#: of sight the loss, by decades of the frequency, by metres of the mobile station's height, and its slope.
+MACRO = (28.0, 22.0, 9.0, 13.54, 20.0, 0.6, 39.08)
+MICRO = (32.4, 21.0, 9.5, 22.4, 21.3, 0.3, 35.3)
 #: What models need beside the link, and the default of `best_server`.
 SURROUNDINGS = {
     "roof_height": 12.0,
@@ -124,29 +129,16 @@ def _by_km(loss: float, slope: float) -> Lines:
     return [(loss - 3 * slope, slope)]
 
 
-def _macro(log_f: float, base: float, mobile: float, around: dict[str, Any]) -> Lines:
-    hidden = (13.54 + 20 * (log_f - 3) - 0.6 * (mobile - 1.5), 39.08)
-    return [*_macro_in_sight(log_f, base, mobile, around), hidden]
-
-
-def _macro_in_sight(log_f: float, base: float, mobile: float, around: dict[str, Any]) -> Lines:
-    return _in_sight(log_f, base, mobile, 28.0, 22.0, 9.0)
-
-
-def _micro(log_f: float, base: float, mobile: float, around: dict[str, Any]) -> Lines:
-    hidden = (22.4 + 21.3 * (log_f - 3) - 0.3 * (mobile - 1.5), 35.3)
-    return [*_micro_in_sight(log_f, base, mobile, around), hidden]
-
-
-def _micro_in_sight(log_f: float, base: float, mobile: float, around: dict[str, Any]) -> Lines:
-    return _in_sight(log_f, base, mobile, 32.4, 21.0, 9.5)
-
-
-def _in_sight(log_f: float, base: float, mobile: float, first: float, slope: float, share: float) -> Lines:
-    """Lines in space before and behind the breakpoint."""
+def _urban(coefficients: tuple[float, ...], hidden: bool, log_f: float, base: float, mobile: float, _: Any) -> Lines:
+    """Lines in space before and behind the breakpoint, and without line of sight (3GPP TR 38.901, table 7.4.1-1)."""
+    first, slope, share, *without_sight = coefficients
     start = first + 20 * (log_f - 3)
     turn = 4 * (base - 1) * (mobile - 1) * 10 ** (log_f + 6) / 3e8
-    return [(start, slope), (start - share * math.log10(turn**2 + (base - mobile) ** 2), 40.0)]
+    lines = [(start, slope), (start - share * math.log10(turn**2 + (base - mobile) ** 2), 40.0)]
+    if hidden:
+        loss, by_frequency, by_height, slope = without_sight
+        lines.append((loss + by_frequency * (log_f - 3) - by_height * (mobile - 1.5), slope))
+    return lines
 
 
 def _canyon(log_f: float, base: float, mobile: float, around: dict[str, Any]) -> Lines:
@@ -187,8 +179,8 @@ MODELS = {
     "two-ray": Model("two_ray", PHYSICAL, _two_ray, 2, in_space=True),
     "okumura-hata": Model("okumura_hata", OKUMURA_HATA, _okumura_hata, 1, ("city", "area"), False, 30.0, 900.0),
     "cost231-hata": Model("cost231_hata", COST231_HATA, _cost231_hata, 1, ("city",), False, 30.0),
-    "uma": Model("urban_macro", URBAN_MACRO, _macro, 3, in_space=True),
-    "uma-los": Model("urban_macro", URBAN_MACRO, _macro_in_sight, 2, in_space=True),
-    "umi": Model("urban_micro", URBAN_MICRO, _micro, 3, in_space=True, base_height=10.0),
-    "umi-los": Model("urban_micro", URBAN_MICRO, _micro_in_sight, 2, in_space=True, base_height=10.0),
+    "uma": Model("urban_macro", URBAN_MACRO, partial(_urban, MACRO, True), 3, in_space=True),
+    "uma-los": Model("urban_macro", URBAN_MACRO, partial(_urban, MACRO, False), 2, in_space=True),
+    "umi": Model("urban_micro", URBAN_MICRO, partial(_urban, MICRO, True), 3, in_space=True, base_height=10.0),
+    "umi-los": Model("urban_micro", URBAN_MICRO, partial(_urban, MICRO, False), 2, in_space=True, base_height=10.0),
 }

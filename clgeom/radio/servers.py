@@ -5,10 +5,11 @@ One launch reads what differs from cell to cell, if anything does, and writes th
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,10 +22,11 @@ from clgeom.core.plan import Phase, Plan, Step
 from clgeom.core.profile import DeviceProfile
 from clgeom.errors import InputWarning, warn
 from clgeom.intake.arrays import session_of, to_device
-from clgeom.intake.device_arrays import fetched, is_device_array, new_array
+from clgeom.intake.device_arrays import is_device_array, new_array
 from clgeom.intake.typing import AnyArray, DeviceLike, FloatLike, NDArray, Shape
 from clgeom.radio.antennas import warn_unused
 from clgeom.radio.cells import LEAST_KM
+from clgeom.radio.maps import PowerMap
 from clgeom.radio.models import AREAS, CITIES, MODELS, STREETS, SURROUNDINGS, ModelName
 from clgeom.radio.sites import (
     as_field,
@@ -50,7 +52,7 @@ OUTPUTS: dict[str, np.dtype[Any]] = {
 
 @keeps_subnormals
 @dataclass(frozen=True, eq=False)
-class ServerMap:
+class ServerMap(PowerMap):
     """The best server of every cell: the result of `best_server`.
 
     Parameters
@@ -83,8 +85,7 @@ class ServerMap:
     crs: Any
     transmitters: tuple[Transmitter, ...]
     phases: tuple[Phase, ...] = ()
-    #: Unit of `values`.
-    unit: ClassVar[str] = "dBm"
+    _title = "Received power of the best server"
 
     @property
     def values(self) -> Any:
@@ -99,30 +100,6 @@ class ServerMap:
     def __repr__(self) -> str:
         rows, columns = self.power_dbm.shape
         return f"ServerMap({rows} x {columns} cells, {len(self.transmitters)} transmitters)"
-
-    def plot(self, ax: Any = None, *, title: str = "Received power of the best server") -> Any:
-        """Draw the power and the transmitters with Matplotlib.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; new axes of pyplot's by default.
-        title : str
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            The axes with the drawing.
-
-        Raises
-        ------
-        InvalidInput
-            Matplotlib is not installed.
-        """
-        from clgeom.plotting.coverage import plot_power
-
-        values = fetched(self.power_dbm) if is_device_array(self.power_dbm) else self.power_dbm
-        return plot_power(self, values, ax, title)
 
 
 @keeps_subnormals
@@ -273,13 +250,11 @@ def best_server(
     rows, tables = rows_of(model, transmitters, cells, mobile, around, grounds)
     params["tables"] = len(tables) > 0
     job = _ServerJob(session, grid, rows, tables, params, noise, least)
-    compute = _on_device if boolean(on_device, "on_device", caller=CALLER) else _on_host
-    call = Call(CALLER, profile=profile)
-    with call:
-        maps = compute(job, ground, extra)
-    if not is_device_array(maps[1]) and (maps[1] < 0).all():
-        _warn_unserved(transmitters[0], maps[0], grid)
-    power, server, ratio = maps
+    on_device = boolean(on_device, "on_device", caller=CALLER)
+    with Call(CALLER, profile=profile) as call:
+        power, server, ratio = _computed(job, ground, extra, on_device)
+    if not on_device and (server < 0).all():
+        _warn_unserved(transmitters[0], power, grid)
     return ServerMap(power, server, ratio, grid.transform, crs, transmitters, tuple(call.phases))
 
 
@@ -326,45 +301,30 @@ def server_plan(profile: DeviceProfile, job: _ServerJob, rows: int, first_row: i
     return Plan(Step.over(profile, KERNEL, args, n, dtype=real, params=job.params, bytes_moved=n * moved))
 
 
-def _launch(job: _ServerJob, rows: int, first_row: int, fields: dict[str, Any], outputs: dict[str, Any]) -> None:
-    session = job.session
-    buffers: dict[str, Any] = {}
+def _computed(job: _ServerJob, ground: Any, extra: Any, on_device: bool) -> list[Any]:
+    """Return the maps, on the device or on the host: there by strips of rows where one allocation is too small."""
+    (rows, columns), session = job.grid.shape, job.session
+    make = functools.partial(new_array, session) if on_device else np.empty
+    maps: list[Any] = [make((rows, columns), dtype) for dtype in OUTPUTS.values()]
+    lists: dict[str, Any] = {}
     for name, values in (("transmitters", job.rows.reshape(-1)), ("tables", job.tables)):
         values = values if len(values) else np.zeros(1, np.float32)
-        buffers[name] = to_device(session, values, caller=CALLER).one_buffer(f"The list of {name} of {CALLER}")
-    for name, buffer in fields.items():
-        buffers[name] = buffers["tables"] if buffer is None else buffer  # not read
-    run(session, server_plan(session.profile, job, rows, first_row), **buffers, **outputs)
-
-
-def _on_device(job: _ServerJob, ground: Any, extra: Any) -> list[Any]:
-    """Return the maps as arrays on the device."""
-    shape, session = job.grid.shape, job.session
-    maps = [new_array(session, shape, dtype) for dtype in OUTPUTS.values()]
-    fields = {"grounds": ground, "extras": extra}
-    buffers = {name: whole_buffer(session, value, name, CALLER) for name, value in fields.items()}
-    _launch(job, shape[0], 0, buffers, {name: array.base_data for name, array in zip(OUTPUTS, maps)})
-    return maps
-
-
-def _on_host(job: _ServerJob, ground: Any, extra: Any) -> list[Any]:
-    """Return the maps as NumPy arrays, by strips of rows where they are larger than one allocation."""
-    (rows, columns), session = job.grid.shape, job.session
-    maps = [np.empty((rows, columns), dtype) for dtype in OUTPUTS.values()]
-    resident = any(map(is_device_array, (ground, extra)))
+        lists[name] = to_device(session, values, caller=CALLER).one_buffer(f"The list of {name} of {CALLER}")
+    whole = on_device or any(map(is_device_array, (ground, extra)))
     row_bytes = 4 * columns * (1 if extra is None else len(extra))
-    strip = rows if resident else max(min(rows, session.profile.max_alloc_bytes // row_bytes), 1)
+    strip = rows if whole else max(min(rows, session.profile.max_alloc_bytes // row_bytes), 1)
     for first in range(0, rows, strip):
         last = min(first + strip, rows)
-        fields = {}
+        n, buffers = (last - first) * columns, dict(lists)
         for name, value in (("grounds", ground), ("extras", extra)):
-            part = value if value is None or resident else value[..., first:last, :]
-            fields[name] = whole_buffer(session, part, name, CALLER)
-        n = (last - first) * columns
-        outputs = {name: allocate(session, n * dtype.itemsize) for name, dtype in OUTPUTS.items()}
-        _launch(job, last - first, first, fields, outputs)
+            part = value if value is None or whole else value[..., first:last, :]
+            buffers[name] = lists["tables"] if value is None else whole_buffer(session, part, name, CALLER)  # not read
         for array, (name, dtype) in zip(maps, OUTPUTS.items()):
-            array[first:last] = read(session, outputs[name], dtype, n).reshape(-1, columns)
+            buffers[name] = array.base_data if on_device else allocate(session, n * dtype.itemsize)
+        run(session, server_plan(session.profile, job, last - first, first), **buffers)
+        if not on_device:
+            for array, (name, dtype) in zip(maps, OUTPUTS.items()):
+                array[first:last] = read(session, buffers[name], dtype, n).reshape(-1, columns)
     return maps
 
 
