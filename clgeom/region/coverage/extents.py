@@ -35,7 +35,8 @@ def whole_regions(masks: Masks, segmentation: Segmentation) -> list[list[Group]]
 
     Groups of maps that are on a device with memory of its own do not wait for it.
     """
-    maps, levels, parts = masks.maps_levels_parts
+    maps, levels = masks.map_and_level(np.arange(len(masks)))
+    parts = np.zeros(len(masks), np.int64)
     lines, turned, turned_lines = _lines(masks), None, {}
     if segmentation.is_crossed:
         turned = masks.turned()

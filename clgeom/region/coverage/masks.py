@@ -161,11 +161,6 @@ class Masks:
         number, level = np.divmod(mask, len(self.levels.given))
         return self.before + self.first_map + number, level
 
-    @property
-    def maps_levels_parts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """`map_and_level` of all masks, and zeros, as arrays that nobody changes."""
-        return _maps_levels_parts(self.before + self.first_map, self.maps, len(self.levels.given))
-
     def pieces(self, *, halo: int) -> Iterator[Piece]:
         """Return the raster of these maps, in pieces that fit in one allocation, each with the rows around it."""
         return self.stack.pieces(self.first_map, self.maps, halo=halo)
@@ -179,18 +174,6 @@ class Masks:
             params = {**self.compared.params(self.stack.value), "levels": width}
             yield first, constant(self.session, thresholds[first : first + width]), params
             first += width
-
-
-@functools.lru_cache(maxsize=32)
-def _maps_levels_parts(first: int, maps: int, levels: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    made = (
-        np.arange(first, first + maps).repeat(levels),
-        np.tile(np.arange(levels), maps),
-        np.zeros(maps * levels, np.int64),
-    )
-    for array in made:
-        array.flags.writeable = False
-    return made
 
 
 @dataclass(frozen=True)

@@ -102,28 +102,33 @@ class Stack:
 
         With `halo` the buffer of a piece also has the rows above and below it.
         """
-        if self.strips is not None:
-            yield from self._read(self.strips, halo)
-            return
         if self.buffer is not None:
-            start = first_map * self.rows * self.columns
-            yield Piece(self.buffer, start, first_map, maps, 0, self.rows)
+            yield Piece(self.buffer, first_map * self.rows * self.columns, first_map, maps, 0, self.rows)
             return
-        array = self.array
-        assert array is not None
-        fitting = self._most_cells // (self.rows * self.columns)
-        if fitting:
+        array, fitting = self.array, self._most_cells // (self.rows * self.columns)
+        if array is not None and fitting:
             for first in range(first_map, first_map + maps, fitting):
                 count = min(fitting, first_map + maps - first)
                 yield Piece(self.sent(array[first : first + count]), 0, first, count, 0, self.rows)
             return
-        rows = self._fitting_rows(halo)
+        height = self._fitting_rows(halo)
+        if self.strips is not None:
+            height = min(self.strips.height, height)
         for one in range(first_map, first_map + maps):
-            for first in range(0, self.rows, rows):
-                last = min(first + rows, self.rows)
-                above = halo if first > 0 else 0
-                part = array[one, first - above : last + halo]
+            for first in range(0, self.rows, height):
+                last = min(first + height, self.rows)
+                above, below = min(halo, first), min(halo, self.rows - last)
+                part = self._rows_of(one, first - above, last + below)
                 yield Piece(self.sent(part), above * self.columns, one, 1, first, last - first)
+
+    def _rows_of(self, number: int, begin: int, end: int) -> np.ndarray:
+        """Return some rows of a map on the host, or of the only one in a file."""
+        if self.strips is not None:
+            part = canonical_raster(self.strips.rows(begin, end), caller=self.caller)
+            return np.require(_converted(part, self.dtype), requirements=["C", "A"])
+        assert self.array is not None
+        rows: np.ndarray = self.array[number, begin:end]
+        return rows
 
     @property
     def _most_cells(self) -> int:
@@ -140,16 +145,6 @@ class Stack:
                 f"{profile.name} allows buffers of {profile.max_alloc_bytes:,}."
             )
         return rows - 2 * halo
-
-    def _read(self, strips: Strips, halo: int) -> Iterator[Piece]:
-        """Yield the strips of a file as pieces."""
-        height = min(strips.height, self._fitting_rows(halo))
-        for first in range(0, self.rows, height):
-            last = min(first + height, self.rows)
-            above, below = min(halo, first), min(halo, self.rows - last)
-            part = canonical_raster(strips.rows(first - above, last + below), caller=self.caller)
-            part = np.require(_converted(part, self.dtype), requirements=["C", "A"])
-            yield Piece(self.sent(part), above * self.columns, 0, 1, first, last - first)
 
     def sent(self, values: np.ndarray) -> cl.Buffer:
         """Return a buffer with these values, which kernels only read."""
@@ -396,22 +391,17 @@ def as_levels(
         given = np.empty(0)
     if given.ndim != 1 or len(given) == 0:
         raise wrong("levels", caller, "one or more numbers", short(levels))
-    if nodata is None or type(nodata) in (int, float):
-        return _levels_again(tuple(given.tolist()), direction, nodata, raster_type, caller, integers)
-    return _levels(given, direction, nodata, raster_type, caller, integers)
+    found = _levels(tuple(given.tolist()), direction, raster_type, caller, integers)
+    absent = _nodata(nodata, raster_type, caller, integers)
+    return found if absent is None else replace(found, nodata=absent)
 
 
 @functools.lru_cache(maxsize=64)
-def _levels_again(
-    given: tuple[float, ...], direction: str, nodata: Any, raster_type: np.dtype[Any], caller: str, integers: bool
-) -> Levels:
-    """`_levels`, remembered: calls with the same levels often follow each other."""
-    return _levels(np.array(given), direction, nodata, raster_type, caller, integers)
-
-
 def _levels(
-    given: np.ndarray, direction: str, nodata: Any, raster_type: np.dtype[Any], caller: str, integers: bool
+    levels: tuple[float, ...], direction: str, raster_type: np.dtype[Any], caller: str, integers: bool
 ) -> Levels:
+    """Return levels without a nodata value; calls with the same ones often follow each other."""
+    given = np.array(levels)
     if not np.isfinite(given).all():
         bad = given[~np.isfinite(given)][0]
         raise wrong("levels", caller, "finite", bad)
@@ -430,8 +420,7 @@ def _levels(
         info = np.iinfo(np.int32 if threshold == np.int32 else np.int64)
         low, high = float(info.min) / 2, float(info.max) / 2  # far beyond any value, and whole numbers, both
         thresholds = np.clip(thresholds, low, high).astype(threshold)
-    absent = _nodata(nodata, raster_type, caller, integers)
-    return Levels(tuple(given.tolist()), direction == "<=", thresholds, absent)
+    return Levels(levels, direction == "<=", thresholds, None)
 
 
 def _nodata(nodata: Any, raster_type: np.dtype[Any], caller: str, integers: bool) -> Any:

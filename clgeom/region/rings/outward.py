@@ -62,40 +62,17 @@ def simplified(rings: DeviceRings, goal: Goal) -> tuple[cl.Buffer, cl.Buffer]:
     Returns buffers of uint8: for each corner whether it is taken away, and for each ring whether it is a hole that
     vanishes.
     """
-    tried, refused, made = goal, None, None
-    while made is None:
-        try:
-            made = _all_levels(rings, tried)
-        except _TooFew as few:  # where the level around is simplified less, the next one may need more
-            changed: dict[str, Any] = {few.name: few.least}
-            refused, tried = refused or few.name, replace(tried, **changed)
+    tried, refused, work = goal, None, _Work(rings, goal)
+    while few := work.all_levels():  # where the level around is simplified less, the next one may need more
+        name, least = few
+        changed: dict[str, Any] = {name: least}
+        refused, tried = refused or name, replace(tried, **changed)
+        work = _Work(rings, tried)
     if refused is None:
-        return made
+        return work.bound["taken"], work.bound["vanished"]
     what = "a part" if refused == "part_vertices" else "a map and level"
     expected = f"at least {getattr(tried, refused):,}: {what} here needs that many to cover its cells"
     raise wrong(refused, rings.masks.stack.caller, expected, f"{getattr(goal, refused):,}")
-
-
-class _TooFew(Exception):
-    """A budget is too small; `least` is enough for the last level that was tried."""
-
-    def __init__(self, name: str, least: int) -> None:
-        super().__init__(name, least)
-        self.name, self.least = name, least
-
-
-def _all_levels(rings: DeviceRings, goal: Goal) -> tuple[cl.Buffer, cl.Buffer]:
-    given, below = rings.masks.levels.given, rings.masks.levels.below  # the lowest level may demand most
-    work = _Work(rings, goal)
-    order = sorted(range(len(given)), key=lambda k: given[k], reverse=below)
-    for level in order:
-        work.remove(level)
-        least = work.removals(level).cut()
-        if least is not None:
-            raise _TooFew(*least)
-        if level != order[-1]:
-            work.enclose(level)
-    return work.bound["taken"], work.bound["vanished"]
 
 
 class _Work:
@@ -141,6 +118,19 @@ class _Work:
         states[:, ALL] = self.goal.part_vertices is not None
         states[:, MAPS::MAP_WORDS], states[:, MAPS + 1 :: MAP_WORDS] = 2, NEVER
         return states
+
+    def all_levels(self) -> tuple[str, int] | None:
+        """Simplify all levels; if a budget is too small for one, return its name and what is enough for that level."""
+        given, below = self.masks.levels.given, self.masks.levels.below  # the lowest level may demand most
+        order = sorted(range(self.levels), key=lambda k: given[k], reverse=below)
+        for level in order:
+            self.remove(level)
+            few = self.removals(level).cut()
+            if few is not None:
+                return few
+            if level != order[-1]:
+                self.enclose(level)
+        return None
 
     def removals(self, level: int) -> Removals:
         """Return the removals of a level."""
