@@ -34,7 +34,7 @@ _HOMES = {
     "region.arc.result": "CrossRegion Region",
     "region.coverage.outlines": "raster_outlines",
     "region.coverage.regions": "coverage_regions raster_regions",
-    "region.coverage.resolutions": "CoverageResolutions",
+    "region.coverage.measures": "CoverageResolutions",
     "region.coverage.result": "CoverageRegion CoverageRegions",
     "region.covered": "CoveredArea covered_area",
     "region.localize": "localize",
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from clgeom.hull.wagener.trace import HoodMerge as HoodMerge
     from clgeom.region.arc.adaptive import adaptive_region as adaptive_region
     from clgeom.region.arc.result import CrossRegion as CrossRegion, Region as Region
-    from clgeom.region.coverage.resolutions import CoverageResolutions as CoverageResolutions
+    from clgeom.region.coverage.measures import CoverageResolutions as CoverageResolutions
     from clgeom.region.coverage.result import CoverageRegion as CoverageRegion, CoverageRegions as CoverageRegions
     from clgeom.region.rings.polygons import (
         CoveragePolygon as CoveragePolygon,

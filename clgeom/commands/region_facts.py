@@ -111,7 +111,7 @@ def parts_of(values: Any) -> Any:
 
 def covered_cells(raster: Any, grid: Any, drawn: Any, options: dict[str, Any]) -> Any:
     """Return for each level the number of its cells and their area in km2, from one read of a raster in strips."""
-    from clgeom.region.coverage.cell_areas import cells_area
+    from clgeom.region.coverage.grid import cells_area
 
     found: dict[Any, tuple[int, float | None]] = {level: (0, 0.0) for level in drawn}
     a, b, c, d, e, f = grid.transform

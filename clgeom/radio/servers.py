@@ -19,7 +19,6 @@ from clgeom.core.device import Session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import allocate, read, run
 from clgeom.core.plan import Phase, Plan, Step
-from clgeom.core.profile import DeviceProfile
 from clgeom.errors import InputWarning, warn
 from clgeom.intake.arrays import session_of, to_device
 from clgeom.intake.device_arrays import is_device_array, new_array
@@ -279,28 +278,6 @@ class _ServerJob:
     sensitivity: float
 
 
-def server_plan(profile: DeviceProfile, job: _ServerJob, rows: int, first_row: int) -> Plan:
-    """One launch over `rows` rows from `first_row` on. Pure: needs no device."""
-    a, b, _, d, e, _ = job.grid.transform
-    columns, count = job.grid.shape[1], len(job.rows)
-    mw = 0.0 if math.isinf(job.noise) else 10 ** (job.noise / 10)
-    window = map(np.uint32, (first_row, rows, columns))
-    floats = map(np.float32, (a, b, d, e, mw, job.sensitivity))
-    args: tuple[Any, ...] = (
-        "transmitters",
-        np.uint32(count),
-        "tables",
-        "grounds",
-        "extras",
-        *window,
-        *floats,
-        *OUTPUTS,
-    )
-    n, moved = rows * columns, 10 + 4 * (job.params["grounds"] + count * job.params["extras"])
-    real = np.dtype(np.float32)
-    return Plan(Step.over(profile, KERNEL, args, n, dtype=real, params=job.params, bytes_moved=n * moved))
-
-
 def _computed(job: _ServerJob, ground: Any, extra: Any, on_device: bool) -> list[Any]:
     """Return the maps, on the device or on the host: there by strips of rows where one allocation is too small."""
     (rows, columns), session = job.grid.shape, job.session
@@ -310,6 +287,11 @@ def _computed(job: _ServerJob, ground: Any, extra: Any, on_device: bool) -> list
     for name, values in (("transmitters", job.rows.reshape(-1)), ("tables", job.tables)):
         values = values if len(values) else np.zeros(1, np.float32)
         lists[name] = to_device(session, values, caller=CALLER).one_buffer(f"The list of {name} of {CALLER}")
+    a, b, _, d, e, _ = job.grid.transform
+    mw, count = 0.0 if math.isinf(job.noise) else 10 ** (job.noise / 10), len(job.rows)
+    floats = tuple(map(np.float32, (a, b, d, e, mw, job.sensitivity)))
+    inputs = ("transmitters", np.uint32(count), "tables", "grounds", "extras")
+    moved = 10 + 4 * (job.params["grounds"] + count * job.params["extras"])
     whole = on_device or any(map(is_device_array, (ground, extra)))
     row_bytes = 4 * columns * (1 if extra is None else len(extra))
     strip = rows if whole else max(min(rows, session.profile.max_alloc_bytes // row_bytes), 1)
@@ -321,7 +303,10 @@ def _computed(job: _ServerJob, ground: Any, extra: Any, on_device: bool) -> list
             buffers[name] = lists["tables"] if value is None else whole_buffer(session, part, name, CALLER)  # not read
         for array, (name, dtype) in zip(maps, OUTPUTS.items()):
             buffers[name] = array.base_data if on_device else allocate(session, n * dtype.itemsize)
-        run(session, server_plan(session.profile, job, last - first, first), **buffers)
+        args: tuple[Any, ...] = (*inputs, *map(np.uint32, (first, last - first, columns)), *floats, *OUTPUTS)
+        real = np.dtype(np.float32)
+        step = Step.over(session.profile, KERNEL, args, n, dtype=real, params=job.params, bytes_moved=n * moved)
+        run(session, Plan(step), **buffers)
         if not on_device:
             for array, (name, dtype) in zip(maps, OUTPUTS.items()):
                 array[first:last] = read(session, buffers[name], dtype, n).reshape(-1, columns)

@@ -13,12 +13,11 @@ from clgeom.arguments import boolean, has_type, number, one_of, rows_and_columns
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import allocate, read, run
 from clgeom.core.plan import Plan, Step
-from clgeom.core.profile import DeviceProfile
 from clgeom.errors import short
 from clgeom.intake.arrays import host_values, session_of
 from clgeom.intake.device_arrays import is_device_array, new_array
 from clgeom.intake.interop.rasters import placed_raster
-from clgeom.intake.typing import AnyArray, ArrayLike, DeviceLike, FloatLike, NDArray
+from clgeom.intake.typing import AnyArray, ArrayLike, DeviceLike, FloatLike
 from clgeom.radio.antennas import warn_unused
 from clgeom.radio.sites import (
     as_field,
@@ -155,41 +154,21 @@ def terrain_loss(
     else:
         out = np.empty((len(transmitters), *shape), np.float32)
     losses = out.base_data if on_device else allocate(session, 4 * cells)
-    for k, (one, cell, height) in enumerate(zip(transmitters, places, grounds)):
-        first = k * cells if on_device else 0
-        plan = terrain_plan(
-            session.profile, one, cell, height, first, grid, mobile, float(k_factor), method, polarization
+    (a, b, _, d, e, _), (rows, columns) = grid.transform, shape
+    for k, (one, (column, row), height) in enumerate(zip(transmitters, places.tolist(), grounds)):
+        values = (
+            *(column - 0.5, row - 0.5, height + one.height_m, mobile, a, b, d, e),
+            *(0.5 / (float(k_factor) * EARTH_RADIUS_M), one.frequency_mhz / SPEED_OF_LIGHT),
+            *(one.height_m, _admittance(one.frequency_mhz / 1000, polarization)),
         )
-        run(session, plan, ground=buffer, losses=losses)
+        args: tuple[Any, ...] = ("ground", np.uint32(rows), np.uint32(columns), *map(np.float32, values))
+        args += (np.uint64(k * cells if on_device else 0), "losses")
+        real, params = np.dtype(np.float32), {"method": method}
+        step = Step.over(session.profile, KERNEL, args, cells, dtype=real, params=params, bytes_moved=8 * cells)
+        run(session, Plan(step), ground=buffer, losses=losses)
         if not on_device:
             out[k] = read(session, losses, np.float32, cells).reshape(shape)
     return out[0] if single else out
-
-
-def terrain_plan(
-    profile: DeviceProfile,
-    one: Any,
-    cell: NDArray[np.float64],
-    height: float,
-    first: int,
-    grid: Any,
-    mobile: float,
-    k_factor: float,
-    method: str,
-    polarization: str,
-) -> Plan:
-    """One launch for one transmitter in a cell with a ground of this height; its losses from element `first` on."""
-    a, b, _, d, e, _ = grid.transform
-    (rows, columns), (column, row) = grid.shape, cell.tolist()
-    numbers = (
-        *(column - 0.5, row - 0.5, height + one.height_m, mobile, a, b, d, e),
-        *(0.5 / (k_factor * EARTH_RADIUS_M), one.frequency_mhz / SPEED_OF_LIGHT),
-        *(one.height_m, _admittance(one.frequency_mhz / 1000, polarization)),
-    )
-    size = np.uint32(rows), np.uint32(columns)
-    args: tuple[Any, ...] = ("ground", *size, *map(np.float32, numbers), np.uint64(first), "losses")
-    n, real = rows * columns, np.dtype(np.float32)
-    return Plan(Step.over(profile, KERNEL, args, n, dtype=real, params={"method": method}, bytes_moved=8 * n))
 
 
 def _admittance(frequency_ghz: float, polarization: str) -> float:

@@ -16,8 +16,7 @@ from clgeom.intake.chunks import as_chunks
 from clgeom.intake.device_arrays import on_host
 from clgeom.intake.interop.rasters import Raster, placed_raster
 from clgeom.intake.typing import AnyArray, FloatLike
-from clgeom.region.coverage.cell_areas import cells_area
-from clgeom.region.coverage.grid import IDENTITY, Grid, as_grid
+from clgeom.region.coverage.grid import IDENTITY, Grid, as_grid, cells_area
 from clgeom.region.coverage.rasters import as_levels, canonical_cells, known_values
 
 CALLER = "covered_area"

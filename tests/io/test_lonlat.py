@@ -8,8 +8,7 @@ import pytest
 from clgeom.errors import InvalidInput
 from clgeom.geo.geodesy import as_crs, earth_areas, same_crs
 from clgeom.geo.lonlat import LonLat, named_lonlat, to_lonlat
-from clgeom.region.coverage.cell_areas import cells_area
-from clgeom.region.coverage.grid import as_grid
+from clgeom.region.coverage.grid import as_grid, cells_area
 from clgeom.region.coverage.regions import coverage_regions
 
 pyproj = pytest.importorskip("pyproj", reason="longitude and latitude need pyproj")

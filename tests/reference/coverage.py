@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import shapely
 
-from clgeom.region.coverage.contours import trace, twice_area
+from clgeom.region.coverage.holes import trace, twice_area
 
 
 def parts_of(mask):

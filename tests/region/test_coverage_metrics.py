@@ -15,7 +15,7 @@ from clgeom import adaptive_region, convex_hull
 from clgeom.errors import InvalidInput
 from clgeom.radio import shadowing
 from clgeom.region.coverage.bands import nested
-from clgeom.region.coverage.contours import trace, twice_area
+from clgeom.region.coverage.holes import trace, twice_area
 from clgeom.region.coverage.outlines import mask_polygons
 from clgeom.region.coverage.regions import coverage_regions
 from clgeom.region.localize import localize, localize_masks

@@ -359,13 +359,13 @@ def test_many_regions_at_once(subtests, session, cuts):
             for r, size in enumerate(sizes):
                 low, up = chains[r]
                 if not size:
-                    assert len(low) == len(up) == chains.effective[r] == 0
+                    assert len(low) == len(up) == chains.head.effective[r] == 0
                     continue
                 first, last = starts[r], starts[r + 1]
                 for got, source in ((low, lower[first:last]), (up, upper[first:last])):
                     alone = adaptive_region(in_order(source), segments, cuts=cuts, device=session)
                     assert np.array_equal(got, alone.lower if source.base is lower or got is low else alone.upper)
-                    assert chains.effective[r] == alone.segments
+                    assert chains.head.effective[r] == alone.segments
 
 
 def test_regions_of_both_axes_that_geos_cannot_intersect(session):

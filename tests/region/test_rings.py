@@ -15,7 +15,7 @@ from clgeom.core.policies import Policy
 from clgeom.core.tuning import override
 from clgeom.errors import DeviceLimit
 from clgeom.intake.device_arrays import to_array
-from clgeom.region.coverage.contours import trace
+from clgeom.region.coverage.holes import trace
 from clgeom.region.coverage.masks import Masks
 from clgeom.region.coverage.outlines import raster_outlines
 from clgeom.region.coverage.rasters import as_levels, as_stack

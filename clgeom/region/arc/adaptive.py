@@ -226,7 +226,7 @@ def _chains_along(points: DeviceArray, axis: str, how: Construction) -> Chains:
         check=how.assume_sorted,
     )
     chains = chains_of(session, options, **bound)
-    if chains.disordered:
+    if chains.head.disordered:
         require_order(points, caller=CALLER, drop=True)
     return chains
 

@@ -31,13 +31,13 @@ UNREAD_PART = 32
 PLANS = 32
 
 
-class _Head(NamedTuple):
-    """The numbers at the head of an output."""
+class Head(NamedTuple):
+    """The numbers at the head of an output: region r has the vertices from offset r to offset r + 1."""
 
     lower_offsets: np.ndarray
     upper_offsets: np.ndarray
-    effective: np.ndarray
-    disordered: bool
+    effective: np.ndarray  # number of segments of each region that hold candidates
+    disordered: bool  # whether a candidate is not finite or out of order, for options that `check`
 
     @property
     def vertices(self) -> int:
@@ -53,19 +53,14 @@ class Chains:
     ----------
     lower, upper : ndarray, shape (total, 2)
         The vertices of all regions, region after region.
-    lower_offsets, upper_offsets : ndarray of int64, shape (regions + 1,)
-        Region r has the vertices from offset r to offset r + 1.
-    effective : ndarray of int64, shape (regions,)
-        Number of segments of each region that hold candidates.
-    disordered : bool
-        Whether a candidate is not finite or out of order, for options that `check`.
+    head : Head
     """
 
     def __init__(self, session: Session, regions: int, out: Output, result: Result) -> None:
         result.drop_others(out.names)
         self._session, self._regions, self._out = session, regions, out
         self._result: Result | None = result
-        self._head: _Head | None = None
+        self._numbers: Head | None = None
         self._rows: np.ndarray | None = None
         self._lock = threading.Lock()
 
@@ -73,16 +68,16 @@ class Chains:
     def empty(cls, dtype: Any) -> Chains:
         """Return the chains of one region without candidates."""
         chains, nothing = cls.__new__(cls), np.zeros(2, np.int64)
-        chains.__setstate__((1, _Head(nothing, nothing, nothing[:1], False), np.empty((0, 2), dtype)))
+        chains.__setstate__((1, Head(nothing, nothing, nothing[:1], False), np.empty((0, 2), dtype)))
         return chains
 
     def __getstate__(self) -> tuple[Any, ...]:  # memory of a device stays in its process
         self.vertices()
-        return self._regions, self._head, self._rows
+        return self._regions, self._numbers, self._rows
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self._result, self._lock = None, threading.Lock()
-        self._regions, self._head, self._rows = state
+        self._regions, self._numbers, self._rows = state
 
     def __len__(self) -> int:
         return self._regions
@@ -94,51 +89,34 @@ class Chains:
         """Return the lower and the upper chain of one region."""
         if not -len(self) <= region < len(self):
             raise IndexError(region)
-        region %= len(self)
-        return (
-            self.lower[self.lower_offsets[region] : self.lower_offsets[region + 1]],
-            self.upper[self.upper_offsets[region] : self.upper_offsets[region + 1]],
-        )
-
-    @property
-    def lower_offsets(self) -> np.ndarray:
-        return self.read_head().lower_offsets
-
-    @property
-    def upper_offsets(self) -> np.ndarray:
-        return self.read_head().upper_offsets
-
-    @property
-    def effective(self) -> np.ndarray:
-        return self.read_head().effective
-
-    @property
-    def disordered(self) -> bool:
-        return self.read_head().disordered
+        region, lower, upper = region % len(self), self.head.lower_offsets, self.head.upper_offsets
+        return self.lower[lower[region] : lower[region + 1]], self.upper[upper[region] : upper[region + 1]]
 
     @property
     def lower(self) -> np.ndarray:
-        return self.vertices()[: self.lower_offsets[-1]]
+        return self.vertices()[: self.head.lower_offsets[-1]]
 
     @property
     def upper(self) -> np.ndarray:
-        return self.vertices()[self.lower_offsets[-1] :]
+        return self.vertices()[self.head.lower_offsets[-1] :]
 
     @property
     def on_host(self) -> bool:
         """Whether the vertices are on the host."""
         return self._rows is not None
 
-    def read_head(self) -> _Head:
+    @property
+    def head(self) -> Head:
+        """The numbers of the regions; the first use waits for them."""
         with self._lock:
-            if self._head is None:
+            if self._numbers is None:
                 assert self._result is not None
-                self._head = self._read_head(self._result)
-            return self._head
+                self._numbers = self._read_head(self._result)
+            return self._numbers
 
     def vertices(self) -> np.ndarray:
         """Return all lower chains, then all upper chains."""
-        head = self.read_head()
+        head = self.head
         with self._lock:
             if self._rows is None:
                 assert self._result is not None
@@ -148,7 +126,7 @@ class Chains:
             self._result = None
             return self._rows
 
-    def _read_head(self, result: Result) -> _Head:
+    def _read_head(self, result: Result) -> Head:
         """Read the head, and the vertices if they fit in the same copy.
 
         If the output had too little room for the vertices, the last launch runs again.
@@ -160,7 +138,7 @@ class Chains:
         raw = result.read(out.memory, (emission.head + likely) * point)
         summary = raw[: 4 * (3 * (self._regions + 1) + 1)].view(np.uint32)
         lower_at, upper_at, segments_at = summary[:-1].reshape(3, self._regions + 1).astype(np.int64)
-        head = _Head(lower_at, upper_at - upper_at[0], np.diff(segments_at), bool(summary[-1]))
+        head = Head(lower_at, upper_at - upper_at[0], np.diff(segments_at), bool(summary[-1]))
         if head.disordered:
             self._rows = np.empty((0, 2), dtype)
         elif head.vertices <= likely:
@@ -197,7 +175,7 @@ def chains_of(
         most = session.profile.global_mem_bytes // UNREAD_PART
         session.cached(("unread",), lambda: Unread(most)).add(chains, result.nbytes)
     else:
-        chains.read_head()
+        _ = chains.head  # waits
     return chains
 
 

@@ -188,7 +188,7 @@ class Region(PointRegion):
     @classmethod
     def of_chains(cls, chains: Chains, **facts: Any) -> Region:
         """Return the only region of `chains`, which are read at the first use; `facts` are keywords of `Region`."""
-        region = cls(None, None, segments=chains.effective[0], **facts)
+        region = cls(None, None, segments=chains.head.effective[0], **facts)
         region._unread = chains
         return region
 

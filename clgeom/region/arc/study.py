@@ -141,7 +141,7 @@ class Walk:
 
     @classmethod
     def of_chains(cls, chains: Chains, **facts: Any) -> Walk:
-        return cls(*chains[0], segments=chains.effective[0], **facts)
+        return cls(*chains[0], segments=chains.head.effective[0], **facts)
 
     @property
     def ring(self) -> NDArray[Any]:

@@ -29,9 +29,9 @@ from clgeom.intake.typing import AnyArray, ChunksLike, DevicesLike, FloatLike, I
 from clgeom.region.arc.chains import CUTS
 from clgeom.region.coverage.extents import whole_regions
 from clgeom.region.coverage.masks import CELLS_AT_ONCE, MaskWork, Segmentation, covered_cells
+from clgeom.region.coverage.measures import CoverageResolutions
 from clgeom.region.coverage.outlines import checked_goal, outlined
 from clgeom.region.coverage.parts import regions_of_runs
-from clgeom.region.coverage.resolutions import CoverageResolutions
 from clgeom.region.coverage.result import CoverageRegions
 from clgeom.region.rings.polygons import CoveragePolygons
 

@@ -22,10 +22,9 @@ from clgeom.optional import require_shapely
 from clgeom.region.arc.chain_geometry import signs
 from clgeom.region.arc.chains import Chains
 from clgeom.region.arc.result import CrossRegion, Region, checked_tolerance
-from clgeom.region.coverage.contours import twice_area
 from clgeom.region.coverage.drawn import MapRegion, MapRegions
 from clgeom.region.coverage.grid import Grid
-from clgeom.region.coverage.holes import Hole, is_strictly_inside
+from clgeom.region.coverage.holes import Hole, is_strictly_inside, twice_area
 
 
 @keeps_subnormals
@@ -350,7 +349,7 @@ class CoverageRegions(MapRegions[CoverageRegion]):
 
 def _region_of(chains: Chains, number: int, axis: str = "x") -> Region:
     lower, upper = (_straightened(chain) for chain in chains[number])
-    return Region(lower, upper, segments=chains.effective[number], axis=axis)
+    return Region(lower, upper, segments=chains.head.effective[number], axis=axis)
 
 
 def _straightened(chain: np.ndarray) -> np.ndarray:
@@ -363,7 +362,7 @@ def _straightened(chain: np.ndarray) -> np.ndarray:
 def _areas(chains: Chains) -> np.ndarray:
     """Return the area between the chains of each region, as a sum of trapezoids."""
     under = []
-    for points, offsets in ((chains.lower, chains.lower_offsets), (chains.upper, chains.upper_offsets)):
+    for points, offsets in ((chains.lower, chains.head.lower_offsets), (chains.upper, chains.head.upper_offsets)):
         points = points.astype(np.float64)
         terms = np.append((points[1:, 0] - points[:-1, 0]) * (points[1:, 1] + points[:-1, 1]) / 2, [0.0, 0.0])
         first, last = offsets[:-1], np.maximum(offsets[1:] - 1, offsets[:-1])
