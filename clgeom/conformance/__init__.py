@@ -24,7 +24,7 @@ from clgeom.arguments import integer, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.conformance.families import FAMILIES
 from clgeom.errors import short
-from clgeom.hull.heaphull import hull_of_few
+from clgeom.geo.longitudes import ordered_hull
 from clgeom.hull.predicates import orientation
 from clgeom.intake.typing import ArrayLike, DTypeLike, NDArray
 
@@ -221,7 +221,8 @@ def cases(
 
 def _case(family: str, n: int, dtype: str, seed: int) -> Case:
     points = family_points(family, n, dtype, seed)
-    return Case(family, points, hull_of_few(sorted(set(map(tuple, points.tolist())))))
+    order, _ = ordered_hull(*points.T.tolist(), keep_collinear=False)
+    return Case(family, points, [tuple(corner) for corner in points[order].tolist()])
 
 
 def _checked_names(name: str, wanted: object, known: Iterable[str]) -> list[str]:

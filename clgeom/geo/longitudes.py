@@ -79,8 +79,8 @@ class Across:
         """Continuous longitudes, latitudes, and half a turn, as integers: each axis is in a unit of its own."""
         x, y = np.asarray(points, np.float64).T
         x, east = wrapped(x, self.turn), self.is_east(x)
-        *across, turn, half = _integers([*x.tolist(), self.turn, self.turn / 2])
-        return [a + turn * e for a, e in zip(across, east.tolist())], _integers(y.tolist()), half
+        *across, turn, half = integers([*x.tolist(), self.turn, self.turn / 2])[0]
+        return [a + turn * e for a, e in zip(across, east.tolist())], integers(y.tolist())[0], half
 
     def area(self, corners: NDArray[Any]) -> float:
         """Return the area of a counter-clockwise polygon, rounded to float64 as `Hull.area` is."""
@@ -136,17 +136,17 @@ def _one_or_many(kind: Any, parts: Any) -> dict[str, Any]:
     return {"type": f"Multi{kind}", "coordinates": tuple(parts)}
 
 
-def _integers(values: Sequence[float]) -> list[int]:
-    """Floats times the least power of two that makes integers of all."""
+def integers(values: Sequence[float]) -> tuple[list[int], int]:
+    """Return integers that times a common power of two are the values, and its exponent."""
     ratios = [value.as_integer_ratio() for value in values]
     scale = max((below for _, below in ratios), default=1)
-    return [above * (scale // below) for above, below in ratios]
+    return [above * (scale // below) for above, below in ratios], 1 - scale.bit_length()
 
 
 def ordered_hull(x: Sequence[Any], y: Sequence[Any], *, keep_collinear: bool) -> tuple[list[int], int]:
     """Return the vertices (indices) and the dimension of the hull of a few finite points, as `convex_hull`, exactly."""
     if x and not isinstance(x[0], int):
-        x, y = _integers(x), _integers(y)
+        x, y = integers(x)[0], integers(y)[0]
     order = sorted(range(len(x)), key=lambda k: (x[k], y[k], k))
     places = [k for k, before in zip(order, [None, *order]) if before is None or (x[k], y[k]) != (x[before], y[before])]
     if len(places) < 3:

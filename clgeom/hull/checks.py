@@ -107,9 +107,9 @@ def _cloud(n: int, dtype: np.dtype) -> np.ndarray:
 
 def _corners(points: np.ndarray) -> np.ndarray:
     """Return the corners of the convex hull of some points, by exact arithmetic on the host."""
-    from clgeom.hull.heaphull import hull_of_few
+    from clgeom.geo.longitudes import ordered_hull
 
-    return np.array(hull_of_few(sorted(set(map(tuple, points.tolist())))), points.dtype).reshape(-1, 2)
+    return points[ordered_hull(*points.T.tolist(), keep_collinear=False)[0]]
 
 
 @check("hull: orient2d_signs", by_type=True)

@@ -20,7 +20,8 @@ from clgeom.core.call import Call
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import allocate, run, write
 from clgeom.core.plan import Phase, Plan, Scratch, Step
-from clgeom.hull.predicates import orientation, predicate_parameters
+from clgeom.geo.longitudes import ordered_hull
+from clgeom.hull.predicates import predicate_parameters
 from clgeom.intake.arrays import refuse_nonfinite
 from clgeom.intake.points import take_points
 from clgeom.intake.typing import AnyArray, DeviceLike, NDArray, Nonfinite
@@ -216,30 +217,15 @@ def octagon_of(extreme: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     These are the edges by quadrant, the last one repeated up to 8, then the box between the diagonal points.
     """
-    index: dict[tuple[float, float], int] = {}
-    for i, x, y in zip(extreme["index"].tolist(), extreme["x"].tolist(), extreme["y"].tolist()):
-        index[x, y] = min(i, index.get((x, y), i))
-    corners = hull_of_few(sorted(index))
-    octagon = np.array([index[corner] for corner in corners], np.int64)
+    records = extreme[np.argsort(extreme["index"], kind="stable")]  # of equal points the lowest index stays
+    x, y = records["x"].tolist(), records["y"].tolist()
+    order, _ = ordered_hull(x, y, keep_collinear=False)
+    octagon, corners = records["index"][order].astype(np.int64), [(x[k], y[k]) for k in order]
     pairs = list(zip(corners, corners[1:] + corners[:1]))
     reach = max(abs(float(v)) for v in (extreme["x"][:2].tolist() + extreme["y"][2:4].tolist()))
     edges = sorted((edge_record(a, b, reach, extreme["x"].dtype) for a, b in pairs), key=lambda edge: edge[-1])
     edges += edges[-1:] * (8 - len(edges)) + [box_record(extreme)]
     return octagon, np.array(edges, edge_type(extreme["x"].dtype))
-
-
-def hull_of_few(ordered: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Exact hull of a few distinct pairs of numbers in lexicographic order, counter-clockwise from the first."""
-
-    def chain(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
-        stack: list[tuple[float, float]] = []
-        for p in points:
-            while len(stack) > 1 and orientation(stack[-2], stack[-1], p) <= 0:
-                stack.pop()
-            stack.append(p)
-        return stack[:-1]
-
-    return ordered if len(ordered) <= 2 else chain(ordered) + chain(ordered[::-1])
 
 
 def edge_type(dtype: np.dtype) -> np.dtype:

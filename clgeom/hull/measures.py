@@ -7,11 +7,11 @@ the bound does not exclude another rounded number, the sum is computed in intege
 from __future__ import annotations
 
 import math
-import struct
 
 import numpy as np
 
 from clgeom.core.host_floats import LEAST
+from clgeom.geo.longitudes import integers
 
 #: Hulls of at most so many vertices are measured side by side, larger ones each by itself.
 SIDE_BY_SIDE = 64
@@ -29,7 +29,7 @@ def polygon_area(corners: np.ndarray) -> float:
     ``math.fsum``. Coordinates of very different or extreme magnitude go through integers.
     """
     corners = corners.astype(np.float64)
-    exponents = _exponents(corners[_is_nonzero(corners)])
+    exponents = np.frexp(corners[corners != 0])[1]
     scale = int(exponents.max(initial=-400))
     if exponents.min(initial=scale) < max(scale - 450, -400):
         return _exact_area(corners)
@@ -98,41 +98,16 @@ def _exact_perimeter(corners: np.ndarray) -> float:
 
 def _integers(corners: np.ndarray) -> tuple[list[int], list[int], int]:
     """x, y, exponent: lists of integers such that the corners are (x, y) times 2**exponent."""
-    bits = corners.view(np.int64)
-    field, fraction = bits >> 52 & 0x7FF, bits & (1 << 52) - 1
-    exponents = np.maximum(field, 1) - 1075
-    significands = np.where(bits < 0, -1, 1) * np.where(field > 0, fraction | 1 << 52, fraction)
-    exponent = int(exponents[significands != 0].min(initial=971))
-    shifts = np.where(significands != 0, exponents - exponent, 0)
-    x, y = ([number << by for number, by in zip(*rows)] for rows in zip(significands.T.tolist(), shifts.T.tolist()))
-    return x, y, exponent
+    numbers, exponent = integers(corners.ravel().tolist())
+    return numbers[::2], numbers[1::2], exponent
 
 
 def _rounded(number: int, exponent: int) -> float:
-    """``number * 2**exponent`` as the nearest float, made of bits, whatever a processor flushes."""
-    drop = max(number.bit_length() - 53, -1074 - exponent)
-    if drop > 0:
-        half = 1 << drop - 1
-        rest = number & (half << 1) - 1
-        number >>= drop
-        number += rest > half or (rest == half and number & 1)
-        exponent += drop
-    up = min(53 - number.bit_length(), exponent + 1074)
-    number, exponent = (number << up, exponent - up) if up > 0 else (number >> -up, exponent - up)
-    if exponent > 971:
+    """``number * 2**exponent`` as the nearest float: quotients of integers are correctly rounded."""
+    try:
+        return number / (1 << -exponent) if exponent < 0 else float(number << exponent)
+    except OverflowError:
         return math.inf
-    field = exponent + 1075 if number >> 52 else 0
-    return float(struct.unpack("<d", struct.pack("<Q", field << 52 | number & (1 << 52) - 1))[0])
-
-
-def _is_nonzero(values: np.ndarray) -> np.ndarray:
-    """Return which floats are not zero, by their bits: a processor may flush subnormal numbers."""
-    return np.asarray((values.view(np.int64) << 1) != 0)
-
-
-def _exponents(values: np.ndarray) -> np.ndarray:
-    """Return the exponents of ``numpy.frexp``, at most -1022 of subnormal numbers."""
-    return (values.view(np.int64) >> 52 & 0x7FF) - 1022
 
 
 def _two_difference(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
