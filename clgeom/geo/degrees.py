@@ -94,13 +94,7 @@ class InDegrees:
 
 @keeps_subnormals
 def in_degrees(
-    given: Ragged,
-    crs: Any,
-    *,
-    caller: str,
-    resolution: float,
-    densify: Any = None,
-    sheets: Sheets | None = None,
+    given: Ragged, crs: Any, *, caller: str, resolution: float, densify: Any = None, sheets: Sheets | None = None
 ) -> InDegrees:
     """Polygons in longitude and latitude, by the rules of RFC 7946.
 

@@ -278,10 +278,7 @@ class Mapping:
         """Derivatives [[d lon/dx, d lon/dy], [d lat/dx, d lat/dy]] at positions, shape (n, 2, 2); some not finite."""
         here, right, up = self.anywhere(x, y), self.anywhere(x + reach, y), self.anywhere(x, y + reach)
         with np.errstate(invalid="ignore"):
-            rows = [
-                [self.step(here[0], right[0]), self.step(here[0], up[0])],
-                [right[1] - here[1], up[1] - here[1]],
-            ]
+            rows = [[self.step(here[0], right[0]), self.step(here[0], up[0])], [right[1] - here[1], up[1] - here[1]]]
         return np.moveaxis(np.array(rows), 2, 0) / reach
 
     def keeps_sides(self, x: Any, y: Any) -> bool:

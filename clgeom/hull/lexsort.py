@@ -192,12 +192,7 @@ def _keys_plan(
             ("points[0]", "points[0]" if ids is None else ids, np.uint32(n), order.flip, keys, BROKEN),
             n,
             dtype=points.dtype,
-            params={
-                "bits": order.bits,
-                "floating": int(order.floating),
-                "what": what,
-                "picked": ids is not None,
-            },
+            params={"bits": order.bits, "floating": int(order.floating), "what": what, "picked": ids is not None},
             bytes_moved=n * (points.item_bytes + 8 + 4 * (ids is not None)),
         )
     )

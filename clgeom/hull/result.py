@@ -303,10 +303,7 @@ class VerticesOnDevice:
 
     def gather(self) -> cl.Buffer:
         """Return a buffer with the coordinates of the vertices."""
-        ids, corners = (
-            Scratch("ids", np.uint32, self.count),
-            Scratch("corners", self.points.dtype, 2 * self.count),
-        )
+        ids, corners = (Scratch("ids", np.uint32, self.count), Scratch("corners", self.points.dtype, 2 * self.count))
         session = self.points.session
         plan = gather_plan(session.profile, self.points, "points", ids, self.count, corners)
         return run(session, plan, points=self.points, ids=self.ids)[corners]

@@ -21,17 +21,7 @@ from clgeom.core.launch import allocate, fill, joined, read, run
 from clgeom.core.plan import Plan, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select_fitting
-from clgeom.hull.sieve.launches import (
-    BINS,
-    HEADER,
-    KEPT,
-    NONFINITE,
-    SIZES,
-    List,
-    Polygons,
-    Tiles,
-    sieve_memory,
-)
+from clgeom.hull.sieve.launches import BINS, HEADER, KEPT, NONFINITE, SIZES, List, Polygons, Tiles, sieve_memory
 from clgeom.intake.arrays import c_name
 
 if TYPE_CHECKING:

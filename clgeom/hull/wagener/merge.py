@@ -67,10 +67,7 @@ def hoods_plan(
         block = max(ceil_div(n, policy.groups_per_unit * profile.compute_units), policy.items_per_thread)
     blocks = ceil_div(n, block)
     hoods = Hoods(
-        Scratch("hood_corners", np.uint32, 2 * n),
-        Scratch("hood_state", np.uint32, 8 * blocks),
-        blocks,
-        keep_collinear,
+        Scratch("hood_corners", np.uint32, 2 * n), Scratch("hood_state", np.uint32, 8 * blocks), blocks, keep_collinear
     )
     point = 2 * np.dtype(dtype).itemsize
     solve = Step(
