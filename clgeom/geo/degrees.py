@@ -110,7 +110,7 @@ def in_degrees(
     curves = None if plain else _curves(given, crs, caller, resolution, densify)
     if curves is None:
         lonlat = LonLat(crs, caller=caller, resolution=resolution, densify=densify)
-        shapes = lonlat.shapes([require_shapely().geometry.mapping(shape) for shape in given.to_shapely().tolist()])
+        shapes = lonlat.shapes(given.to_shapely().tolist())
         if sheets is not None and sheets.apart and not _stay_apart(np.array(shapes, object), sheets):
             raise InvalidInput(
                 f"{caller} is not possible: in longitude and latitude the polygons would overlap, so near to a pole or "
@@ -122,7 +122,7 @@ def in_degrees(
             some = curves if share == 1 else _curves(given, crs, caller, resolution, densify, share)
             rounded = None if some is None else some.as_they_are(decimals)
             if rounded is not None and _stay_apart(rounded.shapes.to_shapely(), sheets):
-                return replace(rounded, added=len(rounded.shapes.places) - len(given.places))
+                return rounded
         raise InvalidInput(
             f"{caller} is not possible: in longitude and latitude the polygons would overlap, because cells are too "
             "small there for float64. Write .gpkg."
@@ -152,22 +152,18 @@ def _valid(shapes: Ragged, mended: Any) -> dict[int, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """Polygons in degrees, with longitudes times `narrow`, so that corners are about as sharp as on the earth.
+    """Polygons in degrees times `sides`, which narrow longitudes: corners are about as sharp as on the earth.
 
     `edge` has for each vertex the edge that it was cut from, by its first vertex. Pieces are at most `farthest` from
-    their curves, and a side of a cell has at least `side` degrees. `given` is the number of vertices before.
+    their curves, and a side of a cell has at least `side` degrees. `added` is the number of vertices from cuts.
     """
 
     flat: Ragged
     edge: np.ndarray
-    narrow: float
+    sides: np.ndarray
     farthest: float
     side: float
-    given: int
-
-    @property
-    def sides(self) -> np.ndarray:
-        return np.array([self.narrow, 1.0])
+    added: int
 
     @property
     def least(self) -> float:
@@ -177,9 +173,8 @@ class Curves:
     def as_they_are(self, decimals: Any) -> InDegrees:
         """Return the polygons, rounded."""
         places = self.flat.places / self.sides
-        return InDegrees(
-            replace(self.flat, places=places if decimals is None else np.round(places, decimals)), 0, decimals
-        )
+        places = places if decimals is None else np.round(places, decimals)
+        return InDegrees(replace(self.flat, places=places), self.added, decimals)
 
     def outwards(self, growth: Any = None) -> InDegrees:
         """Return the polygons, each moved outwards by more than its pieces are from their curves, times `growth`.
@@ -199,7 +194,7 @@ class Curves:
             made = shapely.buffer(flat, least * most, join_style="mitre")
             return shapely.transform(made, lambda places: places / self.sides).tolist()
 
-        return InDegrees(shapes, len(moved) - self.given, DECIMALS, _valid(shapes, joined))
+        return InDegrees(shapes, self.added, DECIMALS, _valid(shapes, joined))
 
 
 def _curves(
@@ -219,8 +214,7 @@ def _curves(
     seen = np.stack(mapping.anywhere(x, y), axis=1)
     if not _is_plain(given, seen) or not (geographic or _is_one_to_one(system, given.places, reach)):
         return None
-    narrow = math.cos(math.radians(seen[:, 1].mean()))
-    sides = np.array([narrow, 1.0])
+    sides = np.array([math.cos(math.radians(seen[:, 1].mean())), 1.0])
 
     def images(places: np.ndarray) -> Any:
         return np.stack(mapping.anywhere(*places.T), axis=1) * sides
@@ -240,18 +234,16 @@ def _curves(
             return None
         farthest = float(away.max())
         if farthest <= tolerance:
-            return Curves(Ragged(seen, rings, given.polygons), source, narrow, farthest, side, len(given.places))
+            added = len(places) - len(given.places)
+            return Curves(Ragged(seen, rings, given.polygons), source, sides, farthest, side, added)
         # half as long is a quarter as far away
         pieces = np.maximum(np.ceil(np.sqrt(away / tolerance * 1.1)), 1).astype(np.int64)
         edge = np.repeat(np.arange(len(places)), pieces)
         place = np.arange(len(edge)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-        places, rings, source = _cut(places, after, edge, place, pieces[edge]), _offsets(pieces)[rings], source[edge]
+        places, source = _cut(places, after, edge, place, pieces[edge]), source[edge]
+        rings = np.append(0, np.cumsum(pieces))[rings]
         seen = images(places)
     return None
-
-
-def _offsets(sizes: Any) -> np.ndarray:
-    return np.append(0, np.cumsum(sizes))
 
 
 def _cut(places: np.ndarray, after: Any, edge: Any, place: Any, pieces: Any) -> np.ndarray:

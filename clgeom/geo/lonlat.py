@@ -115,26 +115,23 @@ class LonLat:
             self.mapping is None and all((np.abs(places) <= (180, 90)).all() for places in arrays_of(geometry))
             for geometry in geometries
         ]
-        moved = iter(self.shapes([geometry for geometry, keep in zip(geometries, kept) if not keep]))
+        as_shape = require_shapely().geometry.shape
+        moved = iter(self.shapes([as_shape(geometry) for geometry, keep in zip(geometries, kept) if not keep]))
         return [as_lists(geometry) if keep else as_geojson(next(moved)) for geometry, keep in zip(geometries, kept)]
 
-    def shapes(self, geometries: Any) -> list[Any]:
-        """Return GeoJSON-like geometries as Shapely ones in longitude and latitude."""
-        shapely, found, polygons, owner = require_shapely(), [None] * len(geometries), [], []
-        for number, geometry in enumerate(geometries):
-            kind = geometry["type"]
+    def shapes(self, shapes: Any) -> list[Any]:
+        """Return Shapely shapes in longitude and latitude."""
+        shapely, found, polygons, owner = require_shapely(), [None] * len(shapes), [], []
+        for number, made in enumerate(shapes):
+            kind = made.geom_type
             if kind == "GeometryCollection":
-                found[number] = shapely.GeometryCollection(self.shapes(geometry["geometries"]))
+                found[number] = shapely.GeometryCollection(self.shapes(made.geoms))
                 continue
-            if not len(geometry["coordinates"]):
-                found[number] = shapely.Polygon()
-                continue
-            made = shapely.geometry.shape(geometry)
             if "Polygon" in kind and not made.is_valid:
                 made = polygons_of(made)
-                if made.is_empty:  # without area
-                    found[number] = shapely.Polygon()
-                    continue
+            if made.is_empty:  # polygons without area, too
+                found[number] = shapely.Polygon()
+                continue
             if self.mapping is None or self.turn:
                 self._check(made)
             if "Polygon" in kind:
@@ -145,7 +142,7 @@ class LonLat:
                 found[number] = shapely.union_all([self._line(part) for part in shapely.get_parts(made).tolist()])
             else:
                 found[number] = shapely.transform(made, self._places)
-        images = _united(self._polygons(polygons), owner, len(geometries))
+        images = _united(self._polygons(polygons), owner, len(shapes))
         for number in set(owner):
             found[number] = polygons_of(images[number])
         return found

@@ -217,7 +217,7 @@ def _nested_in_degrees(regions: Any, way: Any) -> list[Any]:
     def whole(layer: Any) -> Any:
         """Return the shape of a level in longitude and latitude, inside the shape of the level before."""
         if id(layer) not in wholes:
-            shape = way.shapes([require_shapely().geometry.mapping(layer.shape)])[0]
+            shape = way.shapes([layer.shape])[0]
             if layer.before is not None:
                 shape = polygons_of(shape.intersection(whole(layer.before)))
             wholes[id(layer)] = shape
