@@ -24,7 +24,7 @@ from clgeom.arguments import integer, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.conformance.families import FAMILIES
 from clgeom.errors import short
-from clgeom.geo.longitudes import ordered_hull
+from clgeom.geo.exact import ordered_hull
 from clgeom.hull.predicates import orientation
 from clgeom.intake.typing import ArrayLike, DTypeLike, NDArray
 

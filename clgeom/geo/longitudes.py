@@ -10,7 +10,6 @@ moved by a turn may not be a float, so it is moved as an integer or a fraction.
 from __future__ import annotations
 
 import functools
-import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from clgeom.arguments import wrong_file
-from clgeom.core.host_floats import LEAST
 from clgeom.core.messages import printable, swapped_words
 from clgeom.errors import InvalidInput
+from clgeom.geo.exact import exact_area, integers, ordered_hull
 from clgeom.geo.geodesy import as_crs, turn_of
 from clgeom.intake.arrays import finite_rows
 from clgeom.intake.typing import NDArray
@@ -75,24 +74,18 @@ class Across:
         made[..., 0] = np.where(x < self.cut, x + self.turn, x)
         return made
 
-    def exact(self, points: NDArray[Any]) -> tuple[list[int], list[int], int]:
-        """Continuous longitudes, latitudes, and half a turn, as integers: each axis is in a unit of its own."""
+    def exact(self, points: NDArray[Any]) -> tuple[list[int], list[int], int, int]:
+        """Continuous longitudes, latitudes, and half a turn, as integers; and the exponent of a product of both."""
         x, y = np.asarray(points, np.float64).T
         x, east = wrapped(x, self.turn), self.is_east(x)
-        *across, turn, half = integers([*x.tolist(), self.turn, self.turn / 2])[0]
-        return [a + turn * e for a, e in zip(across, east.tolist())], integers(y.tolist())[0], half
+        (*across, turn, half), unit = integers([*x.tolist(), self.turn, self.turn / 2])
+        latitudes, unit_of_y = integers(y.tolist())
+        return [a + turn * e for a, e in zip(across, east.tolist())], latitudes, half, unit + unit_of_y
 
     def area(self, corners: NDArray[Any]) -> float:
         """Return the area of a counter-clockwise polygon, rounded to float64 as `Hull.area` is."""
-        x, y = np.asarray(corners, np.float64).T
-        moved = [Fraction(a) + Fraction(self.turn) * e for a, e in zip(wrapped(x, self.turn).tolist(), self.is_east(x))]
-        up = [Fraction(value) for value in y.tolist()]
-        ends = zip(moved, up, moved[1:] + moved[:1], up[1:] + up[:1])
-        exact = sum(a * d - c * b for a, b, c, d in ends) / 2
-        try:
-            return float(exact) or (LEAST if exact > 0 else 0.0)
-        except OverflowError:
-            return math.inf
+        x, y, _, exponent = self.exact(corners)
+        return exact_area(x, y, exponent)
 
     def cut_up(self, corners: NDArray[Any], dimension: int) -> dict[str, Any]:
         """Return a hull as a GeoJSON-like geometry that is cut at half a turn (RFC 7946, section 3.1.9).
@@ -100,7 +93,7 @@ class Across:
         Vertices keep every bit of wrapped longitudes. Where an edge is cut, the latitude is the nearest float64.
         """
         corners = np.asarray(corners, np.float64)
-        x, (across, _, half) = wrapped(corners[:, 0], self.turn), self.exact(corners)
+        x, (across, _, half, _) = wrapped(corners[:, 0], self.turn), self.exact(corners)
         if dimension == 0:
             return {"type": "Point", "coordinates": (x[0].item(), corners[0, 1].item())}
         heights = [Fraction(value) for value in corners[:, 1].tolist()]
@@ -134,39 +127,6 @@ def _one_or_many(kind: Any, parts: Any) -> dict[str, Any]:
     if len(parts) == 1:
         return {"type": kind, "coordinates": parts[0]}
     return {"type": f"Multi{kind}", "coordinates": tuple(parts)}
-
-
-def integers(values: Sequence[float]) -> tuple[list[int], int]:
-    """Return integers that times a common power of two are the values, and its exponent."""
-    ratios = [value.as_integer_ratio() for value in values]
-    scale = max((below for _, below in ratios), default=1)
-    return [above * (scale // below) for above, below in ratios], 1 - scale.bit_length()
-
-
-def ordered_hull(x: Sequence[Any], y: Sequence[Any], *, keep_collinear: bool) -> tuple[list[int], int]:
-    """Return the vertices (indices) and the dimension of the hull of a few finite points, as `convex_hull`, exactly."""
-    if x and not isinstance(x[0], int):
-        x, y = integers(x)[0], integers(y)[0]
-    order = sorted(range(len(x)), key=lambda k: (x[k], y[k], k))
-    places = [k for k, before in zip(order, [None, *order]) if before is None or (x[k], y[k]) != (x[before], y[before])]
-    if len(places) < 3:
-        return places, len(places) - 1
-
-    def side(a: Any, b: Any, c: Any) -> Any:
-        return (x[b] - x[a]) * (y[c] - y[a]) - (y[b] - y[a]) * (x[c] - x[a])
-
-    if not any(side(places[0], places[-1], k) for k in places):
-        return (places if keep_collinear else [places[0], places[-1]]), 1
-
-    def chain(along: Any) -> Any:
-        found: list[int] = []
-        for k in along:
-            while len(found) > 1 and (turn := side(found[-2], found[-1], k)) <= 0 and (turn or not keep_collinear):
-                found.pop()
-            found.append(k)
-        return found[:-1]
-
-    return chain(places) + chain(places[::-1]), 2
 
 
 class Longitudes:

@@ -15,6 +15,7 @@ import numpy as np
 
 from clgeom.core.messages import counted
 from clgeom.errors import InputWarning, InvalidInput, short, warn
+from clgeom.geo.exact import ordered_hull
 from clgeom.geo.longitudes import (
     DEGREES,
     ROUNDED,
@@ -24,7 +25,6 @@ from clgeom.geo.longitudes import (
     antimeridian_warning,
     latitude_fault,
     numbered_parts,
-    ordered_hull,
     sides_of,
     turn_of_crs,
     wrapped,

@@ -107,7 +107,7 @@ def _cloud(n: int, dtype: np.dtype) -> np.ndarray:
 
 def _corners(points: np.ndarray) -> np.ndarray:
     """Return the corners of the convex hull of some points, by exact arithmetic on the host."""
-    from clgeom.geo.longitudes import ordered_hull
+    from clgeom.geo.exact import ordered_hull
 
     return points[ordered_hull(*points.T.tolist(), keep_collinear=False)[0]]
 

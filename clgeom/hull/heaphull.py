@@ -20,7 +20,7 @@ from clgeom.core.call import Call
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import allocate, run, write
 from clgeom.core.plan import Phase, Plan, Scratch, Step
-from clgeom.geo.longitudes import ordered_hull
+from clgeom.geo.exact import ordered_hull
 from clgeom.hull.predicates import predicate_parameters
 from clgeom.intake.arrays import refuse_nonfinite
 from clgeom.intake.points import take_points

@@ -10,8 +10,7 @@ import math
 
 import numpy as np
 
-from clgeom.core.host_floats import LEAST
-from clgeom.geo.longitudes import integers
+from clgeom.geo.exact import exact_area, integers, rounded
 
 #: Hulls of at most so many vertices are measured side by side, larger ones each by itself.
 SIDE_BY_SIDE = 64
@@ -32,7 +31,8 @@ def polygon_area(corners: np.ndarray) -> float:
     exponents = np.frexp(corners[corners != 0])[1]
     scale = int(exponents.max(initial=-400))
     if exponents.min(initial=scale) < max(scale - 450, -400):
-        return _exact_area(corners)
+        numbers, exponent = integers(corners.ravel().tolist())
+        return exact_area(numbers[::2], numbers[1::2], 2 * exponent)
     x, y = np.ldexp(corners, -scale).T
     terms = [*_two_product(x, np.roll(y, -1)), *_two_product(-y, np.roll(x, -1))]
     return _ldexp(math.fsum(np.concatenate(terms).tolist()) / 2, 2 * scale)
@@ -74,40 +74,21 @@ def _length(x: np.ndarray, y: np.ndarray, ex: np.ndarray, ey: np.ndarray) -> tup
     return root, np.divide(rest, 2 * root, out=np.zeros_like(root), where=root > 0)
 
 
-def _exact_area(corners: np.ndarray) -> float:
-    x, y, exponent = _integers(corners)
-    twice = sum(a * d - b * c for a, b, c, d in zip(x, y, x[1:] + x[:1], y[1:] + y[:1]))
-    return _rounded(twice, 2 * exponent - 1) or LEAST if twice > 0 else 0.0
-
-
 def _exact_perimeter(corners: np.ndarray) -> float:
     """By square roots of integers, with more bits until all numbers between two bounds round to the same float."""
-    x, y, exponent = _integers(corners)
+    numbers, exponent = integers(corners.ravel().tolist())
+    x, y = numbers[::2], numbers[1::2]
     squares = [(c - a) ** 2 + (d - b) ** 2 for a, b, c, d in zip(x, y, x[1:] + x[:1], y[1:] + y[:1])]
     whole = [root for square in squares if (root := math.isqrt(square)) ** 2 == square]
     others = [square for square in squares if math.isqrt(square) ** 2 != square]
     bits = 64
     while True:
         low = (sum(whole) << bits) + sum(math.isqrt(square << 2 * bits) for square in others)
-        found = _rounded(low, exponent - bits)
+        found = rounded(low, exponent - bits)
         # a sum with an irrational root is no float, nor halfway between two: with enough bits, this ends
-        if found == _rounded(low + len(others), exponent - bits):
+        if found == rounded(low + len(others), exponent - bits):
             return found
         bits *= 2
-
-
-def _integers(corners: np.ndarray) -> tuple[list[int], list[int], int]:
-    """x, y, exponent: lists of integers such that the corners are (x, y) times 2**exponent."""
-    numbers, exponent = integers(corners.ravel().tolist())
-    return numbers[::2], numbers[1::2], exponent
-
-
-def _rounded(number: int, exponent: int) -> float:
-    """``number * 2**exponent`` as the nearest float: quotients of integers are correctly rounded."""
-    try:
-        return number / (1 << -exponent) if exponent < 0 else float(number << exponent)
-    except OverflowError:
-        return math.inf
 
 
 def _two_difference(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

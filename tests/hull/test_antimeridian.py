@@ -13,7 +13,7 @@ from effort import LONG
 
 import clgeom
 from clgeom.errors import InputWarning, InvalidInput
-from clgeom.geo.longitudes import ordered_hull
+from clgeom.geo.exact import ordered_hull
 from clgeom.scale import Chunks
 
 geopandas = pytest.importorskip("geopandas")
