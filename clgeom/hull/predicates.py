@@ -81,7 +81,7 @@ def orient2d(a: AnyArray, b: AnyArray, c: AnyArray, *, device: DeviceLike = None
     single = all(len(value.shape) == 1 for value in points.values())
     arrays = {
         name: as_device_points(session, value, caller="orient2d", name=name, compared=False, checked=True)
-        for name, value in (_alike_on_device if on_device else _alike)(points).items()
+        for name, value in _alike(points).items()
     }
     sizes = {name: array.n for name, array in arrays.items()}
     types = {array.dtype for array in arrays.values()}
@@ -101,36 +101,29 @@ def orient2d(a: AnyArray, b: AnyArray, c: AnyArray, *, device: DeviceLike = None
     return signs[0] if single else signs
 
 
-def _alike(points: dict[str, Any]) -> dict[str, np.ndarray]:
-    """Host points broadcast to one length and brought to one type."""
-    points = {name: canonical_one_or_more(value, caller="orient2d", name=name) for name, value in points.items()}
-    dtype = np.result_type(*points.values())
-    n = max(map(len, points.values())) if all(map(len, points.values())) else 0
-    return {
-        name: np.ascontiguousarray(np.broadcast_to(value, (n, 2)) if len(value) == 1 else value, dtype=dtype)
-        for name, value in points.items()
-    }
-
-
-def _alike_on_device(points: dict[str, Any]) -> dict[str, Any]:
-    """`_alike` where some points are on the device: the arrays there give the number of points and their type."""
+def _alike(points: dict[str, Any]) -> dict[str, Any]:
+    """Points broadcast to one length and brought to one type; those of arrays on the device, where there are some."""
     points = {
         name: fetched(value) if is_device_array(value) and value.shape in ((2,), (1, 2)) else value
         for name, value in points.items()
     }
-    there = next((value for value in points.values() if is_device_array(value)), None)
-    if there is None:
-        return _alike(points)
-    dtype, n = there.dtype.newbyteorder("="), there.shape[0] if there.shape else 0
-    for name, value in points.items():
-        if is_device_array(value):
-            continue
-        value = canonical_one_or_more(value, caller="orient2d", name=name)
-        with np.errstate(over="ignore", invalid="ignore"):
-            cast = value.astype(dtype)
-        if np.array_equal(cast, value, equal_nan=True):
-            value = cast
-        points[name] = np.repeat(value, n, axis=0) if len(value) == 1 else value
+    on_device = [value for value in points.values() if is_device_array(value)]
+    host = {
+        name: canonical_one_or_more(value, caller="orient2d", name=name)
+        for name, value in points.items()
+        if not is_device_array(value)
+    }
+    if on_device:
+        dtype, n = on_device[0].dtype.newbyteorder("="), on_device[0].shape[0] if on_device[0].shape else 0
+    else:
+        dtype = np.result_type(*host.values())
+        n = max(map(len, host.values())) if all(map(len, host.values())) else 0
+    for name, value in host.items():
+        if value.dtype != dtype:
+            with np.errstate(over="ignore", invalid="ignore"):
+                cast = value.astype(dtype)
+            value = cast if not on_device or np.array_equal(cast, value, equal_nan=True) else value
+        points[name] = np.ascontiguousarray(np.broadcast_to(value, (n, 2)) if len(value) == 1 else value)
     return points
 
 
