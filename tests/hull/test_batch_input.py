@@ -197,6 +197,16 @@ def test_convex_hulls_refuses_offsets_on_the_device(any_session, offsets, messag
         convex_hulls(points, offsets, device=any_session)
 
 
+def test_convex_hulls_refuses_offsets_on_the_device_where_points_are_left_out(any_session):
+    points = np.array([(0, 0), (2, 0), (np.nan, 1), (2, 2), (0, 2)], np.float32)
+    resident, *offsets = device_arrays(any_session, points, np.array([0, 7]), np.array([0, 3, 2, 5]), np.array([1, 5]))
+    messages = "must .* end with the number of points, 5. Got 7", "must never descend. Got 2", "must begin with 0 .*, 5"
+    for begins, message in zip(offsets, messages):
+        for given in (points, resident):
+            with pytest.raises(InvalidInput, match=f"The 'offsets' parameter of convex_hulls {message}"):
+                convex_hulls(given, begins, nonfinite="drop", device=any_session)
+
+
 def test_convex_hulls_refuses_other_arguments():
     points = np.zeros((3, 2), np.float32)
     for bad, message in (

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 HEADS = "hull/batch/batch_heads"
 
 
-def accepted_offsets(offsets: Any, n: int, *, caller: str) -> HostOrDevice:
-    """Checked offsets as int64; offsets on a device unchanged, since kernels check them."""
+def as_offsets(offsets: Any, n: int, *, caller: str, on_device: bool) -> HostOrDevice:
+    """Checked offsets as int64; those of a device unchanged if they may stay `on_device`: kernels check them."""
     array = offsets
     if not is_device_array(offsets):
         array = host_values(offsets, caller=caller, name="offsets", expected="integers of shape (m + 1,)")
@@ -37,7 +37,7 @@ def accepted_offsets(offsets: Any, n: int, *, caller: str) -> HostOrDevice:
         array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.ndim != 1 or array.dtype.kind not in "iu" or len(array) == 0:
         raise wrong("offsets", caller, "integers of shape (m + 1,)", f"{array.dtype} of shape {array.shape}")
-    if is_device_array(array) and array.dtype.itemsize >= 4:
+    if on_device and is_device_array(array) and array.dtype.itemsize >= 4:
         return array
     return checked_offsets(on_host(array), n, caller=caller)
 

@@ -26,11 +26,10 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import DeviceLimit, InvalidInput, short
 from clgeom.hull.antimeridian import batch_over_antimeridian, checked_turn
 from clgeom.hull.batch.group_hulls import MOST_POINTS, GroupHulls
-from clgeom.hull.batch.groups import accepted_offsets, checked_offsets, grouped
+from clgeom.hull.batch.groups import as_offsets, checked_offsets, grouped
 from clgeom.hull.batch.result import HullBatch, picked_on_device
 from clgeom.hull.batch.stream import hulls_of_chunks
 from clgeom.hull.convex import convex_hull
-from clgeom.hull.measures import ragged_measures
 from clgeom.intake.arrays import as_device_points, chunk_bounds, refuse_nonfinite
 from clgeom.intake.chunks import as_chunks
 from clgeom.intake.device_arrays import is_device_array, on_host, to_array
@@ -148,9 +147,10 @@ def convex_hulls(
     call = _call("convex_hulls", collinear, profile, antimeridian)
     cloud = take_points(call, points, device=device, nonfinite=nonfinite, is_finite=is_finite)
     sizes = cloud.sizes
-    begins = accepted_offsets(offsets, len(cloud) if sizes is None else len(sizes), caller=call.caller)
+    rows, on_device = len(cloud) if sizes is None else len(sizes), cloud.on_device and cloud.kept is None
+    begins: Any = as_offsets(offsets, rows, caller=call.caller, on_device=on_device)
     if sizes is not None:
-        begins = np.append(0, np.cumsum(sizes))[checked_offsets(on_host(begins), len(sizes), caller=call.caller)]
+        begins = np.append(0, np.cumsum(sizes))[begins]
     batch = _hulls_of_groups(call, cloud, begins)
     return _over_antimeridian(batch, call, cloud, begins, None, antimeridian)
 
@@ -352,7 +352,7 @@ class HullsWork(Work):
 
     @property
     def costs(self) -> np.ndarray:
-        return self._host_offsets() + GROUP_COST * np.arange(self.n + 1)
+        return on_host(self.offsets) + GROUP_COST * np.arange(self.n + 1)
 
     def fits(self, session: Session) -> bool:
         most_points, most_groups = _limits(session.profile, self.rows.dtype)
@@ -362,7 +362,6 @@ class HullsWork(Work):
         return self._solve(as_device_points(session, self.rows, caller=self.caller, checked=True), self.offsets)
 
     def in_pieces(self, session: Session) -> GroupArrays:
-        self._host_offsets()
         return self.piece(session, 0, self.n)
 
     def piece(self, session: Session, start: int, stop: int) -> GroupArrays:
@@ -398,10 +397,6 @@ class HullsWork(Work):
             points[order] = host[order]
         refuse_nonfinite(as_device_points(session, points, caller=self.caller), caller=self.caller)
 
-    def _host_offsets(self) -> np.ndarray:
-        self.offsets = checked_offsets(on_host(self.offsets), len(self.rows), caller=self.caller)
-        return self.offsets
-
     def _solve(self, array: DeviceArray, offsets: HostOrDevice) -> GroupArrays:
         """Return the result of `join` for groups in one chunk of points."""
         groups = len(offsets) - 1
@@ -427,9 +422,8 @@ class HullsWork(Work):
         except InvalidInput:
             self.refuse()
             raise
-        counted = np.array([0, len(hull)])
-        measures = ragged_measures(hull.points, counted, np.array([hull.dimension < 2]))
-        return hull.vertices + begin, hull.points, counted, *measures
+        measures = np.array([hull.area]), np.array([hull.perimeter])
+        return hull.vertices + begin, hull.points, np.array([0, len(hull)]), *measures
 
 
 def _ordered(call: Call, points: HostOrDevice, order: Any) -> HostOrDevice:
