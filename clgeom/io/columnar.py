@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from clgeom.arguments import wrong_file
-from clgeom.core.messages import listed, shown
+from clgeom.arguments import Parameter, wrong_file
+from clgeom.core.messages import counted, listed, shown
 from clgeom.errors import InvalidInput
+from clgeom.intake.interop.arrow import arrow_points, geometry_column
 from clgeom.io.cloud import NO_GROUP, Cloud, Groups, Texts, groups_of_values
 from clgeom.io.columns import check_exact, choose_columns, position_of, side_by_side
 from clgeom.io.files import FilePath, Progress, is_stdin, opened, reading, suffix_of
-from clgeom.io.geometries import points_of
 from clgeom.io.layout import MissingNumber
 from clgeom.io.numbers import EXACT, what_is_lost
 from clgeom.optional import require
 
+Z_LEFT_OUT = "z and m of the geometries were left out"
 #: The reference system of a GeoParquet file that names none: longitude and latitude.
 DEFAULT_CRS = "OGC:CRS84"
 
@@ -183,31 +186,18 @@ def check_names(path: FilePath, schema: Any, names: Any) -> None:
             raise wrong_file(path, f"has {count} columns named '{shown(name)}': rename all but one")
 
 
-def _geometry_of(schema: Any) -> tuple[Any, ...]:
+def _geometry_of(schema: Any) -> tuple[int | None, Any]:
     """Return (position of the column of geometries or None, reference system)."""
-    metadata = schema.metadata or {}
-    if b"geo" in metadata:
-        try:
-            geo = json.loads(metadata[b"geo"])
-            name = geo["primary_column"]
-            crs = geo["columns"][name].get("crs", DEFAULT_CRS)
-            return schema.names.index(name), _crs_text(crs)
-        except (ValueError, KeyError, TypeError, AttributeError):
-            return None, None
-    for position, field in enumerate(schema):
-        extension = getattr(field.type, "extension_name", None)
-        extension = extension or (field.metadata or {}).get(b"ARROW:extension:name", b"").decode()
-        if extension.startswith("geoarrow."):
-            return position, _crs_of_extension(field)
-    return None, None
-
-
-def _crs_of_extension(field: Any) -> Any:
-    """Return the reference system in the metadata of a GeoArrow field."""
+    position = geometry_column(schema)
+    if position is None:
+        return None, None
+    column, metadata = schema.field(position), schema.metadata or {}
     try:
-        return _crs_text(json.loads((field.metadata or {})[b"ARROW:extension:metadata"]).get("crs"))
-    except (ValueError, KeyError, AttributeError):
-        return None
+        if b"geo" in metadata:
+            return position, _crs_text(json.loads(metadata[b"geo"])["columns"][column.name].get("crs", DEFAULT_CRS))
+        return position, _crs_text(json.loads((column.metadata or {})[b"ARROW:extension:metadata"]).get("crs"))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return position, None
 
 
 def _crs_text(crs: Any) -> Any:
@@ -225,7 +215,7 @@ def cloud_of_geometries(
     path: FilePath, table: Any, geometry: str, *, by: str | None = None, value: Any = None, crs: Any = None
 ) -> Cloud:
     """Return all vertices of a column of geometries, each with the group and the value of its row."""
-    points, rows, notes = points_of(path, table[geometry])
+    points, rows, notes = _vertices(path, table[geometry])
     groups = values = None
     if by is not None:
         groups = groups_of(path, table[by], by)
@@ -235,6 +225,40 @@ def cloud_of_geometries(
         values = numbers_of(path, table[value], value)
         values = values if rows is None else values[rows]
     return Cloud(points, None, groups, values, crs, notes=notes)
+
+
+@dataclass(frozen=True)
+class _Geometries(Parameter):
+    """A column of geometries in a file, for messages and notes."""
+
+    noted: list[str] = field(default_factory=list)
+
+    def wrong(self, expected: str, got: str) -> InvalidInput:
+        return InvalidInput(f"The geometries in '{self.name}' must {expected}. Got {got} instead.")
+
+    def note(self, fact: str) -> None:
+        self.noted.append(fact)
+
+
+def _vertices(path: FilePath, column: Any) -> tuple[np.ndarray, np.ndarray | None, tuple[str, ...]]:
+    """Return (points, the row of each or None if each row has one, notes) of a column of geometries.
+
+    Notes say whether z or m were left out, and how many rows have no vertices.
+    """
+    source = _Geometries(os.fspath(path), "")
+    found, sizes = arrow_points(column, source)
+    points: np.ndarray = np.asarray(found, np.float64)
+    notes: tuple[str, ...] = (Z_LEFT_OUT,) if source.noted else ()
+    there = ~(np.isnan(points[:, 0]) & np.isnan(points[:, 1]))  # others are missing geometries, and empty points
+    if sizes is None and there.all():
+        return points, None, notes
+    rows = np.arange(len(points)) if sizes is None else np.repeat(np.arange(len(sizes)), sizes)
+    rows = rows[there]
+    count = int(np.count_nonzero(np.bincount(rows, minlength=len(column)) == 0))
+    if count:
+        were = "was" if count == 1 else "were"
+        notes += (f"{counted(count, 'row', 'rows')} without a readable geometry {were} left out",)
+    return points[there], rows, notes
 
 
 def _points(path: FilePath, table: Any, pair: Any, nan_if_empty: bool) -> np.ndarray:

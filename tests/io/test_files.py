@@ -417,6 +417,20 @@ def test_points_with_z_of_a_geopackage(tmp_path):
     assert cloud.notes == ("z and m of the geometries were left out",)
 
 
+@pytest.mark.parametrize("interleaved", (True, False))
+def test_geoarrow_lines_and_polygons(tmp_path, interleaved):
+    geopandas, pa = pytest.importorskip("geopandas"), pytest.importorskip("pyarrow")
+    shapely = pytest.importorskip("shapely")
+    for shapes in ([shapely.box(0, 0, 2, 1), None, shapely.box(5, 5, 6, 6)], [shapely.LineString(XY[:3])] * 2):
+        frame = geopandas.GeoDataFrame({"k": list("abc")[: len(shapes)]}, geometry=shapes, crs="EPSG:25832")
+        table = pa.table(frame.to_arrow(geometry_encoding="geoarrow", interleaved=interleaved))
+        cloud = read_cloud(write_arrow(tmp_path / "t.feather", table), by="k")
+        np.testing.assert_array_equal(cloud.points, shapely.get_coordinates(shapes))
+        rows = shapely.get_coordinates(shapes, return_index=True)[1]
+        assert [cloud.groups.names[i] for i in cloud.groups.numbers] == ["abc"[row] for row in rows]
+        assert cloud.notes == ("1 row without a readable geometry was left out",) * (None in shapes)
+
+
 def test_geoarrow_points(tmp_path):
     pa = pytest.importorskip("pyarrow")
     x, y = pa.array(XY[:, 0]), pa.array(XY[:, 1])

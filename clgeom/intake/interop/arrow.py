@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 #: GeoArrow's names for the dimensions of points.
 DIMENSIONS = ("xy", "xyz", "xym", "xyzm")
 EXTENSION = b"ARROW:extension:name"
+#: Record of a point in well-known binary: byte order, type, x, y. With z or m it is longer.
+POINT_RECORD = {"names": ("order", "type", "x", "y"), "formats": ("u1", "<u4", "<f8", "<f8"), "offsets": (0, 1, 5, 13)}
+#: Types of points and their further dimension, by the length of their record.
+POINTS = {21: {1: ""}, 29: {1001: "z", 2001: "m", 0x80000001: "z", 0x40000001: "m"}}
 #: Types of text and of bytes.
 TEXT = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
 
@@ -181,6 +185,9 @@ def arrow_points(value: pa.ChunkedArray | pa.Table, parameter: Parameter) -> Poi
             points, rows = with_missing(points.astype(np.result_type(points, np.float64), copy=False), rows, missing)
         return points, sizes_of(rows, len(column))
     if str(kind) in ("binary", "large_binary", "binary_view"):
+        plain = _plain_points(column, parameter)
+        if plain is not None:
+            return plain, None
         require("Shapely", "Well-known binary")
         import shapely
 
@@ -192,9 +199,35 @@ def arrow_points(value: pa.ChunkedArray | pa.Table, parameter: Parameter) -> Poi
     raise parameter.wrong(expected, f"{kind}")
 
 
+def _plain_points(column: pa.ChunkedArray, parameter: Parameter) -> np.ndarray | None:
+    """Return points whose well-known binary is little-endian and of one length; None for other geometries."""
+    import pyarrow as pa
+
+    length = len(column[0].as_py() or b"") if len(column) else 0
+    if length not in POINTS or column.null_count or str(column.type) == "binary_view":
+        return None
+    record = np.dtype({**POINT_RECORD, "itemsize": length})  # type: ignore[call-overload]
+    index = np.int64 if pa.types.is_large_binary(column.type) else np.int32
+    kinds, parts = POINTS[length], []
+    for chunk in column.chunks:
+        _, offsets, data = chunk.buffers()
+        offsets = np.frombuffer(offsets, index)[chunk.offset : chunk.offset + len(chunk) + 1]
+        if (np.diff(offsets) != length).any():
+            return None
+        found = np.frombuffer(data, np.uint8)[offsets[0] : offsets[-1]].view(record)
+        if (found["order"] != 1).any() or not np.isin(found["type"], list(kinds)).all():
+            return None
+        parts.append(np.column_stack([found["x"], found["y"]]))
+    points = np.concatenate(parts)
+    if np.isnan(points).any():  # NaN stands for an empty point
+        return None
+    _note_dimensions(kinds[found["type"][-1]], parameter)
+    return points
+
+
 def _table_points(schema: pa.Schema, columns: Sequence[pa.ChunkedArray], parameter: Parameter) -> PointsAndSizes:
     """Return points of the column of geometries, of two columns of numbers, or of the only column of points."""
-    names, place = schema.names, _geometry_column(schema)
+    names, place = schema.names, geometry_column(schema)
     if place is None and known_pair(names) is None:
         of_points = [i for i, field in enumerate(schema) if _is_of_points(field.type)]
         place = of_points[0] if len(of_points) == 1 else None
@@ -205,7 +238,7 @@ def _table_points(schema: pa.Schema, columns: Sequence[pa.ChunkedArray], paramet
     return interleaved([names[i] for i in pair], numbers, parameter), None
 
 
-def _geometry_column(schema: pa.Schema) -> int | None:
+def geometry_column(schema: pa.Schema) -> int | None:
     """Return the geometry column by the metadata of GeoParquet, or the only one by those of GeoArrow."""
     try:
         primary = json.loads((schema.metadata or {}).get(b"geo", b"{}"))["primary_column"]
