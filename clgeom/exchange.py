@@ -74,6 +74,9 @@ class Exchange:
         """Return columns of the labels of rows: ndarrays, pandas indices or PyArrow arrays."""
         return {}
 
+    def _all_columns(self, crs: Any) -> dict[str, Any]:
+        return self._labels() | self._columns() | self._columns_on_earth(crs)
+
     def to_wkb(self) -> Any:
         """Well-known binary of the geometries.
 
@@ -159,8 +162,7 @@ class Exchange:
         require("PyArrow", "to_arrow")
         from clgeom.io.vector import geo_table
 
-        columns = self._labels() | self._columns() | self._columns_on_earth(crs)
-        return geo_table(columns, self._shapes(), crs)
+        return geo_table(self._all_columns(crs), self._shapes(), crs)
 
     def to_file(self, path: str | PathLike[str], *, crs: Any = None, layer: str | None = None) -> None:
         """Write labels, values and geometries to a file. An error leaves no partial file.
@@ -197,8 +199,9 @@ class Exchange:
     def _write(self, file: NewFile, crs: Any, layer: str | None = None) -> None:
         """Write a new file, in a format that `to_file` takes."""
         from clgeom.geo.longitudes import require_latitudes, turn_of_crs
+        from clgeom.io.features import write_result
         from clgeom.io.outputs import GEOJSON, MAPS
-        from clgeom.io.vector import require_packages, write_table
+        from clgeom.io.vector import require_packages
 
         if file.suffix not in (*GEOJSON, *MAPS):
             self._write_text(file, crs)
@@ -207,7 +210,7 @@ class Exchange:
         turn = turn_of_crs(crs)
         if turn is not None:
             require_latitudes(require_shapely().get_coordinates(self._shapes())[:, 1], turn, file.given)
-        write_table(file, self.to_arrow(crs=crs), crs, layer=layer)
+        write_result(file, self._all_columns(crs), self._shapes(), crs, layer=layer)
 
     def _write_text(self, file: NewFile, crs: Any) -> None:
         """Write a .csv, .wkt or .kml file, or one of `_more_formats`."""

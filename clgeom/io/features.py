@@ -19,17 +19,18 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from clgeom.arguments import wrong
+from clgeom.arguments import wrong, wrong_file
 from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.messages import swapped_words
 from clgeom.errors import InvalidInput, short
-from clgeom.geo.geojson import as_geojson, polygons_of
+from clgeom.geo.geojson import arrays_of, as_geojson, polygons_of
 from clgeom.geo.lonlat import WGS84, LonLat
 from clgeom.intake.interop.rasters import chosen_unit
 from clgeom.io import vector
 from clgeom.io.atomic import NewFile, check_output, new_file
 from clgeom.io.attributes import attributes_of, style_of
 from clgeom.io.files import FilePath
-from clgeom.io.outputs import GEOMETRIES, IN_LONLAT
+from clgeom.io.outputs import GEOJSON, GEOMETRIES, IN_LONLAT
 from clgeom.optional import require_shapely
 
 #: Namespace of the elements of KML.
@@ -243,7 +244,7 @@ def count_vertices(geometry: dict[str, Any]) -> int:
 
 
 def wkt(geometry: dict[str, Any]) -> str:
-    """Return a GeoJSON-like geometry as WKT, with every bit of its coordinates."""
+    """Return a GeoJSON-like geometry as WKT, with every bit of its coordinates; integers stay integers."""
     kind = geometry["type"]
     name = kind.upper()
     if kind == "GeometryCollection":
@@ -253,7 +254,7 @@ def wkt(geometry: dict[str, Any]) -> str:
 
     def text(some: Any) -> str:
         if len(some) and isinstance(some[0], (int, float, np.number)):
-            return " ".join(repr(float(number)) for number in some[:2])
+            return " ".join(repr(one if isinstance(one, int) else float(one)) for one in some[:2])
         return f"({', '.join(map(text, some))})"
 
     return f"{name} ({text(parts)})" if kind == "Point" else f"{name} {text(parts)}" if len(parts) else f"{name} EMPTY"
@@ -277,6 +278,31 @@ def write_features(file: NewFile, columns: Any, shapes: Any, crs: Any, *, layer:
         vector.write_table(file, vector.geo_table(columns, shapes.to_shapely(), crs), crs, layer=layer)
 
 
+@keeps_subnormals
+def write_result(file: NewFile, columns: Any, shapes: np.ndarray, crs: Any, *, layer: str | None = None) -> None:
+    """Write columns of any kind and Shapely geometries to a new file of GeoJSON, or one of `MAPS`."""
+    table = vector.geo_table(columns, shapes, crs)
+    if file.suffix in GEOJSON:
+        geometries = [require_shapely().geometry.mapping(shape) for shape in shapes]
+        file.path.write_bytes(_as_json(vector.json_columns(table), in_lonlat(geometries, crs, file.given)))
+    else:
+        vector.write_table(file, table, crs, layer=layer)
+
+
+def in_lonlat(geometries: list[Any], crs: Any, given: str) -> Listed:
+    """Return GeoJSON-like geometries in longitude and latitude; without `crs` they must be so already."""
+    for x, y in () if crs is not None else (place for one in geometries for part in arrays_of(one) for place in part):
+        if not (abs(x) <= 180 and abs(y) <= 90):
+            raise wrong_file(
+                given,
+                f"is in longitude and latitude, within 180 and 90 degrees. Got ({float(x)!r}, {float(y)!r}) instead"
+                f"{swapped_words(y)}: name the coordinates' reference system (--crs, or 'crs' in Python: "
+                "EPSG:32632, or EPSG:4326 where longitudes pass 180), or write .gpkg, .csv or .wkt",
+                kind="output",
+            )
+    return Listed(LonLat(crs, caller=f"Writing '{given}'").all(geometries))
+
+
 def write_points_regions(
     features: Any, file: NewFile, *, crs: Any = None, lonlat: bool = False, densify: float | None = None
 ) -> Written:
@@ -297,15 +323,16 @@ def write_points_regions(
 def columns_of_features(features: Any) -> dict[str, Any]:
     """Return the properties of features as columns by name."""
     names = dict.fromkeys(name for feature in features for name in feature["properties"])
-    return {name: _column([feature["properties"].get(name) for feature in features]) for name in names}
+    return {name: as_column([feature["properties"].get(name) for feature in features]) for name in names}
 
 
-def _column(values: Sequence[Any]) -> np.ndarray:
-    """Return values as a column: numbers if all are, else text."""
+def as_column(values: Sequence[Any]) -> np.ndarray:
+    """Return values as a column: numbers if all are, NaN for None and infinity, else text."""
     if all(isinstance(value, (int, np.integer)) for value in values):
         return np.array(values, np.int64)
     if all(value is None or isinstance(value, (int, float)) for value in values):
-        return np.array(values, np.float64)  # None becomes NaN
+        numbers = np.array(values, np.float64)  # None becomes NaN
+        return np.where(np.isinf(numbers), np.nan, numbers)
     return np.array(values, object)
 
 
@@ -318,7 +345,7 @@ def _plain(values: np.ndarray) -> list[Any]:
 
 def _as_json(columns: Any, shapes: Any) -> bytes:
     forms, values = zip(*map(_json_form, columns.values())) if columns else ((), ())
-    form = ", ".join(f"{json.dumps(name)}: {form}" for name, form in zip(columns, forms))
+    form = ", ".join(f"{json.dumps(name).replace('%', '%%')}: {form}" for name, form in zip(columns, forms))
     own = [f'"id": {number}, ' for number in columns["id"].tolist()] if "id" in columns else itertools.repeat("")
     lines = ",\n".join(
         f'{{"type": "Feature", {first}"properties": {{{form % row}}}, "geometry": {geometry}}}'

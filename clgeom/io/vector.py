@@ -10,7 +10,6 @@ import json
 import os
 import struct
 import warnings
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +17,12 @@ import numpy as np
 
 from clgeom.arguments import wrong_file
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.core.messages import printable, swapped_words
+from clgeom.core.messages import printable
 from clgeom.errors import InvalidInput, short
 from clgeom.geo.geodesy import as_crs
-from clgeom.geo.lonlat import LonLat
 from clgeom.io.atomic import NewFile
 from clgeom.io.files import FilePath
-from clgeom.io.outputs import GEOJSON, json_value
+from clgeom.io.outputs import json_value
 from clgeom.optional import require, require_shapely
 
 #: Drivers of GDAL by ending.
@@ -111,17 +109,13 @@ def _as_arrow(pyarrow: Any, name: Any, values: np.ndarray) -> Any:
 
 @keeps_subnormals
 def write_table(file: NewFile, table: Any, crs: Any = None, *, layer: str | None = None) -> None:
-    """Write a table such as `geo_table` makes to a file of GeoJSON or KML, or one of `MAPS`.
+    """Write a table such as `geo_table` makes to a new file of KML, or one of `MAPS`.
 
-    `crs` is the reference system of the geometries. GeoJSON is reprojected from it; without one its coordinates must be
-    longitude and latitude, as those of KML always must. `layer` names the layer of a GeoPackage; by default it is the
-    name of the file. The caller has checked that packages are installed.
+    `crs` is the reference system of the geometries. `layer` names the layer of a GeoPackage; by default it is the name
+    of the file. The caller has checked that packages are installed.
     """
     system = None if crs is None else as_crs(crs, caller=f"Writing '{file.given}'")
-    if file.suffix in GEOJSON:
-        with open(file.path, "wb") as out:
-            out.writelines(_geojson(table, system, file.given))
-    elif file.suffix in DRIVERS:
+    if file.suffix in DRIVERS:
         _write_by_gdal(file, table, system, layer)
     else:
         from pyarrow import ArrowNotImplementedError, parquet
@@ -210,6 +204,15 @@ def _of_one_kind(pyarrow: Any, table: Any, driver: Any, given: Any) -> tuple[Any
     return table, kinds[0] if one else "Unknown" if mixed else "Polygon", not full.all()
 
 
+def json_columns(table: Any) -> dict[str, np.ndarray]:
+    """Return the columns of a table beside its geometries, as arrays of values that JSON holds."""
+    import pyarrow
+
+    table = _as_gdal_takes(pyarrow, table.drop_columns([GEOMETRY]), "GeoJSON")
+    values = [[json_value(value) for value in column.to_pylist()] for column in table.columns]
+    return {name: np.array(own, object) for name, own in zip(table.column_names, values)}
+
+
 def _as_gdal_takes(pyarrow: Any, table: Any, driver: Any) -> Any:
     """Return a table without metadata, of types that GDAL writes; values that it would change as text."""
     of = pyarrow.types
@@ -281,45 +284,3 @@ def _check_text(pyarrow: Any, table: Any, driver: Any, given: Any) -> None:
             raise wrong_file(
                 given, f"holds {what}. Got {short(text)} in column '{name}' instead: write .parquet", "output"
             )
-
-
-# GeoJSON ----------------------------------------------------------------------------------------------------------
-
-
-def _geojson(table: Any, system: Any, given: Any) -> Iterator[bytes]:
-    """Return the lines of a file of GeoJSON features."""
-    import pyarrow
-
-    shapely = require_shapely()
-    shapes = shapely.from_wkb(table[GEOMETRY].to_numpy())
-    if system is None:
-        places = shapely.get_coordinates(shapes)
-        outside = ~(np.abs(places) <= (180, 90)).all(axis=1)
-        if outside.any():
-            x, y = places[np.argmax(outside)].tolist()
-            raise wrong_file(
-                given,
-                f"is in longitude and latitude, within 180 and 90 degrees. Got ({x!r}, {y!r}) instead"
-                f"{swapped_words(y)}: name the coordinates' reference system (crs='EPSG:32632'), or write "
-                ".gpkg",
-                kind="output",
-            )
-    way = LonLat(system, caller=f"Writing '{given}'")
-    geometries = way.all([shapely.geometry.mapping(shape) for shape in shapes.tolist()])
-    values = _as_gdal_takes(pyarrow, table.drop_columns([GEOMETRY]), "GeoJSON").to_pylist()
-    return feature_collection(
-        {
-            "type": "Feature",
-            "properties": {name: json_value(value) for name, value in properties.items()},
-            "geometry": geometry,
-        }
-        for properties, geometry in zip(values, geometries)
-    )
-
-
-def feature_collection(features: Iterable[dict[str, Any]]) -> Iterator[bytes]:
-    """Yield the lines of a file of GeoJSON features."""
-    yield b'{"type": "FeatureCollection", "features": [\n'
-    for i, feature in enumerate(features):
-        yield (",\n" if i else "").encode() + json.dumps(feature, allow_nan=False).encode()
-    yield b"\n]}\n"

@@ -148,6 +148,18 @@ def test_no_hulls(ending, tmp_path):
     assert len(found) == 0 and found.crs == SYSTEM and list(found.columns) == ["label", *MEASURES, "geometry"]
 
 
+def test_no_hulls_as_kml(tmp_path):
+    clgeom.convex_hulls_by_label([], []).to_file(tmp_path / "out.kml", crs=SYSTEM)
+    assert len(geopandas.read_file(tmp_path / "out.kml")) == 0
+
+
+def test_labels_with_a_per_cent_sign(tmp_path):
+    batch = clgeom.convex_hulls_by_label(POINTS, pandas.Series(LABELS, name="5 %s"))
+    batch.to_file(tmp_path / "out.geojson", crs=SYSTEM)
+    features = json.loads((tmp_path / "out.geojson").read_text())["features"]
+    assert [feature["properties"]["5 %s"] for feature in features] == ["mid", "north", "south"]
+
+
 @pytest.mark.parametrize("ending", READERS)
 def test_no_regions_and_no_labels(ending, tmp_path):
     path = tmp_path / f"out{ending}"
