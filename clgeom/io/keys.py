@@ -9,14 +9,15 @@ import numpy as np
 
 from clgeom.arguments import wrong_file
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.core.messages import listed
+from clgeom.core.messages import listed, shown
 from clgeom.errors import InvalidInput
 from clgeom.io.arrays import Archive, load_array
 from clgeom.io.atomic import replacing
 from clgeom.io.columns import position_of
 from clgeom.io.files import FilePath, Progress, check_selection, kind_of, reading
-from clgeom.io.numbers import EXACT, narrowest
-from clgeom.io.tables import line_of_row, read_blocks
+from clgeom.io.layout import Choice, RoundedInteger, wrong_number
+from clgeom.io.numbers import WHOLE, is_number
+from clgeom.io.tables import Told, line_of_row, read_blocks
 
 OUTPUTS = (".npy", ".csv", ".txt")
 #: Numbers that are written at a time.
@@ -31,7 +32,7 @@ def read_numbers(
     array: str | None = None,
     layer: str | None = None,
     progress: Progress | None = None,
-    told: Any = None,
+    told: Told | None = None,
 ) -> np.ndarray:
     """Return the numbers of one column of a file, of any kind that `clgeom.io.points.read_points` takes.
 
@@ -59,7 +60,7 @@ def read_numbers(
         return _of_array(path, _load(path, Path(path).suffix.lower(), array), column)
 
 
-def _of_table(path: FilePath, column: str | None, progress: Progress | None, told: Any) -> np.ndarray:
+def _of_table(path: FilePath, column: str | None, progress: Progress | None, told: Told | None) -> np.ndarray:
     """Return one column of a table, in the narrowest type that holds it."""
 
     def choose(names: Any, width: int) -> tuple[Any, ...]:
@@ -69,42 +70,53 @@ def _of_table(path: FilePath, column: str | None, progress: Progress | None, tol
         return (position_of(path, names, width, "1" if column is None else column),), None
 
     parts = []
-    for number, block in enumerate(read_blocks(path, choose, progress=progress)):
-        if number == 0 and told is not None:
-            told(block.layout)
-        part = block.integers_or_floats()
+    for block in read_blocks(path, choose, progress=progress, told=told):
+        part = block.integers()
         if part is None:
-            return _of_texts(path, choose, progress)
+            return _floats(path, choose, progress)
         parts.append(part)
-    found = _together(parts)
-    return _of_texts(path, choose, progress) if found is None else found
+    return _joined(path, [part for part in parts if len(part)])
 
 
-def _together(parts: Any) -> np.ndarray | None:
-    """Return numbers of blocks as one array, of the narrowest type; None if a type does not hold all.
+def _joined(path: FilePath, parts: list[np.ndarray]) -> np.ndarray:
+    """Return whole numbers of blocks as int64, or as uint64 if they need it."""
+    if not parts:
+        return np.empty(0)
+    low, high = min(int(part.min()) for part in parts), max(int(part.max()) for part in parts)
+    for dtype in (np.int64, np.uint64):
+        if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max:
+            return np.concatenate([part.astype(dtype, copy=False) for part in parts])
 
-    A zero among integers may be written -0, which is another float64.
-    """
-    parts = [part for part in parts if len(part)]
-    kinds = {part.dtype.kind for part in parts}
-    if not parts or len(kinds) == 1:
-        return np.concatenate(parts) if parts else None
-    if kinds == {"i", "u"} and all(part.min() >= 0 for part in parts):
-        return np.concatenate([part.astype(np.uint64) for part in parts])
-    if kinds == {"i", "f"} and all(_is_exact(part) for part in parts if part.dtype.kind == "i"):
-        return np.concatenate([part.astype(np.float64) for part in parts])
-    return None
+    def line(number: int) -> int:
+        return line_of_row(path, [integer for part in parts for integer in part.tolist()].index(number))
+
+    if low < -(1 << 63) or high >= 1 << 64:
+        beyond = low if low < -(1 << 63) else high
+        raise wrong_file(path, f"has a whole number beyond 64 bits in line {line(beyond)}")
+    raise wrong_file(
+        path,
+        f"has whole numbers of which no type holds all: {low} in line {line(low)} needs int64, {high} in line "
+        f"{line(high)} needs uint64",
+    )
 
 
-def _is_exact(integers: Any) -> bool:
-    return bool(((integers != 0) & (-EXACT < integers) & (integers < EXACT)).all())
-
-
-def _of_texts(path: FilePath, choose: Any, progress: Progress | None) -> np.ndarray:
-    texts = []
-    for block in read_blocks(path, choose, progress=progress):
-        texts += block.texts(block.layout.columns[0])
-    return narrowest(path, texts, lambda row: line_of_row(path, row))
+def _floats(path: FilePath, choose: Choice, progress: Progress | None) -> np.ndarray:
+    """Return one column of a table that has a number which is not whole."""
+    try:
+        return np.concatenate([block.floats()[:, 0] for block in read_blocks(path, choose, progress=progress)])
+    except RoundedInteger as error:
+        for block in read_blocks(path, choose):
+            for line, text, fields in block.rows():
+                field = fields[block.layout.columns[0]]
+                if not is_number(field):
+                    raise wrong_number(path, line, field, "a number", text) from None
+                if not WHOLE.fullmatch(field):
+                    raise wrong_file(
+                        path,
+                        f"has a whole number in line {error.line} that float64 would round, and '{shown(field)}' in "
+                        f"line {line}, which no type of whole numbers holds",
+                    ) from None
+        raise
 
 
 def _load(path: FilePath, suffix: str, array: str | None) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -15,16 +16,17 @@ from clgeom.io.columns import are_known
 from clgeom.io.files import FilePath, suffix_of
 from clgeom.io.numbers import (
     BEGINS_LIKE_A_NUMBER,
+    WHOLE,
     as_float,
-    as_int_or_float,
+    as_int,
     is_almost_number,
+    is_missing,
     is_no_name,
     is_number,
 )
 
 #: Endings of tables whose delimiter is a tab if the first line has one.
 TABS = (".tsv", ".tab")
-LINE = re.compile(rb"[^\n]*\n|[^\n]+\Z")
 #: A line that begins with an error of a spreadsheet, which is no comment.
 SPREADSHEET_ERROR = re.compile(r"#(?:N/A(?: N/A)?|NA|DIV/0!|VALUE!|REF!|NUM!|NULL!|NAME\?)[ \t]*(?:[,;\t\n]|\Z)")
 #: A number with a decimal comma.
@@ -57,6 +59,14 @@ class Layout:
 
 class MissingNumber(InvalidInput):
     """A field, or a null, stands where a number must be."""
+
+
+class RoundedInteger(InvalidInput):
+    """A whole number in a line that its float64 is not."""
+
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(message)
+        self.line = line
 
 
 def is_row(line: str) -> bool:
@@ -115,13 +125,26 @@ def what_is_wrong(field: str, missing: str) -> str:
     return ""
 
 
+def wrong_number(path: FilePath, number: int, field: str, missing: str, line: str) -> InvalidInput:
+    """Return the error for a field that `as_float` refuses."""
+    error = malformed(path, number, what_is_wrong(field, missing), line)
+    if WHOLE.fullmatch(field):
+        return RoundedInteger(str(error), number)
+    return MissingNumber(str(error)) if is_missing(field) else error
+
+
 def int_or_float(path: FilePath, number: int, field: str, line: str) -> int | float:
     """Return a field of a line as an int if it is written as one, else as a float."""
+    field = field.strip(" \t")
+    if WHOLE.fullmatch(field):
+        integer = as_int(field)
+        if abs(integer) <= sys.float_info.max:
+            return integer
+        raise malformed(path, number, "a number has too many digits", line)
     try:
-        return as_int_or_float(field)
+        return as_float(field)
     except ValueError:
-        what = what_is_wrong(field, "a number") or "a number has too many digits"
-        raise malformed(path, number, what, line) from None
+        raise malformed(path, number, what_is_wrong(field, "a number"), line) from None
 
 
 def decoded(field: str) -> str:
@@ -132,16 +155,8 @@ def decoded(field: str) -> str:
         return field
 
 
-def layout_of(path: FilePath, block: bytes, line: int, choose: Choice, missing: str) -> tuple[Layout | None, int]:
-    """Return the layout of a file from its first block, and the number of lines of the block before its first row.
-
-    (None, 0) if the block has neither header nor rows. `line` is the number of the block's first line.
-    """
-    lines = enumerate(found[0].decode("latin-1") for found in LINE.finditer(block))
-    before, first = next(((before, text) for before, text in lines if is_row(text)), (0, None))
-    if first is None:
-        return None, 0
-    first, number = first.rstrip("\n"), line + before
+def layout_of(path: FilePath, first: str, number: int, choose: Choice, missing: str) -> Layout:
+    """Return the layout of a file from the first line that is not a comment, and the number of that line."""
     delimiter = _delimiter(path, first)
     try:
         fields = split(first, delimiter)
@@ -150,7 +165,7 @@ def layout_of(path: FilePath, block: bytes, line: int, choose: Choice, missing: 
     width = len(fields)
     if any(map(is_number, fields)):
         columns, text = choose(None, width)
-        return Layout(path, delimiter, width, None, tuple(columns), text), before
+        return Layout(path, delimiter, width, None, tuple(columns), text)
     names = tuple(decoded(field).strip() for field in fields)
     by_position = _choice_by_position(choose, width)
     columns, text = choose(names, width)
@@ -161,7 +176,7 @@ def layout_of(path: FilePath, block: bytes, line: int, choose: Choice, missing: 
         if is_no_name(names[lost]) and names[lost]:
             what += f"; as the name of a column it is requested by that name, not by {lost + 1}"
         raise malformed(path, number, what, first)
-    return Layout(path, delimiter, width, names, tuple(columns), text, number, named), before + 1
+    return Layout(path, delimiter, width, names, tuple(columns), text, number, named)
 
 
 def _choice_by_position(choose: Choice, width: int) -> tuple[int, ...] | None:

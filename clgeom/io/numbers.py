@@ -12,18 +12,12 @@ float64. These are errors, because the nearest float64 is another number for the
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
-import warnings
-from collections.abc import Callable
 from decimal import Decimal
 
 import numpy as np
-
-from clgeom.arguments import wrong_file
-from clgeom.core.messages import shown
-from clgeom.errors import InvalidInput
-from clgeom.io.files import FilePath
 
 #: A number in digits (group 1), or a word. No hexadecimal digits, no underscores, ASCII only.
 NUMBER = re.compile(r"(?:([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?)|[+-]?(?:nan|inf|infinity))\Z", re.I)
@@ -92,16 +86,31 @@ def as_float(field: str) -> float:
     return value
 
 
-def as_floats(fields: list[str]) -> np.ndarray | None:
-    """Return fields as float64; None if `as_float` may refuse one."""
+class BadField(ValueError):
+    """A field that `as_float` refuses, by its position in a list."""
+
+    def __init__(self, position: int) -> None:
+        super().__init__(position)
+        self.position = position
+
+
+def as_floats(fields: list[str], *, nan_if_missing: bool = False) -> np.ndarray:
+    """Return fields as float64; `BadField` has the position of the first one that `as_float` refuses."""
     text = "\n".join(fields)
-    if not _is_plain(text):
-        return None
-    try:
-        values = np.fromiter(map(float, fields), np.float64, len(fields))
-    except ValueError:
-        return None
-    return None if may_lose(text.encode(), values) else values
+    if _is_plain(text):
+        with contextlib.suppress(ValueError):
+            values = np.fromiter(map(float, fields), np.float64, len(fields))
+            if not may_lose(text.encode(), values):
+                return values
+    values = np.empty(len(fields))
+    for position, field in enumerate(fields):
+        try:
+            values[position] = as_float(field)
+        except ValueError:
+            if not (nan_if_missing and is_missing(field)):
+                raise BadField(position) from None
+            values[position] = math.nan
+    return values
 
 
 def _is_plain(text: str) -> bool:
@@ -156,16 +165,6 @@ def _is_lost(found: re.Match[bytes]) -> bool:
     return False
 
 
-def as_int_or_float(field: str) -> int | float:
-    """Return a field as an int if it is written as one, else as a float; ValueError if it is not a number."""
-    field = field.strip(" \t")
-    if WHOLE.fullmatch(field):
-        if len(field.lstrip("+-0")) > MOST_DIGITS:
-            raise ValueError("has more digits than any float64")
-        return as_int(field)
-    return as_float(field)
-
-
 def as_int(text: str) -> int:
     """Return a whole number as an int; one longer than all floats becomes a power of two beyond them."""
     if len(text) <= MOST_DIGITS:
@@ -174,71 +173,13 @@ def as_int(text: str) -> int:
     return (-1 if text[0] == "-" else 1) * (int(digits or 0) if len(digits) <= MOST_DIGITS else 1 << 1024)
 
 
-# A column -------------------------------------------------------------------------------------------------------------
-
-
-def narrowest(path: FilePath, texts: list[str], line_of: Callable[[int], int]) -> np.ndarray:
-    """Return the fields of a column as an array: int64 or uint64 if all are whole numbers, else float64.
-
-    Fields have no blanks around them. ``line_of(row)`` is the line of the file that holds a row, for error messages.
-    """
-    if not texts:
-        return np.empty(0)
-    if WHOLE.fullmatch(texts[0]) and _is_plain("\n".join(texts)):
-        integers = _int64s(texts)
-        if integers is not None:
-            return integers
-        try:
-            as_number = int if max(map(len, texts)) <= MOST_DIGITS else as_int
-            return _integers(path, list(map(as_number, texts)), line_of)
-        except ValueError as error:  # a number that is not whole
-            if isinstance(error, InvalidInput):
-                raise
-    floats = as_floats(texts)
-    if floats is not None:
-        return floats
-    row = next((row for row, text in enumerate(texts) if not is_number(text)), None)
-    if row is not None:
-        what = f"'{shown(texts[row])}' is not a number" if texts[row] else "a number is missing"
-        raise wrong_file(path, f"is malformed in line {line_of(row)}: {what}")
-    for row, text in enumerate(texts):
-        try:
-            as_float(text)
-        except ValueError as error:
-            if not WHOLE.fullmatch(text):
-                raise wrong_file(path, f"is malformed in line {line_of(row)}: '{shown(text)}' {error}") from None
-            other = next(row for row, text in enumerate(texts) if not WHOLE.fullmatch(text))
-            raise wrong_file(
-                path,
-                f"has a whole number in line {line_of(row)} that float64 would round, and '"
-                f"{shown(texts[other])}' in line {line_of(other)}, which no type of whole numbers holds",
-            ) from None
-    return np.fromiter(map(float, texts), np.float64, len(texts))
-
-
-def _int64s(texts: list[str]) -> np.ndarray | None:
-    """Return fields as NumPy reads them as int64; None if it refuses one."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # NumPy only warns of fractions among whole numbers
-        try:
-            # with a delimiter that is in no field, blanks do not split one
-            values = np.loadtxt(texts, np.int64, delimiter="\0", comments=None, ndmin=1)
-        except (ValueError, OverflowError, DeprecationWarning, UserWarning):
-            return None
-    return values if values.shape == (len(texts),) else None  # NumPy leaves out empty fields
-
-
-def _integers(path: FilePath, numbers: list[int], line_of: Callable[[int], int]) -> np.ndarray:
-    """Return whole numbers as int64, or as uint64 if they need it."""
-    low, high = min(numbers), max(numbers)
-    for dtype in (np.int64, np.uint64):
-        if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max:
-            return np.array(numbers, dtype)
-    beyond = low if low < -(1 << 63) else high if high >= 1 << 64 else None
-    if beyond is not None:
-        raise wrong_file(path, f"has a whole number beyond 64 bits in line {line_of(numbers.index(beyond))}")
-    raise wrong_file(
-        path,
-        f"has whole numbers of which no type holds all: {low} in line {line_of(numbers.index(low))} needs int64, "
-        f"{high} in line {line_of(numbers.index(high))} needs uint64",
-    )
+def as_integers(fields: list[str]) -> np.ndarray | None:
+    """Return fields as int64, uint64, or objects beyond both; None if one is not a whole number."""
+    if _is_plain("\n".join(fields)):
+        with contextlib.suppress(ValueError, OverflowError):
+            return np.fromiter(map(int, fields), np.int64, len(fields))
+    if not all(map(WHOLE.fullmatch, fields)):
+        return None
+    integers = list(map(as_int, fields))
+    fits = 0 <= min(integers) and max(integers) < 1 << 64
+    return np.array(integers, np.uint64 if fits else object)

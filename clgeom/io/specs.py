@@ -144,11 +144,8 @@ def read_matrix(path: FilePath, dtype: Any = np.float64, *, told: Any = None) ->
     """
     dtype = np.dtype(dtype)
     read = _floats if dtype.kind == "f" else _integers
-    parts = []
-    for number, block in enumerate(read_blocks(path, lambda names, width: (range(width), None))):
-        if number == 0 and told is not None:
-            told(block.layout)
-        parts.append(read(path, block, dtype))
+    blocks = read_blocks(path, lambda names, width: (range(width), None), told=told)
+    parts = [read(path, block, dtype) for block in blocks]
     values = np.concatenate(parts) if parts else np.empty((0, 1), dtype)
     return values if min(values.shape) > 1 else values.reshape(-1)
 

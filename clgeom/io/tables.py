@@ -11,42 +11,30 @@ The rules are the same for all kinds of tables:
   stand for a missing number ("NA", "null", "-", nothing), unless its column is requested by that name.
 - Bytes are ASCII, or UTF-8 or a code page in names.
 
-A file is read in blocks of whole lines. PyArrow parses a large block if it is installed; any other is split into fields
-all at once. A block where these may differ from the rules is read line by line, which names a malformed line. All
-three return the same numbers: the results of Python's ``float``.
+A file is read in blocks of whole lines. PyArrow parses a large block if it is installed and follows the rules for that
+block. Any other is split into fields, all at once or line by line, and the numbers are read by Python's ``float``.
+Both return the same numbers.
 """
 
 from __future__ import annotations
 
-import csv
 import functools
-import gzip
 import io
 import itertools
-import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 import numpy as np
 
 from clgeom.arguments import wrong_file
 from clgeom.core.host_floats import keeps_subnormals
+from clgeom.errors import InvalidInput
 from clgeom.io.files import FilePath, Progress, opened, reading
-from clgeom.io.layout import (
-    Choice,
-    Layout,
-    MissingNumber,
-    decoded,
-    is_row,
-    layout_of,
-    malformed,
-    split,
-    what_is_wrong,
-)
-from clgeom.io.numbers import OTHER_BLANKS, as_float, as_floats, is_missing, may_lose
+from clgeom.io.layout import Choice, Layout, decoded, is_row, layout_of, malformed, split, wrong_number
+from clgeom.io.numbers import OTHER_BLANKS, WHOLE, BadField, as_floats, as_integers, may_lose
 from clgeom.optional import is_installed
 
 if TYPE_CHECKING:
@@ -64,8 +52,10 @@ NOT_TEXT = (
 )
 #: The mark of UTF-8 at the beginning of a file.
 MARK = b"\xef\xbb\xbf"
-QUOTE, NEWLINE = ord('"'), ord("\n")
-LINE_END = re.compile(rb"\r\n|\r|\n")
+QUOTE, NEWLINE, SPACE, TAB = map(ord, '"\n \t')
+BLANK_LINE = re.compile(r"\n[ \t]*(?=\n|\Z)")
+#: What a command does with the layout of a table, such as to tell the user of its header.
+Told: TypeAlias = Callable[[Layout], object]
 
 
 @dataclass(frozen=True)
@@ -76,38 +66,46 @@ class Block:
     With `nan_if_empty`, empty fields and words for a missing number are NaN.
     """
 
-    raw: bytes
+    raw: bytes  #: each line ends with a newline, except the last one of the file
     layout: Layout
     line: int
     missing: str = "a number"
     nan_if_empty: bool = False
 
     def floats(self) -> np.ndarray:
-        """Return the columns of numbers as float64, shape (n, len(layout.columns))."""
-        found = self._arrow_floats()
-        if found is None:
-            found = self._loaded_floats()
-        if found is None:
-            found = self._split_floats()
-        return self._floats_by_line() if found is None else found
+        """Return the columns of numbers as float64, shape (n, len(layout.columns)).
 
-    def integers_or_floats(self) -> np.ndarray | None:
-        """Return the first column of numbers as int64, uint64 or float64; None if PyArrow cannot read it by the rules.
-
-        It is an integer array if all numbers are written as whole ones.
+        `InvalidInput` names the first malformed line.
         """
-        if b"0x" in self.raw or b"0X" in self.raw:  # PyArrow takes hexadecimal integers
-            return None
-        column = str(self.layout.columns[0])
-        for kind in ("int64", "uint64"):
-            table = self._arrow_table({column: kind})
-            if table is not None:
-                integers: np.ndarray = table[column].to_numpy()
-                return integers
-        found = self._arrow_floats()
-        if found is None or (found == np.rint(found)).all():  # "+5" is whole, and "5.0" is not
-            return None
-        return found[:, 0]
+        values = self._arrow_floats()
+        if values is not None:
+            return values
+        columns, width = self.layout.columns, self.layout.width
+        cells, error = self._cells
+        if columns != tuple(range(width)):
+            cells = list(itertools.chain.from_iterable(zip(*(cells[column::width] for column in columns))))
+        try:
+            values = as_floats(cells, nan_if_missing=self.nan_if_empty)
+        except BadField as bad:
+            number, line = next(itertools.islice(self.lines(), bad.position // len(columns), None))
+            raise wrong_number(self.layout.path, number, cells[bad.position], self.missing, line) from None
+        if error is not None:
+            raise error
+        return values.reshape(-1, len(columns))
+
+    def integers(self) -> np.ndarray | None:
+        """Return the first column of numbers as int64, uint64, or objects beyond both; None if one is not whole."""
+        column = self.layout.columns[0]
+        for _, _, fields in itertools.islice(self.rows(), 1):
+            if not WHOLE.fullmatch(fields[column]):
+                return None
+        if b"0x" not in self.raw and b"0X" not in self.raw:  # PyArrow takes hexadecimal integers
+            for kind in ("int64", "uint64"):
+                table = self._arrow_table({str(column): kind})
+                if table is not None:
+                    integers: np.ndarray = table[str(column)].to_numpy()
+                    return integers
+        return as_integers(self.texts(column))
 
     def numbered_texts(self) -> tuple[np.ndarray, list[str]]:
         """Return for each row the number of its text in the column of texts, and the texts, which may repeat."""
@@ -124,39 +122,52 @@ class Block:
 
     def texts(self, column: int) -> list[str]:
         """Return the fields of one column."""
-        if self._fields is None:
-            found = [fields[column] for _, _, fields in self.rows()]
-        else:
-            found = [field.strip(" \t") for field in self._fields[column :: self.layout.width]]
-        return found if self.text.isascii() else list(map(decoded, found))
+        cells, error = self._cells
+        if error is not None:
+            raise error
+        fields = cells[column :: self.layout.width]
+        return fields if self.raw.isascii() else list(map(decoded, fields))
 
     def rows(self) -> Iterator[tuple[int, str, list[str]]]:
         """Yield (line number, line, fields) of each row; `InvalidInput` names the first malformed line."""
         layout = self.layout
-        for number, line in enumerate(io.StringIO(self.text), self.line):
-            if not is_row(line):
-                continue
-            line = line.rstrip("\n")
+        for number, line in self.lines():
             try:
                 fields = split(line, layout.delimiter)
             except ValueError as error:
                 raise malformed(layout.path, number, error, line) from None
             if len(fields) != layout.width:
                 expected = "1 field is" if layout.width == 1 else f"{layout.width} fields are"
-                what = f"{expected} expected, it has {len(fields)}"
-                raise malformed(layout.path, number, what, line)
+                raise malformed(layout.path, number, f"{expected} expected, it has {len(fields)}", line)
             yield number, line, fields
 
-    @functools.cached_property
-    def text(self) -> str:
-        """The lines, one character for each byte; each ends with a newline, except the last one of the file."""
-        return _with_newlines(self.raw).decode("latin-1")
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Yield (line number, line) of each row, one character for each byte."""
+        for number, data in enumerate(io.BytesIO(self.raw), self.line):
+            line = data.decode("latin-1").rstrip("\n")
+            if is_row(line):
+                yield number, line
 
     @functools.cached_property
-    def _without_comments(self) -> bytes:
-        if b"#" not in self.raw:
-            return _with_newlines(self.raw)
-        return "".join(line for line in io.StringIO(self.text) if is_row(line)).encode("latin-1")
+    def _cells(self) -> tuple[list[str], InvalidInput | None]:
+        """The fields of all rows before the first malformed line, one row after the other, and the error for it."""
+        cells = _split_at_once(self._rows_only(), self.layout)
+        if cells is not None:
+            return cells, None
+        cells = []
+        try:
+            for _, _, fields in self.rows():
+                cells += fields
+        except InvalidInput as error:
+            return cells, error
+        return cells, None
+
+    def _rows_only(self) -> str:
+        """Return the lines that are rows."""
+        text = self.raw.decode("latin-1").removesuffix("\n")
+        if "#" in text or BLANK_LINE.search("\n" + text):
+            return "\n".join(line for _, line in self.lines())
+        return text
 
     # By PyArrow ---------------------------------------------------------------------------------------------------
 
@@ -188,12 +199,9 @@ class Block:
         import pyarrow as pa
         from pyarrow import csv
 
-        layout, data = self.layout, self.raw
-        delimiter = layout.delimiter
-        if delimiter is None or b"#" in data or b'"' in data:
-            data = self._without_comments
-        if delimiter is None:
-            delimiter = _single_blank(data, layout.width)
+        layout = self.layout
+        data = self._rows_only().encode("latin-1") if b"#" in self.raw else self.raw
+        delimiter = _single_blank(data, layout.width) if layout.delimiter is None else layout.delimiter
         if delimiter is None or not has_plain_quotes(data, layout.delimiter):
             return None
         known = {"dictionary": pa.dictionary(pa.int32(), pa.binary())}
@@ -213,67 +221,6 @@ class Block:
         except pa.ArrowException:
             return None
 
-    # Without PyArrow --------------------------------------------------------------------------
-
-    @functools.cached_property
-    def _fields(self) -> list[str] | None:
-        """The fields of all rows, one row after the other, with the blanks around them; None as for `_arrow`."""
-        data, delimiter, width = self._without_comments, self.layout.delimiter, self.layout.width
-        text = data.decode("latin-1").removesuffix("\n")
-        if delimiter is None and not (text.isascii() and not any(blank in text for blank in OTHER_BLANKS)):
-            return None
-        fields = None if b'"' in data else _split_rows(text, delimiter, width)
-        if fields is not None:
-            return fields
-        lines = [line for line in text.split("\n") if line.strip(" \t")]
-        if b'"' not in data:
-            return _split_rows("\n".join(lines), delimiter, width) if lines else []
-        if delimiter is None or not has_plain_quotes(data, delimiter):
-            return None
-        try:
-            rows = list(csv.reader(lines, delimiter=delimiter, strict=True))
-        except csv.Error:  # a field is longer than the module takes
-            return None
-        return list(itertools.chain.from_iterable(rows)) if set(map(len, rows)) <= {width} else None
-
-    def _loaded_floats(self) -> np.ndarray | None:
-        """Return the numbers of a table that has no other columns, by NumPy's parser; None as for `_arrow`."""
-        data, layout = self._without_comments, self.layout
-        is_all = layout.width == len(layout.columns) and b'"' not in data and data.strip(b" \t\n") != b""
-        if not is_all or not data.isascii() or any(blank in self.text for blank in OTHER_BLANKS):
-            return None
-        try:
-            values = np.loadtxt(io.StringIO(data.decode()), delimiter=layout.delimiter, comments=None, ndmin=2)
-        except ValueError:
-            return None
-        return None if values.shape[1] != layout.width or may_lose(data, values) else values[:, layout.columns]
-
-    def _split_floats(self) -> np.ndarray | None:
-        if self._fields is None:
-            return None
-        columns = [as_floats(self._fields[position :: self.layout.width]) for position in self.layout.columns]
-        complete = [column for column in columns if column is not None]
-        if len(complete) < len(columns):
-            return None
-        return np.column_stack(complete) if complete else np.empty((len(self._fields) // self.layout.width, 0))
-
-    def _floats_by_line(self) -> np.ndarray:
-        """Return the columns of numbers, read line by line; `InvalidInput` names the first malformed line."""
-        rows = []
-        for number, line, fields in self.rows():
-            row = []
-            for column in self.layout.columns:
-                try:
-                    row.append(as_float(fields[column]))
-                except ValueError:
-                    is_empty = is_missing(fields[column])
-                    if not (self.nan_if_empty and is_empty):
-                        error = malformed(self.layout.path, number, what_is_wrong(fields[column], self.missing), line)
-                        raise (MissingNumber(str(error)) if is_empty else error) from None
-                    row.append(math.nan)
-            rows.append(row)
-        return np.array(rows, np.float64).reshape(-1, len(self.layout.columns))
-
 
 @keeps_subnormals
 def read_blocks(
@@ -283,27 +230,39 @@ def read_blocks(
     missing: str = "a number",
     nan_if_empty: bool = False,
     progress: Progress | None = None,
+    told: Told | None = None,
 ) -> Iterator[Block]:
     """Yield the blocks of a table; none for a file without header and rows. Parameters are those of `Block`.
 
-    `progress` is called as progress(bytes_read, bytes_in_all) after each block.
+    `progress` is called as progress(bytes_read, bytes_in_all) after each block, `told` once with the layout.
     """
     with reading(path), opened(path) as (file, total, position):
-        layout, line = None, 1
+        layout, following = None, 1
         for data in _pieces(file, path):
-            first, line = line, line + _line_ends(data)
-            if first == 1:
+            if b"\r" in data:
+                data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+            if following == 1:
                 data = data.removeprefix(MARK)
+            line, following = following, following + _line_count(data)
             if b"\0" in data:
-                before = _with_newlines(data[: data.index(b"\0")]).decode("latin-1")
-                here = first + before.count("\n")
-                raise malformed(path, here, "it holds a null character", before[before.rfind("\n") + 1 :])
+                before, _, _ = data.partition(b"\0")
+                here = line + _line_count(before)
+                raise malformed(path, here, "it holds a null character", before.rpartition(b"\n")[2].decode("latin-1"))
             if layout is None:
-                layout, lines = layout_of(path, _with_newlines(data), first, choose, missing)
-                if layout is None:  # only comments so far
+                rest = io.BytesIO(data)
+                first = next((row for row in iter(rest.readline, b"") if is_row(row.decode("latin-1"))), None)
+                if first is None:  # only comments so far
                     continue
-                data, first = _without_lines(data, lines), first + lines
-            yield Block(data, layout, first, missing, nan_if_empty)
+                line += _line_count(data[: rest.tell() - len(first)])
+                layout = layout_of(path, first.decode("latin-1").rstrip("\n"), line, choose, missing)
+                if told is not None:
+                    told(layout)
+                if layout.names is None:
+                    rest.seek(-len(first), io.SEEK_CUR)
+                else:
+                    line += 1
+                data = rest.read()
+            yield Block(data, layout, line, missing, nan_if_empty)
             if progress is not None:
                 progress(position(), total)
 
@@ -311,8 +270,8 @@ def read_blocks(
 def line_of_row(path: FilePath, row: int) -> int:
     """Return the number, from 1, of the line that holds a row, whose number is counted from 0."""
     for block in read_blocks(path, lambda names, width: ((), None)):
-        for number, line in enumerate(io.StringIO(block.text), block.line):
-            row -= is_row(line)
+        for number, _ in block.lines():
+            row -= 1
             if row < 0:
                 return number
     raise wrong_file(path, "was changed while it was read")
@@ -321,10 +280,14 @@ def line_of_row(path: FilePath, row: int) -> int:
 # Lines ----------------------------------------------------------------------------------------------------------------
 
 
-def _pieces(file: BinaryIO | gzip.GzipFile, path: FilePath) -> Iterator[bytes]:
+def _pieces(file: BinaryIO, path: FilePath) -> Iterator[bytes]:
     """Yield the file in pieces of whole lines."""
     data = _whole_lines(file)
-    _check_text(data, path)
+    for start, what in NOT_TEXT:
+        if data.startswith(start):
+            raise wrong_file(path, f"cannot be read: {what}")
+    if b"\0" in data[:4096]:
+        raise wrong_file(path, "is not text in UTF-8 or a code page")
     if len(data) < BLOCK_BYTES:
         if data:
             yield data
@@ -336,82 +299,59 @@ def _pieces(file: BinaryIO | gzip.GzipFile, path: FilePath) -> Iterator[bytes]:
             data = following.result()
 
 
-def _whole_lines(file: BinaryIO | gzip.GzipFile) -> bytes:
+def _whole_lines(file: BinaryIO) -> bytes:
     """Return the next block of a file, to the end of its last line."""
-    if isinstance(file, gzip.GzipFile):
-        return file.read(BLOCK_BYTES) + file.readline()
-    start = file.tell()  # the end is found first, so that one read without a copy suffices
-    file.seek(start + BLOCK_BYTES)
-    size = BLOCK_BYTES + len(file.readline())
-    file.seek(start)
-    return file.read(size)
+    return file.read(BLOCK_BYTES) + file.readline()
 
 
-def _check_text(data: bytes, path: FilePath) -> None:
-    """Raise `InvalidInput` if a file does not begin as text."""
-    for start, what in NOT_TEXT:
-        if data.startswith(start):
-            raise wrong_file(path, f"cannot be read: {what}")
-    if b"\0" in data[:4096]:
-        raise wrong_file(path, "is not text in UTF-8 or a code page")
+def _line_count(data: bytes) -> int:
+    return int(np.count_nonzero(np.frombuffer(data, np.uint8) == NEWLINE))
 
 
-def _line_ends(data: bytes) -> int:
-    ends = int(np.count_nonzero(np.frombuffer(data, np.uint8) == NEWLINE))
-    return ends + data.count(b"\r") - data.count(b"\r\n") if b"\r" in data else ends
-
-
-def _with_newlines(data: bytes) -> bytes:
-    """Return bytes in which each line end is a newline."""
-    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
-
-
-def _without_lines(data: bytes, count: int) -> bytes:
-    """Return the lines after the first `count`."""
-    end = 0
-    for _ in range(count):
-        found = LINE_END.search(data, end)
-        end = len(data) if found is None else found.end()
-    return data[end:]
-
-
-def _split_rows(text: str, delimiter: str | None, width: int) -> list[str] | None:
-    """Return the fields of all lines, one after the other; None if a line has another number of them."""
-    around = delimiter or " "
-    fields = text.replace("\n", f"{around}\0{around}").split(delimiter)
-    rows, places = (len(fields) + 1) // (width + 1), slice(width, None, width + 1)
-    ends = ["\0"] * (rows - 1)
-    if fields[places] != ends or fields.count("\0") != len(ends) or len(fields) != rows * (width + 1) - 1:
+def _split_at_once(text: str, layout: Layout) -> list[str] | None:
+    """Return the fields of all lines, one after the other; None for lines that must be split one by one."""
+    delimiter, width = layout.delimiter, layout.width
+    if '"' in text or (delimiter is None and not (text.isascii() and not any(blank in text for blank in OTHER_BLANKS))):
         return None
-    del fields[places]
+    if not text:
+        return []
+    codes = np.frombuffer(f"{text}\n".encode("latin-1"), np.uint8)
+    is_newline = codes == NEWLINE
+    if delimiter is None:
+        is_blank = is_newline | (codes == SPACE) | (codes == TAB)
+        is_mark = ~is_blank
+        is_mark[:-1] &= is_blank[1:]  # the last byte of each field
+        row = [False] * width + [True]
+    else:
+        is_mark = codes == ord(delimiter)
+        row = [False] * (width - 1) + [True]
+    marks = is_newline[is_newline | is_mark]
+    if len(marks) % len(row) or (marks.reshape(-1, len(row)) != row).any():
+        return None
+    fields = text.replace("\n", delimiter or " ").split(delimiter)
+    if delimiter is not None and (" " in text or "\t" in text):
+        return [field.strip(" \t") for field in fields]
     return fields
 
 
 def has_plain_quotes(data: bytes, delimiter: str | None) -> bool:
     """Return whether all quotes in whole lines hold whole fields, with no blanks at their ends and no line ends within.
 
-    PyArrow, the csv module and the rules then agree on the fields. "" within quotes counts as the end of one field and
-    the begin of the next.
+    PyArrow and the rules then agree on the fields. "" within quotes counts as the end of one field and the begin of the
+    next.
     """
     if b'"' not in data:
         return True
     if delimiter is None:
         return False
     codes = np.frombuffer(b"\n" + data + b"\n", np.uint8)
-    marks = np.flatnonzero((codes == QUOTE) | (codes == NEWLINE))
-    is_quote = codes[marks] == QUOTE
-    # whether a quote is open after a byte; np.logical_xor.accumulate is wrong in NumPy 1.24
-    inside = np.cumsum(is_quote) % 2 == 1
-    if inside[~is_quote].any():
-        return False
-    quotes = marks[is_quote]
+    quotes, newlines = np.flatnonzero(codes == QUOTE), np.flatnonzero(codes == NEWLINE)
     opening, closing = quotes[0::2], quotes[1::2]
-    is_edge, is_blank = np.zeros((2, 256), bool)
-    is_edge[[QUOTE, NEWLINE, ord(delimiter)]] = True
-    is_blank[[ord(" "), ord("\t")]] = True
-    if not (is_edge[codes[opening - 1]].all() and is_edge[codes[closing + 1]].all()):
+    if len(opening) > len(closing) or (newlines.searchsorted(opening) != newlines.searchsorted(closing)).any():
         return False
-    return not (is_blank[codes[opening + 1]].any() or is_blank[codes[closing - 1]].any())
+    edges, blanks = np.array([[QUOTE, NEWLINE, ord(delimiter)], [SPACE, TAB, TAB]], np.uint8)
+    outside, inside = np.append(opening - 1, closing + 1), np.append(opening + 1, closing - 1)
+    return bool(np.isin(codes[outside], edges).all() and not np.isin(codes[inside], blanks).any())
 
 
 def _single_blank(data: bytes, width: int) -> str | None:
