@@ -80,3 +80,15 @@ def test_every_command_reads_tables_alike(make, name, content):
 def test_every_command_refuses_tables_alike(make, content, words):
     for reader, found in read_every_way(make("t.csv", content)).items():
         assert isinstance(found, str) and re.search(words, found) and "\n" not in found, (reader, found)
+
+
+def test_lines_of_tabs_are_blank_for_every_command(make):
+    for reader, found in read_every_way(make("t.tsv", "0\t1\n\t\n2\t3\n")).items():
+        assert isinstance(found, np.ndarray), (reader, found)
+        np.testing.assert_array_equal(found, [[0, 1], [2, 3]], reader)
+
+
+@pytest.mark.parametrize("value", ["9" * 309, str(2**1024 - 1), "9" * 400])
+def test_items_of_values_beyond_floats_are_refused(make, value):
+    with pytest.raises(InvalidInput, match="malformed in line 2: a number has too many digits"):
+        read_items(make("t.csv", f"value,weight\n{value},1\n"))
