@@ -81,7 +81,7 @@ class Block:
         if values is not None:
             return values
         columns, width = self.layout.columns, self.layout.width
-        cells, error = self._cells
+        cells, are_all = self._cells
         if columns != tuple(range(width)):
             cells = list(itertools.chain.from_iterable(zip(*(cells[column::width] for column in columns))))
         try:
@@ -89,8 +89,8 @@ class Block:
         except BadField as bad:
             number, line = next(itertools.islice(self.lines(), bad.position // len(columns), None))
             raise wrong_number(self.layout.path, number, cells[bad.position], self.missing, line) from None
-        if error is not None:
-            raise error
+        if not are_all:
+            self._raise_malformed()
         return values.reshape(-1, len(columns))
 
     def integers(self) -> np.ndarray | None:
@@ -122,9 +122,9 @@ class Block:
 
     def texts(self, column: int) -> list[str]:
         """Return the fields of one column."""
-        cells, error = self._cells
-        if error is not None:
-            raise error
+        cells, are_all = self._cells
+        if not are_all:
+            self._raise_malformed()
         fields = cells[column :: self.layout.width]
         return fields if self.raw.isascii() else list(map(decoded, fields))
 
@@ -149,18 +149,23 @@ class Block:
                 yield number, line
 
     @functools.cached_property
-    def _cells(self) -> tuple[list[str], InvalidInput | None]:
-        """The fields of all rows before the first malformed line, one row after the other, and the error for it."""
+    def _cells(self) -> tuple[list[str], bool]:
+        """The fields of the rows before the first malformed line, and whether those are all."""
         cells = _split_at_once(self._rows_only(), self.layout)
         if cells is not None:
-            return cells, None
+            return cells, True
         cells = []
         try:
             for _, _, fields in self.rows():
                 cells += fields
-        except InvalidInput as error:
-            return cells, error
-        return cells, None
+        except InvalidInput:  # kept here, it would keep the open file
+            return cells, False
+        return cells, True
+
+    def _raise_malformed(self) -> None:
+        """Raise the error for the first malformed line."""
+        for _ in self.rows():
+            pass
 
     def _rows_only(self) -> str:
         """Return the lines that are rows."""
@@ -292,11 +297,14 @@ def _pieces(file: BinaryIO, path: FilePath) -> Iterator[bytes]:
         if data:
             yield data
         return
-    with ThreadPoolExecutor(1) as reader:  # the next piece is read while one is parsed
+    reader = ThreadPoolExecutor(1)
+    try:
         while data:
-            following = reader.submit(_whole_lines, file)
+            following = reader.submit(_whole_lines, file)  # the next piece is read while one is parsed
             yield data
             data = following.result()
+    finally:  # the garbage collector may close a generator in any thread, which must not wait for others
+        reader.shutdown(wait=False)
 
 
 def _whole_lines(file: BinaryIO) -> bytes:
