@@ -231,17 +231,18 @@ def test_small_stages_go_together(session):
     job = type("Job", (), {})()
     job.pattern, job.shape, job.start, job.stop, job.stages = dp.PATTERNS["NOSE"], (100, 100), 0, 199, 199
     job.equation, job.check, job.session = mixed("NOSE", "int32"), False, session
-    first, last, low, high, groups = launches(job, Policy("group", wg_size=32, items_per_thread=1), 0, 199)
+    numbers, groups = launches(job, Policy("group", wg_size=32, items_per_thread=1), 0, 199)
+    first, last, low, high = numbers.T
     assert (low == 0).all() and (high == 2**32 - 1).all()
     assert first[0] == 0 and last[0] == 32 and groups[0] == 1 and last[-1] - first[-1] == 32
     assert (first[1:] == last[:-1]).all() and last[-1] == 199
     assert (groups[1:-1] == -(-np.minimum(first + 1, 199 - first)[1:-1] // 32)).all()
     job.check = True
-    first, *_ = launches(job, Policy("group", wg_size=32), 0, 199)
+    first = launches(job, Policy("group", wg_size=32), 0, 199)[0][:, 0]
     assert len(first) == 199
     job.shape, job.stop, job.stages, job.check = (1, 5_000_000), 5_000_000, 5_000_000, False
     job.pattern = dp.PATTERNS["CLR"]
-    first, last, *_ = launches(job, Policy("serial", wg_size=1, items_per_thread=64), 0, 5_000_000)
+    first, last = launches(job, Policy("serial", wg_size=1, items_per_thread=64), 0, 5_000_000)[0].T[:2]
     assert len(first) == 2 and abs(last[0] - OPERATIONS // work_of(job.equation).operations) <= 1
 
 

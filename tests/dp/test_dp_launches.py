@@ -107,9 +107,10 @@ def test_no_launch_is_planned_long(session, equation, shape, values):
     equation = dp.Equation(equation, pattern="RUD") if isinstance(equation, str) else equation
     job = job_of(session, equation, shape, values)
     policy, units = select(session.profile, stages.KERNEL), session.profile.compute_units
-    planned = stages.launches(job, policy, 0, job.stages)
+    numbers, groups = stages.launches(job, policy, 0, job.stages)
+    planned = [(*row, count) for row, count in zip(numbers.tolist(), groups.tolist())]
     _, counts = stages.counts_of(job, 0, job.stages)
-    for first, last, low, high, groups in zip(*(caller.tolist() for caller in planned)):
+    for first, last, low, high, groups in planned:
         if last - first == 1:
             places = np.unique(np.linspace(low, min(high, counts[first]) - 1, 99).astype(np.int64))
             i, j = job.pattern.cells_at(first, places, *shape)
@@ -119,7 +120,7 @@ def test_no_launch_is_planned_long(session, equation, shape, values):
             busy = units if policy.variant == "group" else min(groups, units)
             assert each * (min(high, counts[first]) - low) <= 1.1 * work.OPERATIONS * busy
     covered = {first: 0 for first in range(job.stages)}
-    for first, last, low, high, _ in zip(*(caller.tolist() for caller in planned)):
+    for first, last, low, high, _ in planned:
         for stage in range(first, last):
             assert low == covered[stage]
             covered[stage] = min(high, counts[stage])

@@ -435,8 +435,8 @@ def _first_stages(fill: Fill, *, trapped: bool) -> None:
     step = stages.one_step(quiet, policy, memory, trial=True, trapped=trapped)
     buffers = stages.buffers_of(quiet, memory, step)
     if whole:
-        planned = stages.launches(replace(quiet, check=True), policy, fill.start, fill.start + whole)
-        found = quiet.run(Plan(Series(step.step, step.indices, planned.numbers, planned.groups)), **buffers)
+        launches = stages.launches(replace(quiet, check=True), policy, fill.start, fill.start + whole)
+        found = quiet.run(Plan(Series(step.step, step.indices, *launches)), **buffers)
         stages.raise_first(quiet, step, found, buffers)
     if fill.start + whole == fill.stop or has_loop(fill.equation.body + fill.equation.helpers):
         return  # values read there are unknown, and a loop may wait for one

@@ -129,37 +129,30 @@ def ring_of(fill: Fill) -> int:
     return depth + 1 if depth + 1 < fill.stages else 0
 
 
-def run_stages(fill: Fill, policy: Policy, memory: Memory) -> Result:
+def run_stages(fill: Fill, policy: Policy, memory: Memory, trapped: bool = True) -> Result:
     """Run all stages of a fill; raise the error for a trapped fault."""
+    plan, whole = fill.planned(("stages", trapped), lambda: _planned(fill, policy, memory, trapped))
+    buffers = buffers_of(fill, memory, whole)
     try:
-        return _run_stages(fill, policy, memory)
+        result = fill.run(plan, **buffers)
     except KernelBuildError:
-        if not fill.check or fill.equation.traced:
+        if not (trapped and fill.check) or fill.equation.traced:
             raise
-        found = _run_stages(fill, policy, memory, trapped=False)
+        result = run_stages(fill, policy, memory, trapped=False)
         warn(
             f"{fill.equation.name} does not compile with traps around indices of parameters and divisors (vectors, or "
             "a variable that is called as a parameter): only reads of cells and overflow were checked.",
             EquationWarning,
         )
-        return found
-
-
-def _run_stages(fill: Fill, policy: Policy, memory: Memory, trapped: bool = True) -> Result:
-    def planned() -> tuple[Plan, OneStep]:
-        whole = one_step(fill, policy, memory, trapped=trapped)
-        return _plan(fill, policy, whole), whole
-
-    plan, whole = fill.planned(("stages", trapped), planned)
-    buffers = buffers_of(fill, memory, whole)
-    result = fill.run(plan, **buffers)
+        return result
     if fill.check:
         raise_first(fill, whole, result, buffers)
     return result
 
 
-def _plan(fill: Fill, policy: Policy, whole: OneStep) -> Plan:
-    """Return the launches of all stages."""
+def _planned(fill: Fill, policy: Policy, memory: Memory, trapped: bool) -> tuple[Plan, OneStep]:
+    """Return the launches of all stages, and their step."""
+    whole = one_step(fill, policy, memory, trapped=trapped)
     group = select(fill.session.profile, WIDE, fill.equation.dtype, max(fill.shape))
     parts = []
     for wide, begin, end in wide_ranges(fill, group):
@@ -168,9 +161,8 @@ def _plan(fill: Fill, policy: Policy, whole: OneStep) -> Plan:
             params = {name: value for name, value in step.params.items() if name != "checked"}
             params["equation"] = fill.text(reduction="group")
             step = replace(step, kernel=WIDE, policy=group, params=params)
-        planned = launches(fill, group if wide else policy, begin, end, wide=wide)
-        parts.append(Series(step, whole.indices, planned.numbers, planned.groups))
-    return Plan(*parts)
+        parts.append(Series(step, whole.indices, *launches(fill, step.policy, begin, end, wide=wide)))
+    return Plan(*parts), whole
 
 
 class Memory(NamedTuple):
@@ -283,26 +275,14 @@ def wide_ranges(fill: Fill, group: Policy) -> list[tuple[bool, int, int]]:
     return [(bool(wide[a]), fill.start + a, fill.start + b) for a, b in zip(turns, turns[1:])]
 
 
-class Launches(NamedTuple):
-    """Launches in their order, as arrays: each fills the stages first <= s < last with so many groups.
+def launches(
+    fill: Fill, policy: Policy, begin: int, end: int, *, wide: bool = False
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the launches that fill stages: of one each, of several small ones by one group, or of parts of a long one.
 
-    Of one stage that takes long, a launch fills the cells low <= index < high only.
+    The arguments (first, last, low, high) of each, and its groups: the cells low <= index < high of the stages
+    first <= s < last.
     """
-
-    first: np.ndarray
-    last: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    groups: np.ndarray
-
-    @property
-    def numbers(self) -> np.ndarray:
-        """The arguments of each launch: a row of four numbers."""
-        return np.stack(self[:4], axis=1)
-
-
-def launches(fill: Fill, policy: Policy, begin: int, end: int, *, wide: bool = False) -> Launches:
-    """Return the launches that fill stages: of one each, of several small ones by one group, or of parts."""
     stages, counts = counts_of(fill, begin, end)
     units = fill.session.profile.compute_units
     if wide:
@@ -328,10 +308,10 @@ def launches(fill: Fill, policy: Policy, begin: int, end: int, *, wide: bool = F
     first = stages[begins]
     last, parts, counts, groups = np.append(first[1:], end), parts[begins], counts[begins], groups[begins]
     if parts.max() == 1:
-        return Launches(first, last, np.zeros_like(first), np.full_like(first, ALL_CELLS), groups)
+        return np.stack([first, last, np.zeros_like(first), np.full_like(first, ALL_CELLS)], axis=1), groups
     which, low, high = equal_parts(counts, parts)
     groups = np.minimum(groups[which], np.clip(-(-(high - low) // tile), 1, cap))
-    return Launches(first[which], last[which], low, np.where(parts[which] == 1, ALL_CELLS, high), groups)
+    return np.stack([first[which], last[which], low, np.where(parts[which] == 1, ALL_CELLS, high)], axis=1), groups
 
 
 def parameters_of_size(equation: EquationBase, values: Mapping[str, Any], size: int) -> str:
