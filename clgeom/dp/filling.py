@@ -25,7 +25,7 @@ from clgeom.dp.analysis import bands, bounds, readiness, trial
 from clgeom.dp.analysis import outside as outside_table
 from clgeom.dp.analysis.dependences import Near
 from clgeom.dp.analysis.infer import forbidden_reads, infer_pattern, text_of_read
-from clgeom.dp.fills import Fill, bind, check_options, check_shape, check_values, given_values, in_band, session_of
+from clgeom.dp.fills import Fill, bind, check_options, check_shape, check_values, in_band, merge_values, session_of
 from clgeom.dp.initial import initial_of
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.plain_c import nodes_of
@@ -175,29 +175,29 @@ def fill(
         if value is not None:
             one_of(value, tuple(allowed), name, caller="fill")
     check = check_options(equation, keep, check, caller="fill")
-    given = given_values(values, parameters, caller="fill")
-    equation, given, band = in_band(equation, given, band, outside, shape, caller="fill")
-    held = check_values(equation, given, caller="fill")
-    session = session_of(given, equation, device, caller="fill")
+    values = merge_values(values, parameters, caller="fill")
+    equation, values, band = in_band(equation, values, band, outside, shape, caller="fill")
+    session = session_of(values, equation, device, caller="fill")
+    values = check_values(equation, values, caller="fill")
     wanted = equation.pattern if pattern is None else pattern_name(pattern, caller="fill")
     start, stop = _stage(start, "start"), None if stop is None else _stage(stop, "stop")
-    options = shape, wanted, layout, path, keep, start, stop, check, band, *facts_of(held)
+    options = shape, wanted, layout, path, keep, start, stop, check, band, *facts_of(values)
     key = "fills", weakref.ref(session), *options  # weak, since equations may outlive sessions
     choice = equation.cache.known(key, policies=True) if initial is None else None
     if choice is None:
-        found, basis = (wanted, "given") if wanted else _infer(equation, shape, session, held)
+        found, basis = (wanted, "given") if wanted else _infer(equation, shape, session, values)
         chosen = PATTERNS[found]
         if band is not None:
             bands.check_reachable(band, chosen, shape, caller="fill")
         stages_ = _stage_range(start, stop, chosen.stages(*shape))
     else:
         chosen, basis, stages_ = choice.pattern, choice.basis, choice.stages
-    given_cells = None if initial is None else initial_of(initial, equation, chosen, shape, start, session)
-    bound = bind(session, equation, held, caller="fill")
+    initial_cells = None if initial is None else initial_of(initial, equation, chosen, shape, start, session)
+    bound = bind(session, equation, values, caller="fill")
     with watching(progress, session, "fill") as watch, Call("fill", profile=profile) as call:
         fill = Fill(
-            equation, shape, chosen, session, held, *bound, layout, keep, *stages_, check is True, watch,
-            band=band, initial=given_cells,
+            equation, shape, chosen, session, values, *bound, layout, keep, *stages_, check is True, watch,
+            band=band, initial=initial_cells,
         )  # fmt: skip
         if choice is None:
             choice = _choose(fill, path, check, basis)
@@ -286,16 +286,16 @@ def _stage_range(start: int, stop: int | None, stages_: int) -> tuple[int, int]:
     return start, stop
 
 
-def _infer(equation: Equation, shape: tuple[int, int], session: Session, held: Any) -> tuple[str, str]:
+def _infer(equation: Equation, shape: tuple[int, int], session: Session, values: Any) -> tuple[str, str]:
     """Return the pattern that fits an equation best, and whether that is "proven" or "probed"."""
-    found = infer_pattern(equation, shape, values=held, device=session)
-    if found.best is None:
+    inferred = infer_pattern(equation, shape, values=values, device=session)
+    if inferred.best is None:
         if equation.reach_proven and (0, 0) in getattr(equation.reach, "offsets", ()):
             raise reads_itself(equation)
-        raise InvalidInput(f"No pattern fits {equation.name} ({found}): give the 'pattern' parameter.")
-    if not found.proven:
-        readiness.warn_of(equation, found.best, f"it was {found.evidence}")
-    return found.best, "proven" if found.proven else "probed"
+        raise InvalidInput(f"No pattern fits {equation.name} ({inferred}): give the 'pattern' parameter.")
+    if not inferred.proven:
+        readiness.warn_of(equation, inferred.best, f"it was {inferred.evidence}")
+    return inferred.best, "proven" if inferred.proven else "probed"
 
 
 def reads_itself(equation: Equation) -> DependencyError:

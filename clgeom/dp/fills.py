@@ -129,21 +129,21 @@ def check_options(
 
 
 def in_band(
-    equation: Equation, given: dict[str, Any], band: Any, outside: Any, shape: tuple[int, int], *, caller: str
+    equation: Equation, values: dict[str, Any], band: Any, outside: Any, shape: tuple[int, int], *, caller: str
 ) -> tuple[Equation, dict[str, Any], tuple[int, int] | None]:
     """Return the equation in a band with its parameters, and the checked band; None for the whole table."""
     if band is None and type(outside) is int and not outside:
-        return equation, given, None
+        return equation, values, None
     checked = bands.checked_band(band, shape, outside, caller=caller)
     if checked is None:
-        return equation, given, None
+        return equation, values, None
     equation, more = bands.with_band(equation, checked, outside, caller=caller)
-    return equation, given | more, checked
+    return equation, values | more, checked
 
 
-def session_of(given: Mapping[str, Any], equation: EquationBase, device: Any, *, caller: str) -> Session:
+def session_of(values: Mapping[str, Any], equation: EquationBase, device: Any, *, caller: str) -> Session:
     """Return the session of a device array among the parameters, or of `device`; it computes the cells' types."""
-    arrays = (session_of_array(value, device) for value in given.values() if is_device_array(value))
+    arrays = (session_of_array(value, device) for value in values.values() if is_device_array(value))
     session: Session = next(arrays, None) or as_session(device)
     if any(cell.dtype == np.float64 for cell in equation.cell.scalars):
         session.profile.require_fp64(caller)
@@ -172,7 +172,7 @@ def check_shape(shape: Any, *, caller: str) -> tuple[int, int]:
     return n, m
 
 
-def given_values(values: Any, parameters: dict[str, Any], *, caller: str) -> dict[str, Any]:
+def merge_values(values: Any, parameters: dict[str, Any], *, caller: str) -> dict[str, Any]:
     """Return the parameters of an equation from the `values` parameter of a function and its keywords."""
     if values is not None and not isinstance(values, Mapping):
         raise wrong("values", caller, "a dictionary of parameters by name", type(values).__name__)
@@ -182,10 +182,10 @@ def given_values(values: Any, parameters: dict[str, Any], *, caller: str) -> dic
     return {**(values or {}), **parameters}
 
 
-def check_values(equation: EquationBase, given: dict[str, Any], *, caller: str) -> dict[str, Any]:
+def check_values(equation: EquationBase, values: dict[str, Any], *, caller: str) -> dict[str, Any]:
     """Return the parameters as arrays and numbers of the declared types; all must be given."""
-    require_given(equation, given, caller=caller)
-    return some_values(equation, given, caller=caller)
+    require_given(equation, values, caller=caller)
+    return some_values(equation, values, caller=caller)
 
 
 def no_parameter(equation: EquationBase, name: str, value: Any) -> InvalidInput:
@@ -197,13 +197,13 @@ def no_parameter(equation: EquationBase, name: str, value: Any) -> InvalidInput:
     )
 
 
-def some_values(equation: EquationBase, given: dict[str, Any], *, caller: str) -> dict[str, Any]:
+def some_values(equation: EquationBase, values: dict[str, Any], *, caller: str) -> dict[str, Any]:
     """As `check_values`, for the parameters that are given."""
-    extra = [name for name in given if name not in equation.parameters]
+    extra = [name for name in values if name not in equation.parameters]
     if extra:
-        raise no_parameter(equation, extra[0], given[extra[0]])
+        raise no_parameter(equation, extra[0], values[extra[0]])
     return {
-        name: checked_value(p, given[name], caller=caller) for name, p in equation.parameters.items() if name in given
+        name: checked_value(p, values[name], caller=caller) for name, p in equation.parameters.items() if name in values
     }
 
 

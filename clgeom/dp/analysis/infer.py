@@ -17,7 +17,7 @@ from clgeom.dp.analysis.conditions import Paths
 from clgeom.dp.analysis.dependences import Near
 from clgeom.dp.analysis.sums import indices_of
 from clgeom.dp.codegen.text import Block, Writer
-from clgeom.dp.fills import check_shape, given_values, some_values
+from clgeom.dp.fills import check_shape, merge_values, some_values
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.graphs import walk
 from clgeom.dp.language.plain_c import nodes_of
@@ -145,7 +145,7 @@ def infer_pattern(
     instance(equation, Equation, "a dp.Equation", "equation", caller="infer_pattern")
     n, m = check_shape(shape, caller="infer_pattern")
     one_of(method, ("auto", "prove", "probe"), "method", caller="infer_pattern")
-    given = given_values(values, parameters, caller="infer_pattern")
+    given = merge_values(values, parameters, caller="infer_pattern")
     parameters = some_values(equation, given, caller="infer_pattern")
     nodes = nodes_of(equation)
     near = equation.reach if equation.reach_proven and isinstance(equation.reach, Near) else None

@@ -35,8 +35,8 @@ from clgeom.dp.fills import (
     bind,
     build_options,
     check_options,
-    given_values,
     in_band,
+    merge_values,
     session_of,
 )
 from clgeom.dp.language.cells import record_in_c
@@ -142,16 +142,16 @@ def fill_batch(
     """
     instance(equation, Equation, "a dp.Equation", "equation", caller="fill_batch")
     check = check_options(equation, keep, check, caller="fill_batch")
-    given, plain = given_values(values, parameters, caller="fill_batch"), equation
-    equation, given, band = in_band(equation, given, band, outside, (LONGEST_SIDE, LONGEST_SIDE), caller="fill_batch")
+    values, plain = merge_values(values, parameters, caller="fill_batch"), equation
+    equation, values, band = in_band(equation, values, band, outside, (LONGEST_SIDE, LONGEST_SIDE), caller="fill_batch")
     if offsets is not None and not isinstance(offsets, Mapping):
         raise wrong("offsets", "fill_batch", "a dictionary by the names of parameters", type(offsets).__name__)
-    held, count = parameters_of(equation, given, dict(offsets or {}), caller="fill_batch")
+    batch_values, count = parameters_of(equation, values, dict(offsets or {}), caller="fill_batch")
     shapes = _shapes(shapes, count)
     session = session_of({}, equation, device, caller="fill_batch")
     name, basis = pattern_name(pattern, caller="fill_batch") or equation.pattern, "given"
     if name is None and len(shapes):
-        first = {key: one.of(0) for key, one in held.items()}
+        first = {key: value.of(0) for key, value in batch_values.items()}
         table = fill(equation, tuple(shapes[0].tolist()), keep="corner", check=False, device=session, values=first)
         name, basis = table.pattern, table.pattern_basis
     chosen = PATTERNS[name or "RUD"]
@@ -159,7 +159,7 @@ def fill_batch(
         for shape in np.unique(shapes, axis=0).tolist():
             bands.check_reachable(band, chosen, shape, caller="fill_batch")
     alone = functools.partial(fill, plain, band=band, outside=outside, pattern=chosen.name, device=session)
-    batch = _Batch(session, equation, chosen, shapes, held, keep, alone, plain.parameters)
+    batch = _Batch(session, equation, chosen, shapes, batch_values, keep, alone, plain.parameters)
     if len(shapes):
         batch.check(check, warned=basis == "probed")
         with readiness.settled():
@@ -170,39 +170,39 @@ def fill_batch(
 def _shapes(shapes: Any, count: int | None) -> NDArray[np.int64]:
     """Return the shapes as an array (tables, 2) of int64."""
     try:
-        found = np.asarray(shapes)
+        array = np.asarray(shapes)
     except (ValueError, TypeError):
-        found = np.empty(0, object)
-    if found.shape == (0,):
-        found = np.empty((0, 2), np.int64)
-    if found.dtype.kind not in "iu" or found.shape[-1:] != (2,) or found.ndim > 2:
+        array = np.empty(0, object)
+    if array.shape == (0,):
+        array = np.empty((0, 2), np.int64)
+    if array.dtype.kind not in "iu" or array.shape[-1:] != (2,) or array.ndim > 2:
         raise wrong(
             "shapes",
             "fill_batch",
             "integers of shape (tables, 2), or (rows, columns)",
-            "other things" if found.dtype == object else f"{found.dtype}, shape {found.shape}",
+            "other things" if array.dtype == object else f"{array.dtype}, shape {array.shape}",
         )
-    found = found.astype(np.int64)
-    if found.ndim == 1:
+    array = array.astype(np.int64)
+    if array.ndim == 1:
         if count is None:
             raise InvalidInput(
                 "One shape for all tables needs a parameter that is different for each: a list of arrays, an array of "
                 "numbers, or one with offsets."
             )
-        found = np.tile(found, (count, 1))
-    if count is not None and count != len(found):
+        array = np.tile(array, (count, 1))
+    if count is not None and count != len(array):
         raise InvalidInput(
-            f"The parameters of fill_batch are for {count:,} tables, and there are {len(found):,} shapes."
+            f"The parameters of fill_batch are for {count:,} tables, and there are {len(array):,} shapes."
         )
-    bad = (found < 1).any(axis=1) | (found.sum(axis=1) > LONGEST_SIDE)
+    bad = (array < 1).any(axis=1) | (array.sum(axis=1) > LONGEST_SIDE)
     if bad.any():
         at = int(np.argmax(bad))
         expected = "at least one cell each, and below 2**31 rows and columns together"
-        raise wrong("shapes", "fill_batch", expected, f"{tuple(found[at].tolist())} for table {at:,}", verb="have")
-    cells = found.prod(axis=1, dtype=np.float64).sum()
+        raise wrong("shapes", "fill_batch", expected, f"{tuple(array[at].tolist())} for table {at:,}", verb="have")
+    cells = array.prod(axis=1, dtype=np.float64).sum()
     if cells >= 2**60:
         raise DeviceLimit(f"The tables of fill_batch have {cells:.3g} cells, and {2**60:,} are the most.")
-    return found
+    return array
 
 
 @dataclass(eq=False)
@@ -217,10 +217,10 @@ class _Batch:
     equation: Equation
     pattern: Pattern
     shapes: NDArray[np.int64]
-    held: BatchParameters
+    values: BatchParameters
     keep: str
     alone: Callable[..., Table]
-    given: Collection[str]
+    names: Collection[str]
     kept: dict[str, NDArray[Any]] = field(default_factory=dict)
     offsets: dict[str, NDArray[np.int64]] = field(default_factory=dict)
 
@@ -236,7 +236,7 @@ class _Batch:
         self._keep("corners", equation.dtype, np.ones_like(self.cells))
         if self.keep in ("last", "decisions"):
             self._keep("last", equation.dtype, shapes[:, 0 if self.pattern.last_is_column else 1])
-        self.all_values = {name: one.values for name, one in self.held.items()}
+        self.all_values = {name: one.values for name, one in self.values.items()}
         self.wraps = (
             equation.traced
             and len(shapes) > 0
@@ -264,7 +264,7 @@ class _Batch:
 
     def values_of(self, k: int) -> dict[str, Any]:
         """Return the parameters of a table, as `fill` takes them."""
-        return {name: one.of(k) for name, one in self.held.items()}
+        return {name: one.of(k) for name, one in self.values.items()}
 
     def check(self, check: bool | str, *, warned: bool) -> None:
         """Raise the error for a fault of a table that is proven or tried. `warned`: of a pattern that was probed."""
@@ -274,20 +274,20 @@ class _Batch:
                 with _named(k):
                     self._fill_one(k, keep="corner", check=True)
             return
-        tried = self._sample([0, int(np.argmin(cells)), int(np.argmax(cells))])
-        for k in tried:
+        sampled = self._sample([0, int(np.argmin(cells)), int(np.argmax(cells))])
+        for k in sampled:
             shape, values = self.shape_of(k), self.values_of(k)
             with _named(k):
-                one = self._fill_of(shape, values, bind(self.session, self.equation, values, caller="fill_batch"))
-                check_reads(one)
+                fill = self._fill_of(shape, values, bind(self.session, self.equation, values, caller="fill_batch"))
+                check_reads(fill)
                 if check:
                     with unrecorded():
-                        trial.check(one)
+                        trial.check(fill)
 
-        def evaluate(left: float) -> None:
-            for k in dict.fromkeys([*tried, *range(len(cells))]):
+        def evaluate(budget: float) -> None:
+            for k in dict.fromkeys([*sampled, *range(len(cells))]):
                 with _named(k):
-                    left = readiness.Evaluation(self._fill_of(self.shape_of(k), self.values_of(k))).run(left)
+                    budget = readiness.Evaluation(self._fill_of(self.shape_of(k), self.values_of(k))).run(budget)
 
         n, m = self.shapes.max(axis=0).tolist()
         readiness.check(
@@ -301,10 +301,10 @@ class _Batch:
 
     def _sample(self, numbers: list[int]) -> dict[int, Any]:
         """These tables, and those whose arrays are the shortest for their rows and for their columns."""
-        for one in self.held.values():
-            if one.at is None:
+        for values in self.values.values():
+            if values.at is None:
                 continue
-            for sizes in [np.diff(one.at)] if one.shapes is None else one.shapes.T:
+            for sizes in [np.diff(values.at)] if values.shapes is None else values.shapes.T:
                 for slack in sizes - self.shapes.T:
                     if slack.min() < slack[numbers].min():
                         numbers.append(int(np.argmin(slack)))
@@ -337,7 +337,7 @@ class _Batch:
             first = stop
 
     def _fill_one(self, k: int, **options: Any) -> Table:
-        values = {name: value for name, value in self.values_of(k).items() if name in self.given}
+        values = {name: value for name, value in self.values_of(k).items() if name in self.names}
         return self.alone(self.shape_of(k), values=values, **options)
 
     def _fill_alone(self, k: int) -> None:
@@ -379,13 +379,13 @@ class _Batch:
             begins = self.offsets["last"][first : stop + 1]
             buffers["last_at"] = self._buffer((begins - begins[0]).astype(np.uint64))
             args.append("last_at")
-        declared, located, given, own = kernel_parameters(self.held, first, stop, self._buffer)
+        declared, located, arguments, bound = kernel_parameters(self.values, first, stop, self._buffer)
         traps = equation.overflow == "trap"
         over = Scratch("dp_overflow", np.dtype(np.int32), 1)
         if traps:
-            given = (*given, over)
-            own["dp_overflow"] = launch.allocate(session, over.nbytes)
-            launch.fill(session, own["dp_overflow"], np.int32(count), 1)
+            arguments = (*arguments, over)
+            bound["dp_overflow"] = launch.allocate(session, over.nbytes)
+            launch.fill(session, bound["dp_overflow"], np.int32(count), 1)
         pattern = self.pattern
         corner_row, corner_column = pattern.corner(2, 2)
         params = {
@@ -405,9 +405,9 @@ class _Batch:
             "decisions": c_name(parts["choices"].dtype) if "choices" in parts else "",
             "rounded": bool(build_options(session)),
         }
-        step = Step(KERNEL, policy, (*args, *given), groups, params, 0, build_options(session))
+        step = Step(KERNEL, policy, (*args, *arguments), groups, params, 0, build_options(session))
         with users_errors(equation.source if equation.traced else equation.body, name=equation.name):
-            result = run(session, Plan(step), **buffers, **own)
+            result = run(session, Plan(step), **buffers, **bound)
         if traps and (number := int(result.read(over)[0])) < count:
             with _named(first + number):  # filled alone, it raises the error that names the cell
                 self._fill_alone(first + number)

@@ -39,8 +39,8 @@ class Values:
             return self.values
         if self.at is None:
             return self.values[k]
-        own = self.values[self.at[k] : self.at[k + 1]]
-        return own if self.shapes is None else own.reshape(self.shapes[k])
+        elements = self.values[self.at[k] : self.at[k + 1]]
+        return elements if self.shapes is None else elements.reshape(self.shapes[k])
 
 
 #: Parameters by name.
@@ -48,25 +48,25 @@ BatchParameters: TypeAlias = Mapping[str, Values]
 
 
 def parameters_of(
-    equation: Equation, given: Mapping[str, Any], offsets: Mapping[str, Any], *, caller: str
+    equation: Equation, arguments: Mapping[str, Any], offsets: Mapping[str, Any], *, caller: str
 ) -> tuple[dict[str, Values], int | None]:
     """Return the parameters by name, and the number of tables that they tell, None if all have one value."""
-    require_given(equation, given, caller=caller)
-    for name in (*given, *offsets):
+    require_given(equation, arguments, caller=caller)
+    for name in (*arguments, *offsets):
         if name not in equation.parameters:
             raise no_parameter(equation, name, None)
-    found: dict[str, Values] = {}
-    count, first = None, None
+    values: dict[str, Values] = {}
+    count, first_name = None, None
     for name, p in equation.parameters.items():
-        found[name] = _parameter(p, given[name], offsets.get(name), caller=caller)
-        tables = found[name].count
+        values[name] = _parameter(p, arguments[name], offsets.get(name), caller=caller)
+        tables = values[name].count
         if tables is not None:
             if count not in (None, tables):
                 raise InvalidInput(
-                    f"The parameters {first!r} and {name!r} of {caller} are for {count:,} and {tables:,} tables."
+                    f"The parameters {first_name!r} and {name!r} of {caller} are for {count:,} and {tables:,} tables."
                 )
-            count, first = tables, name
-    return found, count
+            count, first_name = tables, name
+    return values, count
 
 
 def _parameter(p: Parameter, value: Any, offsets: Any, *, caller: str) -> Values:
@@ -95,15 +95,15 @@ def _parameter(p: Parameter, value: Any, offsets: Any, *, caller: str) -> Values
     if not _is_several(value, p):
         return Values(p, checked(value))
     if p.ndim == 1 and p.dtype == np.uint8 and isinstance(value[0], (str, bytes, bytearray)):
-        held = as_batch(list(value), p.name, caller=caller)
-        if held.letters.size and held.letters.max() > (127 if isinstance(value[0], str) else 255):
+        texts = as_batch(list(value), p.name, caller=caller)
+        if texts.letters.size and texts.letters.max() > (127 if isinstance(value[0], str) else 255):
             raise InvalidInput(f"The {p.name!r} parameter of {caller} must be text of ASCII, or bytes.")
-        return Values(p, held.letters, len(held.offsets) - 1, held.offsets)
-    here = next((k for k, one in enumerate(value) if is_device_array(one)), None)
-    if here is not None:
+        return Values(p, texts.letters, len(texts.offsets) - 1, texts.offsets)
+    on_device = next((k for k, part in enumerate(value) if is_device_array(part)), None)
+    if on_device is not None:
         expected = "arrays on the host, or one on the device with offsets"
-        raise wrong(p.name, caller, expected, f"an array on the device at index {here}")
-    parts = [np.asarray(one) for one in value]
+        raise wrong(p.name, caller, expected, f"an array on the device at index {on_device}")
+    parts = [np.asarray(part) for part in value]
     bad = next((k for k, part in enumerate(parts) if part.ndim != p.ndim), None)
     if bad is not None:
         expected = f"{p.ndim} dimension{'s' * (p.ndim > 1)} for each table"
@@ -135,32 +135,32 @@ def kernel_parameters(
     declared, located, arguments = list[str](), list[str](), list[Any]()
     buffers: dict[str, Any] = {}
 
-    def take(name: str, pointer: str, values: NDArray[Any]) -> None:
+    def take(name: str, pointer: str, elements: NDArray[Any]) -> None:
         declared.append(f"global const {pointer}{name}")
-        buffers[name] = buffer_of(values if values.size else np.zeros(2, values.dtype))
+        buffers[name] = buffer_of(elements if elements.size else np.zeros(2, elements.dtype))
         arguments.append(name)
 
-    for name, found in parameters.items():
-        p, kind = found.parameter, found.parameter.c_type
+    for name, values in parameters.items():
+        p, kind = values.parameter, values.parameter.c_type
         sizes = names_of(p, "dp_")[1:]
-        if found.count is None and p.ndim == 0:
+        if values.count is None and p.ndim == 0:
             declared.append(f"const {kind} dp_{name}")
-            arguments.append(found.values)
-        elif found.count is None:
-            take(f"dp_{name}", f"{kind} *restrict ", found.values.ravel())
+            arguments.append(values.values)
+        elif values.count is None:
+            take(f"dp_{name}", f"{kind} *restrict ", values.values.ravel())
             declared += [f"const int {size}" for size in sizes]
-            arguments += map(np.int32, found.values.shape)
-        elif found.at is None:
-            take(f"dp_all_{name}", f"{kind} *restrict ", found.values[first:stop])
+            arguments += map(np.int32, values.values.shape)
+        elif values.at is None:
+            take(f"dp_all_{name}", f"{kind} *restrict ", values.values[first:stop])
             located.append(f"const {kind} dp_{name} = dp_all_{name}[t];")
         else:
-            begin, end = found.at[first], found.at[stop]
-            take(f"dp_all_{name}", f"{kind} *restrict ", found.values[begin:end])
-            take(f"dp_at_{name}", "ulong *", (found.at[first : stop + 1] - begin).astype(np.uint64))
+            begin, end = values.at[first], values.at[stop]
+            take(f"dp_all_{name}", f"{kind} *restrict ", values.values[begin:end])
+            take(f"dp_at_{name}", "ulong *", (values.at[first : stop + 1] - begin).astype(np.uint64))
             located.append(f"global const {kind} *restrict dp_{name} = dp_all_{name} + dp_at_{name}[t];")
-            if found.shapes is None:
+            if values.shapes is None:
                 located.append(f"const int {sizes[0]} = (int)(dp_at_{name}[t + 1] - dp_at_{name}[t]);")
             else:
-                take(f"dp_shapes_{name}", "int2 *", found.shapes[first:stop].ravel())
+                take(f"dp_shapes_{name}", "int2 *", values.shapes[first:stop].ravel())
                 located += [f"const int {size} = dp_shapes_{name}[t].{axis};" for size, axis in zip(sizes, "xy")]
     return "".join(f", {one}" for one in declared), " ".join(located), tuple(arguments), buffers

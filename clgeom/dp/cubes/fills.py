@@ -23,7 +23,7 @@ from clgeom.dp.analysis.work import OPERATIONS, equal_parts, work_of
 from clgeom.dp.codegen.cell import cube_text
 from clgeom.dp.cubes.equation import LONGEST, CubeEquation
 from clgeom.dp.filling import watching
-from clgeom.dp.fills import bind, build_options, check_options, check_values, given_values, session_of
+from clgeom.dp.fills import bind, build_options, check_options, check_values, merge_values, session_of
 from clgeom.dp.language.mistakes import deep_enough
 from clgeom.dp.language.users_c import users_errors
 from clgeom.dp.paths.stages import OVERFLOW, PATTERN, RANGE, error_of
@@ -209,10 +209,10 @@ def fill_cube(
     instance(equation, CubeEquation, "a dp.CubeEquation", "equation", caller="fill_cube")
     shape = _checked_shape(shape)
     checked: Any = check_options(equation, keep, check, keeps=KEEPS, caller="fill_cube")
-    given = given_values(values, parameters, caller="fill_cube")
-    held = check_values(equation, given, caller="fill_cube")
-    session = session_of(given, equation, device, caller="fill_cube")
-    arguments, buffers = bind(session, equation, held, caller="fill_cube")
+    values = merge_values(values, parameters, caller="fill_cube")
+    session = session_of(values, equation, device, caller="fill_cube")
+    values = check_values(equation, values, caller="fill_cube")
+    arguments, buffers = bind(session, equation, values, caller="fill_cube")
     planes = Planes(equation.pattern, shape)
     depth = equation.depth
     ring = 0 if keep == "table" or depth is None or depth + 1 >= planes.count else depth + 1
@@ -225,14 +225,14 @@ def fill_cube(
     if checked is False and depth is None:
         readiness.warn_of(equation, equation.pattern, readiness.NOT_LOOKED_AT)
     if checked == "auto":
-        checked = False if depth is not None and _reads_are_inside(equation, shape, held) else "loads"
-    series = _series(session, equation, planes, held, arguments, ring, keep, checked, faults)
+        checked = False if depth is not None and _reads_are_inside(equation, shape, values) else "loads"
+    series = _series(session, equation, planes, values, arguments, ring, keep, checked, faults)
     with watching(progress, session, "fill_cube") as watch, Call("fill_cube", profile=profile) as call:
         with users_errors("", name=equation.name):
             result = launch.run(session, Plan(series), watch=watch, table=table, kept=kept, faults=noted, **buffers)
         fault = result.read(faults).tolist()
     if fault[0]:
-        raise _error(equation, shape, held, fault[1:])
+        raise _error(equation, shape, values, fault[1:])
     dtype = equation.dtype
     corner = launch.read(session, table, dtype, 1, planes.corner(ring))[0]
     last = launch.read(session, kept, dtype, math.prod(planes.sides)).reshape(planes.sides) if keep == "last" else None
@@ -276,7 +276,7 @@ def _series(
     session: Session,
     equation: CubeEquation,
     planes: Planes,
-    held: Mapping[str, Any],
+    values: Mapping[str, Any],
     arguments: tuple[Any, ...],
     ring: int,
     keep: str,
@@ -289,8 +289,8 @@ def _series(
     policy = select(session.profile, KERNEL, equation.dtype, int(counts.max()))
     units = session.profile.compute_units
     # a loop runs over a side of the table at most, or to a number that is a parameter
-    sizes = [size for v in held.values() for size in v.shape]
-    sizes += [int(v) for v in held.values() if v.ndim == 0 and v.dtype.kind in "iu"]
+    sizes = [size for v in values.values() for size in v.shape]
+    sizes += [int(v) for v in values.values() if v.ndim == 0 and v.dtype.kind in "iu"]
     work = work_of(equation).most(max(*planes.shape, *sizes))
     tile = policy.wg_size if equation.loops else policy.tile
     most = policy.groups_per_unit * units if policy.groups_per_unit else np.iinfo(np.int32).max
@@ -324,11 +324,11 @@ def _indices_fit(equation: CubeEquation, shape: tuple[int, int, int]) -> bool:
     return bool(equation.cache.get(("indices fit", shape), lambda: indices_fit(equation, shape, {})))
 
 
-def _reads_are_inside(equation: CubeEquation, shape: tuple[int, int, int], held: Mapping[str, Any]) -> bool:
+def _reads_are_inside(equation: CubeEquation, shape: tuple[int, int, int], values: Mapping[str, Any]) -> bool:
     """Return whether the conditions before the reads prove that all are inside the table and the parameters."""
     if not _indices_fit(equation, shape):
         return False
-    sizes = {name: value.shape for name, value in held.items()}
+    sizes = {name: value.shape for name, value in values.items()}
     key = "reads are inside", shape, tuple(sizes.items())
     with deep_enough(equation.name):
         return bool(equation.cache.get(key, lambda: are_inside(equation.value, equation.parameters, shape, sizes)))

@@ -86,8 +86,8 @@ def allotment(costs: ArrayLike, total: IntLike, *, device: DeviceLike = None) ->
     check = Arguments("allotment")
     costs = check.floats(costs, "costs", ndim=2, infinite=True)
     total = check.whole_number(total, "total", most=INT32 - 1)
-    given = {"c": costs, "upto": costs.shape[1] - 1}
-    return best_choices(ALLOTMENT, (len(costs) + 1, total + 1), given, total, lambda i, j, x: j - x, device)
+    values = {"c": costs, "upto": costs.shape[1] - 1}
+    return best_choices(ALLOTMENT, (len(costs) + 1, total + 1), values, total, lambda i, j, x: j - x, device)
 
 
 def best_choices(
@@ -171,8 +171,8 @@ def reliability(costs: ArrayLike, rates: ArrayLike, budget: IntLike, *, device: 
         return Allocation(0.0)
     works = 1 - (1 - rates[:, None]) ** np.arange(budget // costs.min() + 1)
     shape = len(costs) + 1, budget + 1
-    given = {"c": costs.astype(np.int32), "r": works}
-    return best_choices(RELIABILITY, shape, given, budget, lambda i, j, x: j - x * int(costs[i - 1]), device)
+    values = {"c": costs.astype(np.int32), "r": works}
+    return best_choices(RELIABILITY, shape, values, budget, lambda i, j, x: j - x * int(costs[i - 1]), device)
 
 
 # Assignment: a column for each row ------------------------------------------------------------------------------
@@ -224,8 +224,8 @@ def assignment(costs: ArrayLike, *, device: DeviceLike = None) -> Allocation:
     check = Arguments("assignment")
     costs = check.square_table(costs, "costs", most=MOST_TASKS)
     n = len(costs)
-    given = {"c": costs, "bit": 1 << np.arange(n, dtype=np.int32)}
-    return best_choices(ASSIGNMENT, (n + 1, 1 << n), given, (1 << n) - 1, lambda i, j, x: j - (1 << x), device)
+    values = {"c": costs, "bit": 1 << np.arange(n, dtype=np.int32)}
+    return best_choices(ASSIGNMENT, (n + 1, 1 << n), values, (1 << n) - 1, lambda i, j, x: j - (1 << x), device)
 
 
 # Cuts: covers and curves ----------------------------------------------------------------------------------------
@@ -276,8 +276,8 @@ def covering(sizes: ArrayLike, kinds: IntLike, *, device: DeviceLike = None) -> 
     kinds = check.whole_number(kinds, "kinds", least=1, most=n)
     costs = np.zeros((n + 1, n + 1))
     costs[:, 1:] = np.maximum(np.arange(1, n + 1) - np.arange(n + 1)[:, None], 0) * sizes
-    found = _cut(costs, kinds, device)
-    return Allocation(found.value, np.append(found.choice[1:], n) - 1)  # type: ignore[index]  # no -inf
+    best = _cut(costs, kinds, device)
+    return Allocation(best.value, np.append(best.choice[1:], n) - 1)  # type: ignore[index]  # no -inf
 
 
 @recurrence("RDU", "float64", {"size": "float64[]"}, name="covering_as_knapsack")
@@ -453,6 +453,6 @@ def integer_program(profits: ArrayLike, rows: ArrayLike, limits: ArrayLike, *, d
             upto[k] = (left[:, uses] // rows[uses, k]).min(axis=1)
     check.sum_type(int(upto.max()) * sum(abs(int(p)) for p in profits), "profits")
     step = np.minimum((rows * strides[:, None]).sum(axis=0), columns)  # what never fits is never taken
-    given = {"p": profits, "upto": upto, "step": step.astype(np.int32)}
+    values = {"p": profits, "upto": upto, "step": step.astype(np.int32)}
     shape = n + 1, columns
-    return best_choices(INTEGER_PROGRAM, shape, given, columns - 1, lambda i, j, x: j - x * int(step[i]), device)
+    return best_choices(INTEGER_PROGRAM, shape, values, columns - 1, lambda i, j, x: j - x * int(step[i]), device)

@@ -37,8 +37,8 @@ class Problem:
     def equation(self) -> Any:
         """Its functional equation: an `Equation`, or a `CubeEquation` for three indices."""
         module, name = self.home.split(".")
-        found = getattr(import_module(f"clgeom.dp.problems.{module}"), name)
-        return found() if name.islower() else found
+        equation = getattr(import_module(f"clgeom.dp.problems.{module}"), name)
+        return equation() if name.islower() else equation
 
     @property
     def solver(self) -> Callable[..., Any]:

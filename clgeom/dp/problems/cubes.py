@@ -110,27 +110,27 @@ def lcs_of_three(
     numbers = np.unique(np.concatenate(codes), return_inverse=True)[1].astype(np.int32)
     parts = np.split(numbers, np.cumsum([len(x) for x in codes])[:-1])
     shape = len(codes[0]) + 1, len(codes[1]) + 1, len(codes[2]) + 1
-    given: dict[str, Any] = dict(zip("abc", parts))
+    values: dict[str, Any] = dict(zip("abc", parts))
     if not check.boolean(subsequence, "subsequence"):
-        return CommonOfThree(int(fill(LCS_OF_THREE, shape, keep="corner", device=device, **given).corner))
+        return CommonOfThree(int(fill(LCS_OF_THREE, shape, keep="corner", device=device, **values).corner))
     try:
-        table = fill(LCS_OF_THREE, shape, device=device, **given).numpy()
+        table = fill(LCS_OF_THREE, shape, device=device, **values).numpy()
     except DeviceLimit as error:
         raise DeviceLimit(
             f"The table of {check.caller} has {math.prod(shape):,} cells of 4 bytes, which do not fit: "
             "subsequence=False finds the length with a few planes of it."
         ) from error
-    at, found = [len(x) for x in codes], []
+    at, matches = [len(x) for x in codes], []
     while min(at):
         if len({int(part[x - 1]) for part, x in zip(parts, at)}) == 1:
             at = [x - 1 for x in at]
-            found.append(at)
+            matches.append(at)
         else:
             value = table[tuple(at)]
-            ways = [[x - (d == axis) for d, x in enumerate(at)] for axis in range(3)]
-            at = next(way for way in ways if table[tuple(way)] == value)
-    indices = np.array(found[::-1], np.int64).reshape(-1, 3).T
-    return CommonOfThree(len(found), indices, symbols_at(a, indices[0], caller=check.caller))
+            shorter = [[x - (d == axis) for d, x in enumerate(at)] for axis in range(3)]
+            at = next(cell for cell in shorter if table[tuple(cell)] == value)
+    indices = np.array(matches[::-1], np.int64).reshape(-1, 3).T
+    return CommonOfThree(len(matches), indices, symbols_at(a, indices[0], caller=check.caller))
 
 
 @keeps_subnormals
@@ -165,7 +165,7 @@ def all_pairs_shortest_paths(lengths: ArrayLike, *, device: DeviceLike = None) -
     check = Arguments("all_pairs_shortest_paths")
     lengths = check.square_table(lengths, "lengths")
     n = len(lengths)
-    found = fill(ALL_PAIRS, (n + 1, n, n), keep="last", w=lengths, device=device).last
-    if (found.diagonal() < 0).any():
+    shortest = fill(ALL_PAIRS, (n + 1, n, n), keep="last", w=lengths, device=device).last
+    if (shortest.diagonal() < 0).any():
         raise InvalidInput(f"The 'lengths' parameter of {check.caller} must be free of circles of negative length.")
-    return found
+    return shortest

@@ -35,9 +35,9 @@ def EDIT_DISTANCE(M: Any, i: Any, j: Any, a: Any, b: Any) -> Any:
     match, 1 change, 2 delete (up), 3 insert (left).
     """
     inside = (i > 0) & (j > 0)
-    ways = M[i - 1, j - 1] + (a[i - 1] != b[j - 1]), M[i - 1, j] + 1, M[i, j - 1] + 1
-    value = where(inside, minimum(*ways), i + j)
-    which = which_min(*ways)
+    costs = M[i - 1, j - 1] + (a[i - 1] != b[j - 1]), M[i - 1, j] + 1, M[i, j - 1] + 1
+    value = where(inside, minimum(*costs), i + j)
+    which = which_min(*costs)
     return value, where(inside, where(which == 0, where(a[i - 1] == b[j - 1], 0, 1), which + 1), 0)
 
 
@@ -106,9 +106,9 @@ class Edits:
 def _with_gaps(operations: Sequence[str], sequence: Letters, name: str, absent: str, gap: str) -> Letters:
     """A sequence with a gap at each operation that takes none of its symbols."""
     instance(sequence, (str, bytes), "text or bytes", name, caller="aligned")
-    own = len(operations) - operations.count(absent)
-    if len(sequence) != own:
-        raise wrong(name, "aligned", f"the sequence of edit_distance, of {own:,} symbols", f"{len(sequence):,}")
+    count = len(operations) - operations.count(absent)
+    if len(sequence) != count:
+        raise wrong(name, "aligned", f"the sequence of edit_distance, of {count:,} symbols", f"{len(sequence):,}")
     symbols = iter(sequence if isinstance(sequence, str) else map(chr, sequence))
     row = "".join(gap if operation == absent else next(symbols) for operation in operations)
     return row if isinstance(sequence, str) else row.encode("latin-1")

@@ -225,13 +225,13 @@ def _solve(
     if not len(v):
         return Knapsack(0, np.empty(0, np.int64), 0) if items else Knapsack(0)
     equation, shape = equation_of(dtype), (len(v) + 1, room + 1)
-    given = {"w": np.minimum(w, room + 1).astype(np.int32), "v": v.astype(dtype)}
+    parameters = {"w": np.minimum(w, room + 1).astype(np.int32), "v": v.astype(dtype)}
     if not items:
-        return Knapsack(fill(equation, shape, **given, keep="corner", device=device).corner.item())
-    table = fill(equation, shape, **given, keep="decisions", device=device)
+        return Knapsack(fill(equation, shape, **parameters, keep="corner", device=device).corner.item())
+    table = fill(equation, shape, **parameters, keep="decisions", device=device)
     source, state = (COUNTS, (0, 0)) if repeats else (TAKEN, (0, 0, 0))
-    found = table.recover(source, len(v), state=state)[::-1].astype(np.int64)
-    taken = np.repeat(np.arange(len(v)), found) if repeats else found
+    steps = table.recover(source, len(v), state=state)[::-1].astype(np.int64)
+    taken = np.repeat(np.arange(len(v)), steps) if repeats else steps
     return Knapsack(table.corner.item(), taken, int(w[taken].sum()))
 
 
@@ -256,14 +256,18 @@ def _is_list(value: Any) -> bool:
 
 def _each(values: Any, weights: Any, capacity: Any, caller: str) -> Iterable[tuple[Any, Any, Any]]:
     """Return values, weights and capacity of each knapsack."""
-    given = {"values": values, "weights": weights, "capacity": capacity}
-    lists = {name: one for name, one in given.items() if _is_list(one) or (name == "capacity" and is_collection(one))}
-    counts = {name: len(one) for name, one in lists.items()}
+    arguments = {"values": values, "weights": weights, "capacity": capacity}
+    lists = {
+        name: value
+        for name, value in arguments.items()
+        if _is_list(value) or (name == "capacity" and is_collection(value))
+    }
+    counts = {name: len(value) for name, value in lists.items()}
     if len(set(counts.values())) > 1:
         numbers = ", ".join(f"{count:,} '{name}'" for name, count in counts.items())
         raise InvalidInput(f"The parameters of {caller} are for several numbers of knapsacks: {numbers}.")
     count = next(iter(counts.values()))
-    return zip(*(list(one) if name in lists else [one] * count for name, one in given.items()))
+    return zip(*(list(value) if name in lists else [value] * count for name, value in arguments.items()))
 
 
 def _solve_batch(
@@ -276,7 +280,9 @@ def _solve_batch(
     v = [value.astype(dtype) for value, *_ in checked]
     keep: Literal["decisions", "corner"] = "decisions" if items else "corner"
     batch = fill_batch(equation_of(dtype), shapes, w=w, v=v, keep=keep, check=False, device=device)
-    best = [float(one) if kind == "float64" else int(one) for one, (*_, kind) in zip(batch.corners.tolist(), checked)]
+    best = [
+        float(value) if kind == "float64" else int(value) for value, (*_, kind) in zip(batch.corners.tolist(), checked)
+    ]
     if not items:
         return [Knapsack(value) for value in best]
     return [
@@ -287,16 +293,16 @@ def _solve_batch(
 
 def _counts(batch: TableBatch, w: list[NDArray[np.int32]]) -> list[NDArray[np.int64]]:
     """Return how many of each item each knapsack takes, by a traceback of all tables at once."""
-    items = np.array([len(one) for one in w])
+    items = np.array([len(weights) for weights in w])
     rooms = batch.shapes[:, 1]
     begins = np.append(0, np.cumsum(items))
     flat = np.concatenate([np.zeros(0, np.int64), *w])
-    found = np.zeros(len(flat), np.int64)
+    counts = np.zeros(len(flat), np.int64)
     decisions = np.asarray(batch.decisions)
     room = rooms - 1
     for i in range(int(items.max(initial=0)), 0, -1):
-        own = np.flatnonzero(items >= i)
-        taken = decisions[batch.offsets[own] + i * rooms[own] + room[own]].astype(np.int64)
-        found[begins[own] + i - 1] = taken
-        room[own] -= taken * flat[begins[own] + i - 1]
-    return np.split(found, begins[1:-1])
+        active = np.flatnonzero(items >= i)
+        taken = decisions[batch.offsets[active] + i * rooms[active] + room[active]].astype(np.int64)
+        counts[begins[active] + i - 1] = taken
+        room[active] -= taken * flat[begins[active] + i - 1]
+    return np.split(counts, begins[1:-1])

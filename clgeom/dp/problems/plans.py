@@ -83,8 +83,8 @@ def discounted_profits(
     stock = check.whole_number(stock, "stock", most=m - 1)
     years = check.whole_number(years, "years", least=1, most=1 << 20)
     discount = check.number(discount, "discount")
-    given = {"p": profits, "grown": growth.astype(np.int32), "discount": discount}
-    return best_choices(DISCOUNTED, (years + 1, m), given, stock, lambda i, j, x: int(growth[j - x]), device)
+    values = {"p": profits, "grown": growth.astype(np.int32), "discount": discount}
+    return best_choices(DISCOUNTED, (years + 1, m), values, stock, lambda i, j, x: int(growth[j - x]), device)
 
 
 @recurrence("RDU", "int32", {"back": "int32[,]", "offered": "int32"})
@@ -136,9 +136,9 @@ def investment(returns: ArrayLike, money: IntLike, *, device: DeviceLike = None)
             f"The 'returns' parameter of {check.caller} is too large: there may be {most_money:,} in the end."
         )
     # a return beyond all that there can be is as good as that
-    given = {"back": np.minimum(returns, most_money).astype(np.int32), "offered": offered}
+    values = {"back": np.minimum(returns, most_money).astype(np.int32), "offered": offered}
     shape = years + 1, most_money + 1
-    return best_choices(INVESTMENT, shape, given, money, lambda i, j, x: j - x + int(returns[i, x]), device)
+    return best_choices(INVESTMENT, shape, values, money, lambda i, j, x: j - x + int(returns[i, x]), device)
 
 
 @recurrence("RDU", "float64", {"r": "float64[,]", "upto": "int32"}, decisions="index", name="project_investment")
@@ -181,8 +181,8 @@ def project_investment(returns: ArrayLike, money: IntLike, *, device: DeviceLike
     check = Arguments("project_investment")
     returns = check.floats(returns, "returns", ndim=2)
     money = check.whole_number(money, "money", most=INT32 - 1)
-    given = {"r": returns, "upto": returns.shape[1] - 1}
-    return best_choices(PROJECTS, (len(returns) + 1, money + 1), given, money, lambda i, j, x: j - x, device)
+    values = {"r": returns, "upto": returns.shape[1] - 1}
+    return best_choices(PROJECTS, (len(returns) + 1, money + 1), values, money, lambda i, j, x: j - x, device)
 
 
 @recurrence("RDU", "float64", {"c": "float64[,]", "demand": "int32[]", "holding": "float64[]", "capacity": "int32"})
@@ -248,9 +248,9 @@ def production(
     holding = check.floats(holding, "holding", size=(months, "as many numbers as 'demands'"))
     warehouse = check.whole_number(warehouse, "warehouse", most=1 << 20)
     stock = check.whole_number(stock, "stock", most=warehouse)
-    given = {"c": costs, "demand": demands.astype(np.int32), "holding": holding, "capacity": costs.shape[1] - 1}
+    values = {"c": costs, "demand": demands.astype(np.int32), "holding": holding, "capacity": costs.shape[1] - 1}
     shape = months + 1, warehouse + 1
-    return best_choices(PRODUCTION, shape, given, stock, lambda i, j, x: j + x - int(demands[i]), device)
+    return best_choices(PRODUCTION, shape, values, stock, lambda i, j, x: j + x - int(demands[i]), device)
 
 
 # Customers ------------------------------------------------------------------------------------------------------
@@ -322,8 +322,8 @@ def distribution(
     if sum(stocks) < served:
         return Allocation(INF)
     here = min(stocks[0], served)  # the first warehouse cannot send more
-    given = {"a": first, "b": other, "demand": demands.astype(np.int32), "served": served, "other": stocks[1]}
-    return best_choices(DISTRIBUTION, (n + 1, here + 1), given, here, lambda i, j, x: j - x, device)
+    values = {"a": first, "b": other, "demand": demands.astype(np.int32), "served": served, "other": stocks[1]}
+    return best_choices(DISTRIBUTION, (n + 1, here + 1), values, here, lambda i, j, x: j - x, device)
 
 
 @recurrence(
@@ -394,7 +394,7 @@ def transportation(
     place = width * np.concatenate([np.cumprod((demands + 1)[:0:-1])[::-1], [1]])
     refill = np.full((rows, columns), -1)
     refill[:-1, -1] = supplies[1:]
-    given = {
+    values = {
         "c": costs.ravel(),
         "place": np.tile(place, rows).astype(np.int32),
         "width": width,
@@ -408,5 +408,5 @@ def transportation(
         return left if new < 0 else left - left % width + new
 
     start = cells - width + int(supplies[0])
-    found = best_choices(TRANSPORTATION, (rows * columns + 1, cells), given, start, next_column, device)
-    return Allocation(found.value, None if found.choice is None else found.choice.reshape(rows, columns))
+    best = best_choices(TRANSPORTATION, (rows * columns + 1, cells), values, start, next_column, device)
+    return Allocation(best.value, None if best.choice is None else best.choice.reshape(rows, columns))

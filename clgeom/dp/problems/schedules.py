@@ -76,12 +76,12 @@ def inventory(
     check = Arguments("inventory")
     demands = check.whole_numbers(demands, "demands", least=0, most=1 << 20)
     costs = {"setup": setup, "unit": unit, "holding": holding}
-    given: dict[str, Any] = {name: check.number(cost, name) for name, cost in costs.items()}
+    values: dict[str, Any] = {name: check.number(cost, name) for name, cost in costs.items()}
     capacity = check.whole_number(capacity, "capacity", most=1 << 20)
     warehouse = check.whole_number(warehouse, "warehouse", most=1 << 20)
-    given |= {"demand": demands.astype(np.int32), "capacity": capacity}
+    values |= {"demand": demands.astype(np.int32), "capacity": capacity}
     shape = len(demands) + 1, warehouse + 1
-    return best_choices(INVENTORY, shape, given, 0, lambda i, j, x: j + x - int(demands[i]), device)
+    return best_choices(INVENTORY, shape, values, 0, lambda i, j, x: j + x - int(demands[i]), device)
 
 
 @recurrence("RDU", "float64", {"p": "float64[]", "d": "int32[]"}, name="deadline_scheduling")
@@ -128,9 +128,9 @@ def deadline_scheduling(profits: ArrayLike, deadlines: ArrayLike, *, device: Dev
     n = len(profits)
     deadlines = check.whole_numbers(deadlines, "deadlines", least=0, size=(n, "as many numbers as 'profits'"))
     order = np.argsort(deadlines, kind="stable")
-    given = {"p": profits[order], "d": np.minimum(deadlines[order], n).astype(np.int32)}
-    found = best_choices(DEADLINES, (n + 1, n + 2), given, 0, lambda i, j, x: j + x, device)
-    return Allocation(found.value, None if found.choice is None else order[found.choice.astype(bool)])
+    values = {"p": profits[order], "d": np.minimum(deadlines[order], n).astype(np.int32)}
+    best_jobs = best_choices(DEADLINES, (n + 1, n + 2), values, 0, lambda i, j, x: j + x, device)
+    return Allocation(best_jobs.value, None if best_jobs.choice is None else order[best_jobs.choice.astype(bool)])
 
 
 @recurrence("RDU", "float64", {"p": "float64"})
@@ -268,9 +268,9 @@ def reject_allowances(
     """
     check = Arguments("reject_allowances")
     costs = {"setup": setup, "unit": unit, "penalty": penalty}
-    given: dict[str, Any] = {name: check.number(cost, name, least=0) for name, cost in costs.items()}
+    values: dict[str, Any] = {name: check.number(cost, name, least=0) for name, cost in costs.items()}
     success = check.number(success, "success", least=0, most=1)
     runs = check.whole_number(runs, "runs", least=1, most=1 << 20)
     largest = check.whole_number(largest, "largest", most=1 << 20)
-    given |= {"miss": (1 - success) ** np.arange(largest + 1, dtype=float), "largest": largest}
-    return best_choices(REJECTS, (runs + 1, 1), given, 0, lambda i, j, x: j, device)
+    values |= {"miss": (1 - success) ** np.arange(largest + 1, dtype=float), "largest": largest}
+    return best_choices(REJECTS, (runs + 1, 1), values, 0, lambda i, j, x: j, device)

@@ -89,7 +89,7 @@ def process_scheduling(
     free = np.zeros(1)
     for time in times:  # sets without and with the next process
         free = np.concatenate([free, free + time])
-    given = {
+    values = {
         "time": times,
         "weight": weights,
         "due": due,
@@ -97,7 +97,7 @@ def process_scheduling(
         "total": free[-1],
         "free": free,
     }
-    return best_choices(PROCESSES, (n + 1, 1 << n), given, (1 << n) - 1, lambda i, j, x: j - (1 << x), device)
+    return best_choices(PROCESSES, (n + 1, 1 << n), values, (1 << n) - 1, lambda i, j, x: j - (1 << x), device)
 
 
 @recurrence("CRL", "float64", {"near": "float64[,]", "bit": "int32[]", "nodes": "int32"})
@@ -151,8 +151,8 @@ def spanning_tree(lengths: ArrayLike, *, device: DeviceLike = None) -> Allocatio
     near = np.full((1, n), INF)
     for node in range(n):  # sets without and with the next node
         near = np.concatenate([near, np.minimum(near, lengths[node])])
-    given = {"near": near, "bit": 1 << np.arange(n, dtype=np.int32), "nodes": n}
-    table = fill(SPANNING_TREE, (1, 1 << n), **given, device=device)
+    values = {"near": near, "bit": 1 << np.arange(n, dtype=np.int32), "nodes": n}
+    table = fill(SPANNING_TREE, (1, 1 << n), **values, device=device)
     value = float(table[0, 1])
     if value == INF:
         return Allocation(value)

@@ -173,7 +173,7 @@ def gapped_alignment(
         raise check.wrong("match", "so small that scores of these sequences stay within int32", match)
     scores: dict[str, Any] = {"match": match, "mismatch": mismatch, "opening": opening, "extension": extension}
     session = as_session(device)
-    way = traceback(
+    path = traceback(
         gaps_equation(dtype),
         (len(a) + 1, len(b) + 1),
         MOVES,
@@ -187,10 +187,10 @@ def gapped_alignment(
     )
     operations = [
         name if name != "pair" else "match" if a[i - 1] == b[j - 1] else "change"
-        for (i, j), name in zip(way.cells.tolist(), way.fields)
+        for (i, j), name in zip(path.cells.tolist(), path.fields)
         if i or j
     ]
-    return GappedAlignment(int(max(way.value[name] for name in MOVES)), tuple(operations[::-1]))
+    return GappedAlignment(int(max(path.value[name] for name in MOVES)), tuple(operations[::-1]))
 
 
 # Hidden Markov models: Viterbi (1967) -------------------------------------------------------------------------------
@@ -292,8 +292,8 @@ def viterbi(
         raise check.wrong("emissions", f"a row for each of {states} states", f"{len(emissions)} rows")
     if observed.max() >= emissions.shape[1]:
         raise check.wrong("observed", f"below {emissions.shape[1]}, the number of symbols", f"{observed.max()}")
-    given = {"start": start, "transitions": transitions, "emissions": emissions, "observed": observed.astype(np.int32)}
-    table = fill(VITERBI, (len(observed), states), values=given, keep="decisions", device=device)
+    values = {"start": start, "transitions": transitions, "emissions": emissions, "observed": observed.astype(np.int32)}
+    table = fill(VITERBI, (len(observed), states), values=values, keep="decisions", device=device)
     best = int(np.argmax(table.last))
     value = float(table.last[best])
     if value == -INF:
@@ -378,8 +378,8 @@ def coin_change(coins: ArrayLike, amount: IntLike, *, device: DeviceLike = None)
     amount = check.whole_number(amount, "amount", most=NEVER - 1)
     if amount == 0 or not len(coins):
         return Allocation(0 if amount == 0 else INF, None if amount else np.zeros(len(coins), np.int64))
-    given = {"coins": np.minimum(coins, amount + 1).astype(np.int32), "count": len(coins)}
-    table = fill(CHANGE, (1, amount + 1), **given, keep="decisions", device=device)
+    values = {"coins": np.minimum(coins, amount + 1).astype(np.int32), "count": len(coins)}
+    table = fill(CHANGE, (1, amount + 1), **values, keep="decisions", device=device)
     value = int(table.corner)
     if value >= NEVER:
         return Allocation(INF)

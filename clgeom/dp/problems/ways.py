@@ -120,8 +120,8 @@ def _through_layers(equation: Equation, legs: Any, check: Arguments, device: Dev
     shape, costs = (len(legs) + 1, towns), costs.reshape(-1, towns)
     table = fill(equation, shape, c=costs, keep="decisions", device=device)
     start = int(table.last[: len(legs[0])].argmin())
-    found = follow_choices(table, start, lambda i, j, x: x)
-    return Allocation(found.value, None if found.choice is None else np.append(start, found.choice))
+    best = follow_choices(table, start, lambda i, j, x: x)
+    return Allocation(best.value, None if best.choice is None else np.append(start, best.choice))
 
 
 @keeps_subnormals
@@ -181,8 +181,8 @@ def assembly_line(
         legs.append(stations[:, k, None] + change)
     legs.append((stations[:, -1] + ends[1])[:, None])
     legs[0] = legs[0] + ends[0][:, None]
-    found = _through_layers(STAGECOACH, legs, check, device)
-    return Allocation(found.value, None if found.choice is None else found.choice[:-1])
+    best = _through_layers(STAGECOACH, legs, check, device)
+    return Allocation(best.value, None if best.choice is None else best.choice[:-1])
 
 
 # Graphs and recurrences ------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.dp.analysis.work import numbered_parts
 from clgeom.dp.codegen.cell import Form
-from clgeom.dp.fills import bind, build_options, check_shape, check_values, given_values, session_of
+from clgeom.dp.fills import bind, build_options, check_shape, check_values, merge_values, session_of
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.users_c import users_errors
 from clgeom.dp.patterns import PATTERNS
@@ -251,7 +251,7 @@ def dependency_graph(
                 f"{next(iter({**(values or {}), **parameters}))!r}."
             )
         return graph_of(equation, shape)
-    return _watch(equation, shape, given_values(values, parameters, caller=caller), device, caller)[0]
+    return _watch(equation, shape, merge_values(values, parameters, caller=caller), device, caller)[0]
 
 
 @keeps_subnormals
@@ -295,7 +295,7 @@ def fill_when_ready(
     [[1, 1, 1], [1, 2, 3], [1, 3, 6]]
     """
     caller = "fill_when_ready"
-    return _watch(equation, shape, given_values(values, parameters, caller=caller), device, caller)[1]
+    return _watch(equation, shape, merge_values(values, parameters, caller=caller), device, caller)[1]
 
 
 @keeps_subnormals
@@ -344,11 +344,11 @@ def fill_by_stages(
     """
     caller = "fill_by_stages"
     n, m = _small(shape, caller)
-    given = given_values(values, parameters, caller=caller)
-    cells = Cells(equation, (n, m), given, device, caller)
+    values = merge_values(values, parameters, caller=caller)
+    cells = Cells(equation, (n, m), values, device, caller)
     if graph is not None and (not isinstance(graph, DependencyGraph) or graph.shape != (n, m)):
         raise wrong("graph", caller, f"the DependencyGraph of a {n} x {m} table", short(graph))
-    graph = graph or dependency_graph(equation, shape, values=given, device=device, caller=caller)
+    graph = graph or dependency_graph(equation, shape, values=values, device=device, caller=caller)
     order = np.concatenate([i * m + j for i, j in (stage.T for stage in graph.stages)]).astype(np.uint64)
     buffers, first = cells.buffers(cells=cells.upload(order)), 0
     for number, stage in enumerate(graph.stages, 1):

@@ -413,10 +413,10 @@ class OverTable(OnDevice):
         return store.of_field(field)
 
     def _region(self, region: Index, caller: str) -> Region:
-        found = region_of(sides_of(region, self.shape, caller=caller))
-        if found is None:
+        chosen = region_of(sides_of(region, self.shape, caller=caller))
+        if chosen is None:
             raise wrong("region", caller, "at most two integers or slices", short(region))
-        return found
+        return chosen
 
     def _reduced(
         self, op: str, axis: Any, region: Index, field: str | None, *which: Any, out: Any = None, **options: Any
@@ -426,11 +426,11 @@ class OverTable(OnDevice):
         if out is not None or options:
             return getattr((self.numpy() if field is None else self[field])[region], op)(axis=axis, out=out, **options)
         lines = chosen.axis(axis, caller)
-        found = reduce.reduce_region(store, chosen, lines, op, *which)
+        result = reduce.reduce_region(store, chosen, lines, op, *which)
         if op == "sum" and store.dtype.kind in "iu":
             if reduce.may_wrap(store, chosen, lines):  # seldom, and so on the host
                 reduce.check_sums(store.read(chosen), lines)
-        return found.reshape(())[()] if axis is None or any(chosen.dropped) else found
+        return result.reshape(())[()] if axis is None or any(chosen.dropped) else result
 
     def _gathered(self, rows: NDArray[np.int64], columns: NDArray[np.int64], crosses: bool = False) -> NDArray[Any]:
         """Cells at given rows and columns: in pairs, or each row with each column."""

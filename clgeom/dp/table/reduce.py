@@ -104,8 +104,8 @@ def reduce_array(part: NDArray[Any], axis: int | None, op: str, comparison: int 
     with np.errstate(all="ignore"):
         if is_exact(part.dtype, op):
             lines = part.reshape(1, -1) if axis is None else np.moveaxis(part, axis, 1)
-            found = np.array([_sum_of(line) for line in lines.tolist()], np.float64).astype(part.dtype)
-            return found[0] if axis is None else found
+            sums = np.array([_sum_of(line) for line in lines.tolist()], np.float64).astype(part.dtype)
+            return sums[0] if axis is None else sums
         if op in ("min", "max"):
             return _extreme(part, axis, op)
         return np.asarray(getattr(part, op)(axis)).astype(result_type(part.dtype, op), copy=False)
@@ -113,19 +113,19 @@ def reduce_array(part: NDArray[Any], axis: int | None, op: str, comparison: int 
 
 def _extreme(values: NDArray[Any], axis: int | None, op: str) -> Any:
     """NumPy's least or largest values; of zeros -0.0 is the least, and 0.0 the largest, which NumPy leaves open."""
-    found = np.asarray(getattr(values, op)(axis))
+    extremes = np.asarray(getattr(values, op)(axis))
     if values.dtype.kind != "f":
-        return found
-    found = np.where(np.isnan(found), values.dtype.type(np.nan), found)  # NaNs of one kind
-    zeros = found == 0
+        return extremes
+    extremes = np.where(np.isnan(extremes), values.dtype.type(np.nan), extremes)  # NaNs of one kind
+    zeros = extremes == 0
     if not zeros.any():
-        return found
+        return extremes
     lines = values if axis is None else values.compress(zeros, axis=1 - axis)
     negative = ((lines == 0) & np.signbit(lines)) if op == "min" else ((lines == 0) & ~np.signbit(lines))
     sign = negative.any(axis) == (op == "min")
-    found = found.copy()
-    found[zeros] = np.where(sign, values.dtype.type(-0.0), values.dtype.type(0.0))
-    return found
+    extremes = extremes.copy()
+    extremes[zeros] = np.where(sign, values.dtype.type(-0.0), values.dtype.type(0.0))
+    return extremes
 
 
 def result_type(dtype: np.dtype[Any], op: str) -> np.dtype[Any]:
@@ -170,11 +170,11 @@ def _join(states: NDArray[Any], dtype: np.dtype[Any], op: str) -> Any:
 def _sum_of(numbers: Sequence[float]) -> float:
     """Return the sum of floats, rounded once."""
     try:
-        found = math.fsum(numbers)
+        total = math.fsum(numbers)
     except (OverflowError, ValueError):  # beyond float64 on the way, or infinities of both signs
-        others = [x for x in numbers if not math.isfinite(x)]
-        found = sum(others) if others else _rounded(sum(map(Fraction, numbers)))
-    return math.nan if math.isnan(found) else found  # of one kind
+        nonfinite = [x for x in numbers if not math.isfinite(x)]
+        total = sum(nonfinite) if nonfinite else _rounded(sum(map(Fraction, numbers)))
+    return math.nan if math.isnan(total) else total  # of one kind
 
 
 def _rounded(total: Fraction | int) -> float:
@@ -199,8 +199,8 @@ def _sums_of_limbs(limbs: NDArray[np.int64], dtype: np.dtype[Any]) -> NDArray[An
         else:
             unit = Fraction(2) ** least
             sums = [_rounded(sum(limb << 32 * k for k, limb in enumerate(row)) * unit) for row in limbs.tolist()]
-        found = np.where(positive > 0, np.inf, sums)
-        return np.where(negative > 0, np.where(positive > 0, np.nan, -np.inf), found).astype(dtype)
+        totals = np.where(positive > 0, np.inf, sums)
+        return np.where(negative > 0, np.where(positive > 0, np.nan, -np.inf), totals).astype(dtype)
 
 
 def _neutral_element(dtype: np.dtype[Any], op: str) -> Any:
@@ -301,14 +301,14 @@ def _of_floats(which: int, bound: Any, dtype: np.dtype[Any]) -> tuple[int, Any]:
 
 def select_cells(store: CellStore, region: Region, comparison: int, bound: Any) -> NDArray[np.int64]:
     """Numbers of the cells of a region for which a comparison holds, ascending, as int64."""
-    found = [np.empty(0, np.int64)]
+    numbers = [np.empty(0, np.int64)]
     with store.in_place() as values:
         if values is not None:
             return np.flatnonzero(HOLDS[comparison](values[region.slices], store.dtype.type(bound)))
     if region.cells:
         for first, part in region.parts(0, LAUNCH_CELLS):
-            found.append(_select_part(store, part, comparison, bound) + first * region.sides[1])
-    return np.concatenate(found)
+            numbers.append(_select_part(store, part, comparison, bound) + first * region.sides[1])
+    return np.concatenate(numbers)
 
 
 def _select_part(store: CellStore, region: Region, comparison: int, bound: Any) -> NDArray[np.int64]:

@@ -124,13 +124,13 @@ def place(axis: int, at: Any, shape: tuple[int, int]) -> int:
 
 def places(indices: Any, size: int, what: str) -> NDArray[np.int64]:
     """Return indices counted from the start; IndexError for one outside, as in NumPy."""
-    found = np.asarray(indices)
-    if found.size == 0:
-        return found.astype(np.int64)
-    if found.dtype.kind not in "iu":
-        raise InvalidInput(f"Indices of a table must be integers. Got {found.dtype} instead.")
-    bad = (found < -size) | (found >= size)
+    numbers = np.asarray(indices)
+    if numbers.size == 0:
+        return numbers.astype(np.int64)
+    if numbers.dtype.kind not in "iu":
+        raise InvalidInput(f"Indices of a table must be integers. Got {numbers.dtype} instead.")
+    bad = (numbers < -size) | (numbers >= size)
     if bad.any():
-        raise IndexError(f"{what} {found[bad].flat[0]} of a table with {size}")
-    found = found.astype(np.int64)
-    return np.where(found < 0, found + size, found)
+        raise IndexError(f"{what} {numbers[bad].flat[0]} of a table with {size}")
+    numbers = numbers.astype(np.int64)
+    return np.where(numbers < 0, numbers + size, numbers)

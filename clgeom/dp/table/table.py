@@ -326,9 +326,9 @@ def _state(state: Any, parameters: Mapping[str, Any]) -> NDArray[np.int64]:
     if "state" in parameters:
         raise InvalidInput("The 'state' parameter of recover needs an equation without a parameter of this name.")
     try:
-        found = np.asarray(state)
+        numbers = np.asarray(state)
     except (TypeError, ValueError, OverflowError):
-        found = np.empty((0, 0))
-    if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu" or found.dtype == np.uint64:
+        numbers = np.empty((0, 0))
+    if numbers.ndim != 1 or numbers.size == 0 or numbers.dtype.kind not in "iu" or numbers.dtype == np.uint64:
         raise wrong("state", "recover", "integers, at least one", short(state))
-    return found.astype(np.int64)
+    return numbers.astype(np.int64)

@@ -21,7 +21,7 @@ from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.dp.analysis import bands, bounds, trial
 from clgeom.dp.filling import check_reads
-from clgeom.dp.fills import Fill, bind, check_shape, check_values, given_values, in_band, session_of
+from clgeom.dp.fills import Fill, bind, check_shape, check_values, in_band, merge_values, session_of
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.users_c import users_errors
 from clgeom.dp.paths import tiles
@@ -158,17 +158,17 @@ def _fill_of(
     if not isinstance(equation.decisions, int) or equation.decisions > 256:
         raise InvalidInput(f"{CALLER} needs an equation with up to 256 choices. Got {equation.decisions} instead.")
     shape = check_shape(shape, caller=CALLER)
-    given = given_values(values, parameters, caller=CALLER)
+    values = merge_values(values, parameters, caller=CALLER)
     session = session_of({}, equation, device, caller=CALLER)
     if equation.pattern is None:
         raise InvalidInput(f"{CALLER} needs an equation with a pattern. {equation.name} has none.")
     pattern = PATTERNS[equation.pattern]
-    equation, given, band = in_band(equation, given, band, outside, shape, caller=CALLER)
+    equation, values, band = in_band(equation, values, band, outside, shape, caller=CALLER)
     if band is not None:
         bands.check_reachable(band, pattern, shape, caller=CALLER)
-    held = check_values(equation, given, caller=CALLER)
-    bound = bind(session, equation, held, caller=CALLER)
-    fill = Fill(equation, shape, pattern, session, held, *bound, band=band)
+    values = check_values(equation, values, caller=CALLER)
+    bound = bind(session, equation, values, caller=CALLER)
+    fill = Fill(equation, shape, pattern, session, values, *bound, band=band)
     check_reads(fill)
     return fill
 
@@ -185,15 +185,15 @@ def _moves(moves: Any, equation: Equation, pattern: Pattern) -> tuple[tuple[str,
                 f"The 'moves' parameter of {CALLER} must have the moves of the fields {', '.join(places)}."
             )
         counts = [count for _, count in places.values()]
-    found = []
+    all_moves = []
     for name, count in zip(fields, counts):
         if not np.iterable(moves[name]):
             raise wrong("moves", CALLER, "a sequence of offsets", short(moves[name]))
         offsets = tuple(None if move is None else _move(move, fields, pattern) for move in moves[name])
         if len(offsets) != count:
             raise wrong("moves", CALLER, f"one entry for each of {count} choices", len(offsets), verb="have")
-        found.append(offsets)
-    return fields, tuple(found)
+        all_moves.append(offsets)
+    return fields, tuple(all_moves)
 
 
 def _move(move: Any, fields: tuple[str, ...], pattern: Pattern) -> tuple[int, int, int]:
@@ -260,8 +260,8 @@ def _traced(fill: Fill, fields: tuple[str, ...], moves: Moves, first: Any, band_
         part = int(cursor[0]) // band
         top, bottom = part * band, min(int(cursor[0]) + 1, n)
         # a band is filled as a separate table, up to the column that the traceback has reached
-        here = replace(again, shape=(bottom - top, int(cursor[1]) + 1), table=False, band=again.band_from(top))
-        launches, groups = here.launches
+        part_sweep = replace(again, shape=(bottom - top, int(cursor[1]) + 1), table=False, band=again.band_from(top))
+        launches, groups = part_sweep.launches
         args = (*again.numbers(top, bottom, 1 + part), "edges", "state", "decisions", columns, *fill.arguments)
         refill = Step(tiles.KERNEL, again.policy, args, 1, params, options=fill.options)
         numbers = map(np.int32, (top, n + m, STEPS))
