@@ -6,8 +6,7 @@ operations on words fill 32 or 64 cells. The results are exact and equal those o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -65,22 +64,6 @@ def as_codes(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]
     return coded(a, count), coded(b, count + 1), count + 2
 
 
-class Columns(NamedTuple):
-    """Memory on the device after a run over columns.
-
-    state : the words of the last column. lcs: a bit where the length does *not* grow. edit: where the distance grows,
-    then where it falls.
-    columns : the symbols of the columns, as numbers.
-    kept : the words of every column; words of the same rows are contiguous.
-    starts : on the host, the words of the columns before the pieces.
-    """
-
-    state: cl.Buffer
-    columns: cl.Buffer
-    kept: cl.Buffer
-    starts: Sequence[np.ndarray]
-
-
 class BitTable:
     """The table of two sequences on a device, each of at least one symbol, with the masks of the first one.
 
@@ -124,14 +107,17 @@ class BitTable:
 
     def columns(
         self, first: int, stop: int, start: np.ndarray, *, rows: int | None = None, keep: bool = False, every: int = 0
-    ) -> Columns:
+    ) -> tuple[dict[str, Any], list[np.ndarray]]:
         """Run over the columns first .. stop - 1 from the words of the column before.
 
-        With `keep` the words of every column are kept, with `every` those before every so many columns, a multiple
-        of 32.
+        Return the buffers, and the words of the columns before every so many columns, a multiple of 32. The buffer
+        "state" has the words of the last column. lcs: a bit where the length does *not* grow. edit: where the distance
+        grows, then where it falls. With `keep`, "kept" has the words of every column; words of the same rows are
+        contiguous.
         """
+        rows = self.n if rows is None else rows
         if self.sweeps:
-            done = self._swept(first, stop, start, self.n if rows is None else rows, keep, every)
+            done = self._swept(first, stop, start, rows, keep, every)
             if done is not None:
                 return done
             self.sweeps = False
@@ -140,14 +126,15 @@ class BitTable:
                 f"two sequences was computed by one launch for each diagonal of tiles.",
                 DeviceWarning,
             )
-        if not every:
-            return self._tiled(first, stop, start, self.n if rows is None else rows, keep)
-        starts = []
-        for at in range(first, stop, every):
+        buffers, starts = dict[str, Any](), list[np.ndarray]()
+        for at in range(first, stop, every or stop - first):
+            if starts:
+                start = self.read_state(buffers["state"])
             starts.append(start)
-            found = self._tiled(at, min(at + every, stop), start, self.n, keep)
-            start = self.read_state(found.state)
-        return found._replace(starts=starts)
+            end = min(at + every, stop) if every else stop
+            buffers = self._buffers(at, end, start, keep)
+            run(self.session, self._tiles_plan(end - at, rows, keep), **buffers)
+        return buffers, starts
 
     def _buffers(self, first: int, stop: int, start: np.ndarray, keep: bool) -> dict[str, Any]:
         m = stop - first
@@ -160,12 +147,9 @@ class BitTable:
             "kept": allocate(self.session, self.kept_bytes(m) if keep else 1),
         }
 
-    def _tiled(self, first: int, stop: int, start: np.ndarray, rows: int, keep: bool) -> Columns:
-        buffers = self._buffers(first, stop, start, keep)
-        run(self.session, self._tiles_plan(stop - first, rows, keep), **buffers)
-        return Columns(buffers["state"], buffers["columns"], buffers["kept"], ())
-
-    def _swept(self, first: int, stop: int, start: np.ndarray, rows: int, keep: bool, every: int) -> Columns | None:
+    def _swept(
+        self, first: int, stop: int, start: np.ndarray, rows: int, keep: bool, every: int
+    ) -> tuple[dict[str, Any], list[np.ndarray]] | None:
         """As `columns`, by one launch for as many columns as one takes; None if its groups gave up."""
         session, words = self.session, len(start)
         strips = ceil_div(rows, self.word_bits * self.sweep.tile)
@@ -186,7 +170,7 @@ class BitTable:
                 starts.extend(read(session, buffers["starts"], self.word, pieces * words).reshape(pieces, words))
             if end < stop:
                 start = self.read_state(buffers["state"])
-        return Columns(buffers["state"], buffers["columns"], buffers["kept"], starts)
+        return buffers, starts
 
     def kept_bytes(self, m: int) -> int:
         """Return the bytes of memory for keeping so many columns."""
@@ -210,7 +194,8 @@ class BitTable:
 
     def solve(self) -> int:
         """Return the length, or the distance."""
-        return self.value(self.read_state(self.columns(0, self.m, self.start).state))
+        buffers, _ = self.columns(0, self.m, self.start)
+        return self.value(self.read_state(buffers["state"]))
 
     def steps(self, most_bytes: int | None = None) -> tuple[int, np.ndarray]:
         """Return the value, and the path through the table from its first cell to its last.
@@ -224,22 +209,21 @@ class BitTable:
         most = min(most_bytes or kept, session.profile.max_alloc_bytes)
         piece = max(most // self.kept_bytes(32) * 32, 32)
         value: int | None = None
-        starts: Sequence[np.ndarray] = [self.start]
+        starts = [self.start]
         if piece < self.m:
-            found = self.columns(0, self.m, self.start, every=piece)
-            value, starts = self.value(self.read_state(found.state)), found.starts
+            buffers, starts = self.columns(0, self.m, self.start, every=piece)
+            value = self.value(self.read_state(buffers["state"]))
         steps = self._upload(np.zeros(self.n + self.m, np.uint8))
         row, at = self.n, self.n + self.m
         for first, start in zip(range(0, self.m, piece)[::-1], starts[::-1]):
             if row == 0:
                 break
             stop = min(first + piece, self.m)
-            found = self.columns(first, stop, start, rows=row, keep=True)
+            buffers, _ = self.columns(first, stop, start, rows=row, keep=True)
             if value is None:
-                value = self.value(self.read_state(found.state))
+                value = self.value(self.read_state(buffers["state"]))
             cursor = self._upload(np.array([row, stop - first, at], np.uint32))
-            buffers: dict[str, Any] = {"masks": self.masks, "columns": found.columns, "kept": found.kept}
-            run(session, self._traceback_plan(stop - first, row), cursor=cursor, steps=steps, **buffers)
+            run(session, self._traceback_plan(stop - first, row), **buffers, cursor=cursor, steps=steps)
             row, left, at = (int(number) for number in read(session, cursor, np.uint32, 3))
             column = first + left
         assert value is not None, "there is a column"
