@@ -17,8 +17,8 @@ from sorted_files import check, saved
 
 import clgeom
 from clgeom.errors import InvalidInput
-from clgeom.scale.sorting import buckets, runs, state
 from clgeom.scale.sorting import job as external
+from clgeom.scale.sorting import runs, state
 from clgeom.scale.sorting.file import LEAST_BYTES
 from clgeom.scale.sorting.pipeline import Pipeline
 from clgeom.scale.sorting.runs import Run, blocks_of
@@ -131,10 +131,10 @@ def test_buckets_hold_each_key_once_and_in_order(chunks, sample, target):
     """Also where the sample has nothing of the keys."""
     n = max(sum(map(len, chunks)), 1)
     chunks = [np.sort(np.array(chunk, np.uint8)) for chunk in chunks]
-    first = buckets.Buckets(np.sort(np.array(sample, np.uint8)), n, target, 2 * target)
+    first = runs.Buckets(np.sort(np.array(sample, np.uint8)), n, target, 2 * target)
     rows = {}
     for chunk in chunks:
-        again = buckets.Buckets(np.sort(np.array(sample, np.uint8)), n, target, 2 * target)
+        again = runs.Buckets(np.sort(np.array(sample, np.uint8)), n, target, 2 * target)
         again.restore(json.loads(json.dumps(first.facts())))
         placed = list(first.place(lambda keys: keys, chunk))
         assert placed == list(again.place(lambda keys: keys, chunk))

@@ -4,7 +4,7 @@
     buckets   a..c | d..f | ..            one file; each chunk adds to every bucket
     output    a..c | d..f | ..            some buckets at a time are loaded, sorted by all bits, and written
 
-All keys are read twice and written twice, the second time over buckets that were read (`buckets`). By how many bits
+All keys are read twice and written twice, the second time over buckets that were read (`runs`). By how many bits
 chunks are sorted is told by a sample: of 64 bits usually the first 8 are enough.
 
 Chunks of an unknown number of keys become runs instead, each in a file (`runs`): the blocks that are loaded are cut

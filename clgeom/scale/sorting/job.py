@@ -23,9 +23,8 @@ from clgeom.errors import InvalidInput
 from clgeom.intake.chunks import Meter, Peak
 from clgeom.intake.typing import NDArray
 from clgeom.io.atomic import is_one_disk, take_name
-from clgeom.scale.sorting.buckets import Buckets
 from clgeom.scale.sorting.pipeline import SETS, Pipeline, npy_header, reserve
-from clgeom.scale.sorting.runs import Block, Run, are_read_in_time, blocks_of, joined
+from clgeom.scale.sorting.runs import Block, Buckets, Run, are_read_in_time, blocks_of, joined
 from clgeom.scale.sorting.sources import Chunk, ChunkKeys, FileKeys
 from clgeom.scale.sorting.state import State
 from clgeom.sorting.distinct import DEVICE_NS, numpy_ns
