@@ -19,7 +19,7 @@ import functools
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -395,23 +395,24 @@ class AlignWork(Work):
         (a_letters, a_offsets), (b_letters, b_offsets) = (
             _slice_letters(one, part) for one in (self.pairs.a, self.pairs.b)
         )
-        tiles = PairTiles(session, a_letters, b_letters, rules)
+        tiles, steps, count = PairTiles(session, a_letters, b_letters, rules), STEPS[rules.strand], len(n)
         side = tiles.tile_side(n, m, rules.path)
-        if not rules.path and not side and are_short(session, rules, max(int(n.max()), int(m.max()))):
-            return self._short(tiles, n, m, (a_offsets, b_offsets))
         a_begin, b_begin = (
-            np.broadcast_to(one[0], len(n)) if len(one) == 2 else one[:-1] for one in (a_offsets, b_offsets)
+            np.broadcast_to(one[0], count) if len(one) == 2 else one[:-1] for one in (a_offsets, b_offsets)
         )
         strands = [
-            PairSpans(a_begin, n, b_begin if step > 0 else b_begin + m - 1, np.full(len(n), step), m)
-            for step in STEPS[rules.strand]
+            PairSpans(a_begin, n, b_begin if step > 0 else b_begin + m - 1, np.broadcast_to(step, count), m)
+            for step in steps
         ]
-        ends: Any = None
-        pairs, walks, operations = strands[0], None, np.empty(0, np.uint8)
-        if len(strands) == 2 or not rules.path or (rules.mode != "global" and not side):
-            pairs, ends = _better(
-                strands, [tiles.in_tiles(one, side)[0] if side else tiles.ends(one) for one in strands]
-            )
+        found: list[np.ndarray] = []
+        if not rules.path and not side and are_short(session, rules, max(int(n.max()), int(m.max()))):
+            short = ShortPairs(tiles, (a_offsets, b_offsets), count)
+            found = [short.found(reverse=step < 0, ends=rules.ends) for step in steps]
+            found = [tiles.with_borders(n, m, ends) if rules.ends else ends for ends in found]
+        elif len(strands) == 2 or not rules.path or (rules.mode != "global" and not side):
+            found = [tiles.in_tiles(one, side)[0] if side else tiles.ends(one) for one in strands]
+        pairs, ends = _better(strands, found)
+        walks, operations = None, np.empty(0, np.uint8)
         if rules.path:
             regions = np.cumsum(n + m)
             buffer = allocate(session, int(regions[-1]))
@@ -423,27 +424,10 @@ class AlignWork(Work):
                 ends = np.stack([scores, n, m], axis=1) if ends is None else ends
             operations = _compacted(read(session, buffer, np.uint8, int(regions[-1])), n + m, walks[:, 3])
         if tiles.met_unknown_letters():
-            self._refuse()
+            has_complement = rules.strand != "forward"
+            refuse_letters(self.pairs.a, self.pairs.b, rules.scoring, complement=has_complement)
+            raise AssertionError("the device met a letter outside the alphabet that the host does not find")
         return self._fields(ends.T, walks, pairs.b_step.astype(np.int8), m) | {"operations": operations}
-
-    def _short(self, tiles: PairTiles, n: np.ndarray, m: np.ndarray, offsets: tuple[np.ndarray, np.ndarray]) -> Fields:
-        """Return the results of a range of short pairs, of which nothing but scores and ends is asked."""
-        strand, ends_known = self.rules.strand, self.rules.ends
-        pairs = ShortPairs(tiles, offsets, len(n))
-        unknown, found = np.full(len(n), -1), list[Any]()
-        for step in STEPS[strand]:
-            values = pairs.found(reverse=step < 0, ends=ends_known)
-            if ends_known:
-                found.append(tiles.with_borders(n, m, values).astype(np.int64).T)
-            else:
-                found.append((values.astype(np.int64), unknown, unknown))
-        if tiles.met_unknown_letters():
-            self._refuse()
-        ends, strands = found[0], np.full(len(n), STEPS[strand][0], np.int8)
-        if len(found) == 2:
-            better = found[1][0] > ends[0]
-            ends, strands[better] = np.where(better, found[1], found[0]), -1
-        return self._fields(ends, None, strands, m)
 
     def _fields(self, ends: Any, walks: np.ndarray | None, strands: np.ndarray, m: np.ndarray) -> Fields:
         """Return the results as arrays; starts and ends that are not known are -1."""
@@ -468,12 +452,6 @@ class AlignWork(Work):
             "operations": np.empty(0, np.uint8),
         }
 
-    def _refuse(self) -> NoReturn:
-        """Raise the error that names the first letter outside the alphabet."""
-        has_complement = self.rules.strand != "forward"
-        refuse_letters(self.pairs.a, self.pairs.b, self.rules.scoring, complement=has_complement)
-        raise AssertionError("the device met a letter outside the alphabet that the host does not find")
-
 
 def _slice_letters(sequences: Sequences, part: slice) -> tuple[Any, np.ndarray]:
     """Return the letters of a slice of the sequences, and the offsets of the sequences in them."""
@@ -485,9 +463,10 @@ def _slice_letters(sequences: Sequences, part: slice) -> tuple[Any, np.ndarray]:
     return letters, offsets - low if low else offsets
 
 
-def _better(strands: Sequence[PairSpans], found: Sequence[np.ndarray]) -> tuple[PairSpans, np.ndarray]:
-    """(pairs, ends) of the better strand of each pair, the first one if scores are equal."""
-    pairs, ends = strands[0], found[0]
+def _better(strands: Sequence[PairSpans], found: Sequence[np.ndarray]) -> tuple[PairSpans, Any]:
+    """(pairs, ends) of the better strand of each pair, the first one if scores are equal; ends may be None."""
+    pairs = strands[0]
+    ends: Any = found[0] if found else None
     for other, other_ends in zip(strands[1:], found[1:]):
         better = other_ends[:, 0] > ends[:, 0]
         ends = np.where(better[:, None], other_ends, ends)

@@ -80,7 +80,7 @@ class ShortPairs:
         self.buffers = tiles.buffers | {"a_offsets": a_offsets, "b_offsets": b_offsets, "scores": scores}
 
     def found(self, *, reverse: bool = False, ends: bool = True) -> np.ndarray:
-        """Score, row and column of the end of each pair, int32 of shape (count, 3); scores only without `ends`.
+        """Score, row and column of the end of each pair, int64 of shape (count, 3); scores only without `ends`.
 
         Of local alignments of no letters the row is 0 or less.
         """
@@ -99,7 +99,7 @@ class ShortPairs:
             if len(chosen):
                 self._launch(chosen, n, m, False, reverse, ends, results)
                 values = read(self.session, results, np.int32, width * self.count).reshape(self.count, width)
-        return values if ends else values[:, 0]
+        return values.astype(np.int64)
 
     @property
     def _greatest_sure(self) -> int:
