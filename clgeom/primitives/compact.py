@@ -8,7 +8,7 @@ import numpy as np
 
 from clgeom.arguments import held, integer
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.core.launch import read, run
+from clgeom.core.launch import run
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.intake.arrays import as_device_values, host_values, session_of
@@ -124,10 +124,7 @@ def class_totals(counted: Result, counts: Scratch, offsets: Scratch, classes: in
     """Return the number of labels of each class, read from the counts and their scan."""
     tiles = counts.count // classes
     if classes == 1 or tiles > 1024:  # a few small reads take less time than one large one
-        starts = [
-            int(read(counted.session, counted[offsets], offsets.dtype, 1, c * tiles, queue=counted._queue)[0])
-            for c in range(classes)
-        ]
+        starts = [int(counted.read(offsets, 1, c * tiles)[0]) for c in range(classes)]
         return np.diff([*starts, grand_total(counted, counts, offsets)])
     totals: np.ndarray = counted.read(counts).reshape(classes, tiles).sum(axis=1, dtype=np.int64)
     return totals

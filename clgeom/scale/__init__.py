@@ -16,10 +16,7 @@ from clgeom.lazy import lazy_names
 
 TYPE_CHECKING = False  # as in typing, whose import takes longer than that of this module
 #: Public names by module; a module's own name stands for the module.
-_HOMES = {
-    "chunks": "Chunks Peak read_chunks read_sequences",
-    "sorting.file": "SortedFile sort_file",
-}
+_HOMES = {"chunks": "Chunks Peak read_chunks read_sequences", "sorting.file": "SortedFile sort_file"}
 
 if TYPE_CHECKING:
     from clgeom.scale.chunks import (

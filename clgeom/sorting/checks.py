@@ -27,9 +27,7 @@ def _require_order(session: Session, keys: np.ndarray) -> None:
 
 
 @check(
-    "sorting/radix: radix_survey radix_count radix_spine",
-    before="sorting/radix",
-    types=("uint32", "float32", "int64"),
+    "sorting/radix: radix_survey radix_count radix_spine", before="sorting/radix", types=("uint32", "float32", "int64")
 )
 def radix(session: Session, dtype: np.dtype) -> str:
     """Many keys are in order."""

@@ -61,10 +61,7 @@ POLICIES: dict[str, Rows] = {
     # PoCL, 2 cores of an EPYC, 1e6 float64, 100 bins by edges: one search at a time 28 ms, eight 16
     "sorting/bin_counts": COUNTING,
     "sorting/bin_sums": ELEMENTWISE,
-    "sorting/key_range": {
-        "cpu": Policy("group", wg_size=1, items_per_thread=512, groups_per_unit=2),
-        "any": WIDE,
-    },
+    "sorting/key_range": {"cpu": Policy("group", wg_size=1, items_per_thread=512, groups_per_unit=2), "any": WIDE},
     # The first k keys: digits of 10 bits, tiles of 2048 keys.
     "sorting/select_digits": COUNTING,
     "sorting/select_count": TILEWISE,

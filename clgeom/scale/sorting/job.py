@@ -131,24 +131,25 @@ class FileSort:
                 self.state.clear()  # it was stopped while outputs got their names
             # blocks that are sorted at once: where the host sorts, each thread takes one after another
             shares = max(PARTS, 2 * self.session.profile.compute_units * self.in_threads)
-            self.shares = self.state.settled("shares", shares)  # it decides where blocks begin
+            # where blocks begin depends on it: an interrupted call goes on with its own
+            self.shares = self.state.settings.setdefault("shares", shares)
             self.pipeline = Pipeline([tuple(np.empty(self.most, dtype) for dtype in self.types) for _ in range(SETS)])
             self.meter.add(SETS * self.most * sum(dtype.itemsize for dtype in self.types))
             self.session.pool.free_held()  # it is to be measured
             counts: list[int] = []
-            if self.source.n is not None and self.source.n <= self.most:
-                self._check_room(self.source.n, self.source.n)
-                blocks = [next(self._chunks())] if self.source.n else []
-            elif self.source.n is not None:
-                blocks, counts = self._blocks_of_buckets(self.source.n)
-            else:
-                _, low = self._sample()
-                runs = self._runs("run", self._chunks(), low)
-                blocks, counts = self._blocks_of_runs("run", runs, low), list(map(len, runs))
             n = self.source.n
             if n is None:
+                _, low = self._sample()
+                runs = self._runs("run", self._chunks(), low)
+                counts = list(map(len, runs))
                 n = sum(counts)
                 self._check_room(2 * n, n)  # the runs are there already
+                blocks = self._blocks_of_runs("run", runs, low)
+            elif n <= self.most:
+                self._check_room(n, n)
+                blocks = [next(self._chunks())] if n else []
+            else:
+                blocks, counts = self._blocks_of_buckets(n)
             self._merge(blocks, n)
             self._check_source()
             self._publish(n)

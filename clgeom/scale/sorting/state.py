@@ -12,14 +12,13 @@ import json
 import os
 import shutil
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any
 
 from clgeom.arguments import wrong_file
 from clgeom.core.messages import printable
 from clgeom.errors import InvalidInput
 from clgeom.io.atomic import is_part
 
-T = TypeVar("T")
 #: What the lock of a folder has, so that no folder of others is taken for one.
 MARK = b"clgeom sort\n"
 
@@ -39,7 +38,8 @@ class State:
 
     def __init__(self, out: Path, job: dict[str, Any], *, goes_on: bool) -> None:
         self.folder = state_folder(out)
-        self.job, self.runs, self.written, self.settings, self.resumed = job, {}, 0, {}, False
+        self.job, self.runs, self.written, self.resumed = job, {}, 0, False
+        self.settings: dict[str, Any] = {}  # those of the call that began the job
         self._lock = _locked(self.folder, out)
         self._remove_copy()
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError):  # no state, or a damaged one
@@ -60,11 +60,6 @@ class State:
     def path(self, name: str) -> Path:
         """Return a file of the folder."""
         return self.folder / name
-
-    def settled(self, name: str, value: T) -> T:
-        """Return the value of a setting in the call that began the job; this one's if it is the first."""
-        setting: T = self.settings.setdefault(name, value)
-        return setting
 
     def counts(self, group: str) -> list[int]:
         """Return the keys of each run of a group that is complete."""

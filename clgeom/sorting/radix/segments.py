@@ -18,14 +18,7 @@ from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.tuning import select
 from clgeom.primitives.gather import pick_plan
 from clgeom.sorting.keys import KeyOrder
-from clgeom.sorting.radix.passes import (
-    SortMemory,
-    digit_windows,
-    order_plan,
-    payload_parameters,
-    radix_plan,
-    shares,
-)
+from clgeom.sorting.radix.passes import SortMemory, digit_windows, order_plan, payload_parameters, radix_plan, shares
 
 if TYPE_CHECKING:
     from clgeom.core.profile import DeviceProfile

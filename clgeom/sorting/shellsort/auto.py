@@ -210,9 +210,7 @@ class _Shape:
             # Costs grow with the halo: from some halo on, no windows cost less than whole h-subsequences.
             whole = min(map(cost, shapes), default=math.inf)
             most = bisect_left(
-                range(self.tile // 2),
-                True,
-                key=lambda halo: whole <= min(map(cost, windows(halo)), default=math.inf),
+                range(self.tile // 2), True, key=lambda halo: whole <= min(map(cost, windows(halo)), default=math.inf)
             )
             halo = displacement(gap, self.gaps[:i], most - 1) if useful and most else None
             shapes += [] if halo is None else windows(halo)
