@@ -13,7 +13,7 @@ import clgeom
 from clgeom import optional
 from clgeom.errors import InvalidInput
 from clgeom.intake.interop.frames import crs_of
-from clgeom.io import vector
+from clgeom.io import features, vector
 from clgeom.io.atomic import new_file
 
 geopandas = pytest.importorskip("geopandas")
@@ -355,7 +355,7 @@ def test_files_are_written_whole_or_not_at_all(ending, tmp_path, monkeypatch):
         patch.setattr(
             "pyarrow.parquet.write_table", lambda *a, **k: (_ for _ in ()).throw(OSError(28, "No space left"))
         )
-        patch.setattr(vector.LonLat, "all", lambda *a: (_ for _ in ()).throw(InvalidInput("beyond a pole")))
+        patch.setattr(features.LonLat, "all", lambda *a: (_ for _ in ()).throw(InvalidInput("beyond a pole")))
         with pytest.raises(InvalidInput, match="the disk is gone|No space left|beyond a pole"):
             hull.to_file(path)
     assert path.read_bytes() == b"before" and os.listdir(tmp_path) == [path.name]
