@@ -77,7 +77,7 @@ class Side:
 
     def measure(self):
         """One round: the call by itself, and once more with the times of its kernels."""
-        names = {name.rpartition("/")[2]: name for name in sources.kernels()}
+        names = sources.kernels_by_name()
         with override(self.policies):
             self.session.queue.finish()
             begin = time.perf_counter()

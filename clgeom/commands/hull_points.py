@@ -33,8 +33,8 @@ from clgeom.io.hulls import check_lonlat, write_hull, write_hulls
 from clgeom.io.outputs import IN_LONLAT, MAPS
 from clgeom.io.points import read_cloud, saying_where
 from clgeom.optional import is_installed
-from clgeom.plotting.figures import axis_names, plain
-from clgeom.plotting.hoods import check_traceable, save_trace
+from clgeom.plotting.figures import axis_names, plain, require_few
+from clgeom.plotting.hoods import TRACEABLE, save_trace
 
 #: Dimensions of hulls in words.
 DIMENSIONS = {
@@ -70,7 +70,7 @@ def hull_of_all(call: HullCall) -> None:
     cloud, counts, reading = _read(call)
     crs = system_of(call, cloud)
     if call.trace:
-        check_traceable(cloud.points)
+        require_few(cloud.points, TRACEABLE, "a trace", "points")
     computing, turn = call.computing, turn_of_columns(cloud.names, crs, call.antimeridian)
     with call.progress("hull") as progress, saying_where(call.files, counts):
         hull, work = terminal.worked(clgeom.convex_hull, cloud.points, progress=progress, **computing)

@@ -128,80 +128,56 @@ def covered_cells(raster: Any, grid: Any, drawn: Any, options: dict[str, Any]) -
     return found
 
 
-def level_facts(raster: Any, grid: Any, shapes: Any, level: Any, covered: Any, left_out: Any) -> Any:
+def level_facts(raster: Any, grid: Any, shapes: Any, level: Any, covered: Any, left_out: Any) -> dict[str, Any]:
     """Return counts of shapes, vertices, holes and cells of a level, and the areas of cells and of outlines.
 
     `level` and `covered` are a key and a value of `covered_cells`; `left_out` has the small parts of each level.
     """
-    parts, cells = left_out.get(level[0], (0, 0))
-    small = {"parts_left_out": parts, "cells_left_out": cells}
-    find = _polygon_facts if hasattr(shapes, "polygon_offsets") else _shape_facts
-    return find(raster, grid, shapes, level, covered) | small
-
-
-def _shape_facts(raster: Any, grid: Any, shapes: Any, level: Any, covered: Any) -> dict[str, Any]:
     from clgeom.io.features import count_vertices
 
     (level, upto), (cells, km2) = level, covered
-    own = [one for one in shapes if one.level == level]
-    geometry = _union(own)
+    small_parts, small_cells = left_out.get(level, (0, 0))
+    own: Any
+    area: float | None
+    if hasattr(shapes, "polygon_offsets"):  # along the cells, where polygons do not overlap
+        own = shapes.select(shapes.levels == shapes.given.index(level))
+        vertices, holes = len(own.corners), len(own.ring_offsets) - 1 - len(own)
+        area, area_km2 = float(own.areas.sum()), _km2(lambda: own.areas_km2.sum() * 1e6, raster.crs)
+    else:
+        own = [one for one in shapes if one.level == level]
+        geometries = [one.__geo_interface__ for one in own]
+        vertices, holes = sum(map(count_vertices, geometries)), sum(map(_holes, geometries))
+        area, area_km2 = _areas_of_union(own, raster.crs)
     return {
         "level": level,
         "upto": upto,
         "regions": len(own),
-        "vertices": sum(count_vertices(one.__geo_interface__) for one in own),
-        "holes": sum(_holes(one.__geo_interface__) for one in own),
+        "vertices": vertices,
+        "holes": holes,
         "cells": cells,
         "cells_area": cells * grid.cell_area,
         "cells_km2": km2,
-        "area": finite(_area(own, geometry)),
-        "area_km2": None if geometry is None else _km2(lambda: _earth_area(geometry, raster.crs), raster.crs),
+        "area": finite(area),
+        "area_km2": area_km2,
+        "parts_left_out": small_parts,
+        "cells_left_out": small_cells,
     }
 
 
-def _polygon_facts(raster: Any, grid: Any, polygons: Any, level: Any, covered: Any) -> dict[str, Any]:
-    """Return the same for polygons along the cells, which do not overlap, from their arrays."""
-    (level, upto), (cells, km2) = level, covered
-    own = polygons.select(polygons.levels == polygons.given.index(level))
-    return {
-        "level": level,
-        "upto": upto,
-        "regions": len(own),
-        "vertices": len(own.corners),
-        "holes": len(own.ring_offsets) - 1 - len(own),
-        "cells": cells,
-        "cells_area": cells * grid.cell_area,
-        "cells_km2": km2,
-        "area": finite(float(own.areas.sum())),
-        "area_km2": _km2(lambda: own.areas_km2.sum() * 1e6, raster.crs),
-    }
-
-
-def _union(own: Any) -> Any:
-    """Return the union of shapes as a GeoJSON-like geometry; None for several without Shapely."""
-    if len(own) == 1:
-        return own[0].__geo_interface__
-    if not is_installed("shapely"):
-        return None
-    import shapely
-
-    return shapely.geometry.mapping(shapely.union_all([one.to_shapely() for one in own]))
-
-
-def _area(own: Any, geometry: Any) -> float | None:
-    if len(own) == 1:
-        return float(own[0].area)
-    if geometry is None:
-        return None
-    import shapely
-
-    return float(shapely.geometry.shape(geometry).area)
-
-
-def _earth_area(geometry: Any, crs: Any) -> float:
+def _areas_of_union(shapes: Any, crs: Any) -> tuple[float | None, float | None]:
+    """Return the area of the union of shapes in map units and in km2; None for several without Shapely."""
     from clgeom.geo.geodesy import earth_areas
 
-    return float(earth_areas([geometry], crs, caller="area_km2")[0])
+    if len(shapes) == 1:
+        area, geometry = float(shapes[0].area), shapes[0].__geo_interface__
+    elif is_installed("shapely"):
+        import shapely
+
+        union = shapely.union_all([one.to_shapely() for one in shapes])
+        area, geometry = float(union.area), shapely.geometry.mapping(union)
+    else:
+        return None, None
+    return area, _km2(lambda: float(earth_areas([geometry], crs, caller="area_km2")[0]), crs)
 
 
 def _holes(geometry: Any) -> Any:

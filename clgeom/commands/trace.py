@@ -128,7 +128,8 @@ def hull(
     from clgeom import lower_hood, upper_hood
     from clgeom.intake.arrays import as_device_points, refuse_nonfinite
     from clgeom.io.points import read_cloud, saying_where
-    from clgeom.plotting.merges import check_drawable, merge_scenes
+    from clgeom.plotting.figures import require_few
+    from clgeom.plotting.merges import MOST_POINTS, merge_scenes
 
     _check_output(file, output)
     notes: list[str] = []
@@ -138,7 +139,7 @@ def hull(
     else:
         cloud = CLOUDS[shape](np.random.default_rng(seed), points)
     if _is_drawn(output):
-        check_drawable(cloud)
+        require_few(cloud, MOST_POINTS, "merges", "points")
     session = call.session
     with saying_where([file], [len(cloud)], drop=False) if file else contextlib.nullcontext():
         refuse_nonfinite(as_device_points(session, cloud, caller=f"{side}_hood"), caller=f"{side}_hood")
@@ -243,7 +244,8 @@ def sort_command(
     """
     from clgeom import shellsort
     from clgeom.io.keys import read_numbers
-    from clgeom.plotting.passes import check_drawable, pass_scenes
+    from clgeom.plotting.figures import require_few
+    from clgeom.plotting.passes import MOST_KEYS, pass_scenes
 
     _check_output(file, output)
     layouts: list[Any] = []
@@ -252,7 +254,7 @@ def sort_command(
     else:
         numbers = KEYS[shape](np.random.default_rng(seed), keys)
     if _is_drawn(output):
-        check_drawable(numbers)
+        require_few(numbers, MOST_KEYS, "a Shellsort", "keys")
     session = call.session
     options = {"variant": variant, "gaps": gap_list(gaps), "max_items_per_subsequence": items}
     result = shellsort(numbers, trace=True, device=session, **options)

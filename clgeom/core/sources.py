@@ -100,6 +100,7 @@ def families() -> tuple[str, ...]:
     return tuple(sorted(folder.name for folder in folders if any(folder.iterdir())))
 
 
+@functools.cache
 def kernels() -> tuple[str, ...]:
     """Return the names of all kernels, as "hull/sieve/tile_hull", without those of serial variants."""
 
@@ -111,6 +112,12 @@ def kernels() -> tuple[str, ...]:
                 yield family + entry.name.removesuffix(".cl.mako")
 
     return tuple(sorted(found(_root("templates"), "")))
+
+
+@functools.cache
+def kernels_by_name() -> dict[str, str]:
+    """Return the kernels by the last part of their names, of which no two are the same."""
+    return {kernel.rpartition("/")[2]: kernel for kernel in kernels()}
 
 
 def inline_headers(text: str) -> str:

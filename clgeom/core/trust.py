@@ -202,7 +202,7 @@ def _digest_of(kernels: Iterable[str], profile: DeviceProfile) -> str:
 def _kernels_of(trial: Check) -> list[str]:
     """Return the kernels that a device uses only after a trial."""
     named = {kernel.removesuffix(" payload") for kernel in trial.before}
-    of_family = (kernel for kernel in _all_kernels() if _family(kernel) == trial.family)
+    of_family = (kernel for kernel in sources.kernels() if _family(kernel) == trial.family)
     return [kernel for kernel in of_family if kernel in named or _trial_of(kernel) is trial]
 
 
@@ -222,11 +222,6 @@ def _trial_of(kernel: str) -> Check | None:
 
 def _family(kernel: str) -> str:
     return kernel.partition("/")[0]
-
-
-@functools.cache
-def _all_kernels() -> tuple[str, ...]:
-    return sources.kernels()
 
 
 def _noted(profile: DeviceProfile) -> dict[str, list[Any]]:

@@ -61,7 +61,7 @@ def save_trace(points: Any, path: Any, upper: Sequence[Any], lower: Sequence[Any
     """Write the `stages` of one or two Hoods to a .gif file as an animation, or to a .png file as panels."""
     require_matplotlib()
     check_output(path, TRACE_FORMATS)
-    check_traceable(points)
+    require_few(points, TRACEABLE, "a trace", "points")
     points = drawable(points)
     stages: list[Stage] = list(zip(upper, lower)) if lower else [(hoods, ()) for hoods in upper]
     stages = stages or [((), ())]
@@ -74,11 +74,6 @@ def save_trace(points: Any, path: Any, upper: Sequence[Any], lower: Sequence[Any
         save_animation(drawings, path, size=(width, height), seconds=1, last_seconds=4, dpi=80)
     else:  # earlier stages show little but vertical lines
         save_panels(drawings[-6:], path, size=(5.2, height * 5.2 / width), columns=3)
-
-
-def check_traceable(points: Any) -> None:
-    """Raise `InvalidInput` for more points than `save_trace` draws."""
-    require_few(points, TRACEABLE, "a trace", "points")
 
 
 def _counts(hoods: Stage) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from typing import Any
@@ -22,41 +21,30 @@ PAGE_FORMATS = (".html",)
 TEMPLATE = "stepper.html"
 
 
-@dataclass(frozen=True)
-class Step:
-    """A step of a page: an SVG picture, its legend of (small SVG, text), a table of (headings, rows), plain texts."""
-
-    section: str
-    title: str
-    words: str
-    picture: str
-    legend: Sequence[tuple[str, str]] = ()
-    table: tuple[Any, ...] = ()
-
-    def parts(self) -> dict[str, str]:
-        """Return the parts of the step by name, for the script; picture, legend and table are HTML."""
-        legend = "".join(f"<li>{swatch}{escape(label)}</li>" for swatch, label in self.legend)
-        return {
-            "section": self.section,
-            "title": self.title,
-            "words": self.words,
-            "picture": self.picture,
-            "legend": legend,
-            "table": _table(*self.table) if self.table else "",
-        }
+def step_of(
+    section: str,
+    title: str,
+    words: str,
+    picture: str,
+    legend: Sequence[tuple[str, str]] = (),
+    table: tuple[Any, ...] = (),
+) -> dict[str, str]:
+    """Return a step of a page: an SVG picture, its legend of (small SVG, text), a table of (headings, rows), texts."""
+    listed = "".join(f"<li>{swatch}{escape(label)}</li>" for swatch, label in legend)
+    parts = {"section": section, "title": title, "words": words, "picture": picture, "legend": listed}
+    return {**parts, "table": _table(*table) if table else ""}
 
 
-def page_text(steps: Sequence[Step], *, title: str, words: str = "") -> str:
+def page_text(steps: Sequence[dict[str, str]], *, title: str, words: str = "") -> str:
     """Return the page of one or more steps, with a heading and an introduction in plain text."""
     if not steps:
         raise InvalidInput("A page needs at least one step.")
-    parts = [step.parts() for step in steps]
     values = {
         "title": escape(title),
         "words": escape(words),
         "count": str(len(steps)),
-        "steps": script_data(parts),
-        "first": parts[0]["picture"],
+        "steps": script_data(steps),
+        "first": steps[0]["picture"],
     }
     return filled(template(TEMPLATE), values)
 
@@ -77,7 +65,7 @@ def template(name: str) -> str:
     return files("clgeom.plotting").joinpath(name).read_text(encoding="utf-8")
 
 
-def save_page(path: Any, steps: Sequence[Step], *, title: str, words: str = "") -> None:
+def save_page(path: Any, steps: Sequence[dict[str, str]], *, title: str, words: str = "") -> None:
     """Write the page of some steps to an .html file, whole or not at all. The parameters of `page_text`."""
     check_output(path, PAGE_FORMATS)
     text = page_text(steps, title=title, words=words)

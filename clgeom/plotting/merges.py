@@ -41,7 +41,7 @@ DROPPED = Look("corners that are dropped", DARK_RED, "cross", 5, 2)
 
 def merge_scenes(points: Any, stages: Sequence[Any], merges: Sequence[Any], *, side: str = "upper") -> list[Scene]:
     """Scenes of the `stages` and `merges` of a Hood: in each stage the hoods, then each phase for all pairs at once."""
-    check_drawable(points)
+    require_few(points, MOST_POINTS, "merges", "points")
     trace = _Trace(drawable(points), side)
     scenes = [trace.opening(len(stages) - 1)]
     for number, stage in enumerate(merges):
@@ -49,11 +49,6 @@ def merge_scenes(points: Any, stages: Sequence[Any], merges: Sequence[Any], *, s
     if stages:
         scenes.append(trace.ending(stages[-1][0], len(merges)))
     return scenes
-
-
-def check_drawable(points: Any) -> None:
-    """Raise `InvalidInput` for more points than `merge_scenes` draws."""
-    require_few(points, MOST_POINTS, "merges", "points")
 
 
 class _Trace:

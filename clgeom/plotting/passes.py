@@ -37,18 +37,13 @@ def pass_scenes(stages: Sequence[Any], gaps: Sequence[Sequence[int]]) -> list[Sc
     `gaps` has the gaps of each pass; several if one launch sorted with all of them.
     """
     stages = [np.asarray(keys) for keys in stages]
-    check_drawable(stages[0])
+    require_few(stages[0], MOST_KEYS, "a Shellsort", "keys")
     sort = _Sort(stages[0])
     scenes = [sort.array("Start", count_of(len(stages[0]), "key"), "The keys as they came", stages[0])]
     for before, after, gap in zip(stages, stages[1:], gaps):
         scenes += sort.passed(before, after, gap)
     end = "Sorted" if (np.diff(sort.ranks(stages[-1])) >= 0).all() else "Not sorted: a variant that sorts partly"
     return [*scenes, sort.array("End", end, "The keys after the last pass", stages[-1])]
-
-
-def check_drawable(keys: Any) -> None:
-    """Raise `InvalidInput` for more keys than `pass_scenes` draws."""
-    require_few(keys, MOST_KEYS, "a Shellsort", "keys")
 
 
 class _Sort:

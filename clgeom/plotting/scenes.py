@@ -23,7 +23,7 @@ from clgeom.io.atomic import check_output
 from clgeom.markup import INK, QUIET, path_points, text
 from clgeom.optional import require_matplotlib
 from clgeom.plotting.figures import FORMATS, Points, dress, legend_below, save_animation, save_panels
-from clgeom.plotting.html import Step, save_page
+from clgeom.plotting.html import save_page, step_of
 
 SCENE_FORMATS = (".gif", ".html", *FORMATS)
 #: Size of a scene on a page, and of the margins for the axes: left, right, top, bottom.
@@ -287,7 +287,18 @@ def save_scenes(
     check_output(path, SCENE_FORMATS)
     suffix = Path(path).suffix.lower()
     if suffix == ".html":
-        save_page(path, [_step(scene) for scene in scenes], title=title, words=words)
+        steps = [
+            step_of(
+                scene.section,
+                scene.title,
+                scene.words,
+                svg_of(scene),
+                [(swatch_of(look), look.label) for look in scene.looks],
+                scene.table,
+            )
+            for scene in scenes
+        ]
+        save_page(path, steps, title=title, words=words)
         return
     require_matplotlib()
     if suffix == ".gif":
@@ -297,11 +308,6 @@ def save_scenes(
     else:
         stills = [scene for scene in scenes if scene.still] or scenes
         save_panels([partial(draw_scene, scene) for scene in stills], path, size=(7.6, 4.3), columns=2)
-
-
-def _step(scene: Scene) -> Step:
-    legend = [(swatch_of(look), look.label) for look in scene.looks]
-    return Step(scene.section, scene.title, scene.words, svg_of(scene), legend, scene.table)
 
 
 #: Looks for scenes of several algorithms.

@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Iterable
 from typing import Any
 
@@ -83,7 +82,7 @@ def explain(profile: DeviceProfile, phases: Iterable[Phase | str]) -> list[Choic
         if isinstance(phase, str):
             key, seconds = (phase, select(profile, phase), None), None
         else:
-            key, seconds = (_kernels()[phase.name], phase.policy, phase.itemsize), phase.seconds
+            key, seconds = (sources.kernels_by_name()[phase.name], phase.policy, phase.itemsize), phase.seconds
         known = choices.get(key)
         if known is None:
             choices[key] = _choice(profile, *key, seconds)
@@ -107,12 +106,6 @@ def _choice(profile: DeviceProfile, kernel: str, policy: Policy, itemsize: int |
     if same:
         return Choice(kernel, policy, "measured", measured=same[0].measured, seconds=seconds)
     return Choice(kernel, policy, *find_row(profile, rows_of(kernel)), seconds=seconds)
-
-
-@functools.cache
-def _kernels() -> dict[str, str]:
-    """Return the kernels by the last part of their names, of which no two are the same."""
-    return {kernel.rpartition("/")[2]: kernel for kernel in sources.kernels()}
 
 
 def is_unmeasured(profile: DeviceProfile) -> bool:

@@ -243,7 +243,7 @@ class Measurer:
 
     def _profiled(self, call: Call) -> dict[str, float]:
         """Return the seconds of each kernel in a call."""
-        names = {name.rpartition("/")[2]: name for name in sources.kernels()}
+        names = sources.kernels_by_name()
         with recording(True) as phases:
             call()
         seconds: dict[str, float] = {}

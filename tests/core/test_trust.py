@@ -30,10 +30,6 @@ from clgeom.sorting import checks as sorting_checks
 
 TRIALS = trust.trials()
 SIEVE, FEW_POINTS = checks.sieve, checks.few_points
-#: The text of what trials call in their modules.
-HELPERS = {
-    **{trial.name: inspect.getsource(checks._require_hull) for trial in (SIEVE, FEW_POINTS, checks.hoods)},
-}
 #: Packages of extras, which a device can be tried without.
 OPTIONAL = ("dask", "geopandas", "laspy", "matplotlib", "pandas", "pyarrow", "pyproj", "rasterio", "shapely", "xarray")
 
@@ -118,6 +114,14 @@ def off_by_one(value):
     return Wrong(value)
 
 
+def source_of(function):
+    """The text of a function of a module of checks, and of those of its module that it calls."""
+    own, source = vars(sys.modules[function.__module__]), inspect.getsource(function)
+    called = [own.get(name) for name in dict.fromkeys(re.findall(r"\b(\w+)\(", source))]
+    helpers = [one for one in called if inspect.isfunction(one) and one.__module__ == function.__module__]
+    return source + "".join(source_of(one) for one in helpers if one is not function)
+
+
 @pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: trial.name)
 def test_trials_find_wrong_results(trying, trial, monkeypatch):
     """Each result of a public function is wrong, one after the other."""
@@ -126,7 +130,7 @@ def test_trials_find_wrong_results(trying, trial, monkeypatch):
         | set(clgeom.__all__)
         | {"partition", "exclusive_scan", "inclusive_scan", "sort", "free_space"}
     )
-    source, calls, wrong = inspect.getsource(trial.function) + HELPERS.get(trial.name, ""), [], None
+    source, calls, wrong = source_of(trial.function), [], None
 
     def watched(function):
         def call(*args, **options):
@@ -142,6 +146,10 @@ def test_trials_find_wrong_results(trying, trial, monkeypatch):
         for name in computing & set(names.split(", ")):
             monkeypatch.setattr(f"{module}.{name}", watched(getattr(importlib.import_module(module), name)))
     own = sys.modules[trial.function.__module__]
+    ours = [(name, one) for name, one in vars(own).items() if getattr(one, "__name__", "").startswith("clgeom.")]
+    for alias, module in ours:
+        for name in computing & set(re.findall(rf"\b{alias}\.(\w+)\(", source)) & set(dir(module)):
+            monkeypatch.setattr(module, name, watched(getattr(module, name)))
     for name in computing & set(vars(own)) & set(re.findall(r"\b(\w+)\(", source)):
         monkeypatch.setattr(own, name, watched(getattr(own, name)))
     trial.run(trying)

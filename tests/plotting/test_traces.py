@@ -19,7 +19,7 @@ from clgeom.commands import main as cli
 from clgeom.commands import trace
 from clgeom.errors import InvalidInput
 from clgeom.plotting import merges, passes
-from clgeom.plotting.html import Step, page_text, save_page
+from clgeom.plotting.html import page_text, save_page, step_of
 from clgeom.plotting.scenes import (
     HEIGHT,
     MARGINS,
@@ -239,7 +239,9 @@ def test_scenes_as_animation_and_panels(tmp_path, suffix):
 
 def some_steps(count=4):
     return [
-        Step(f"Part {k // 2}", f"Step </script> & {k}", "words", f"<svg><text>{k}</text></svg>", [("<svg/>", "a < b")])
+        step_of(
+            f"Part {k // 2}", f"Step </script> & {k}", "words", f"<svg><text>{k}</text></svg>", [("<svg/>", "a < b")]
+        )
         for k in range(count)
     ]
 
