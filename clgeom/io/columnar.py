@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,8 +42,7 @@ def columnar_clouds(
     The other parameters are those of `clgeom.io.points.read_cloud`. Without `columns` the points are those of the
     geometry column if there is one (GeoParquet, GeoArrow); otherwise the columns are found as in tables of text.
     """
-    with _opened(path) as file:
-        schema, read = _reader(path, file)
+    with _opened(path) as (schema, read):
         names = schema.names
         by, value = (None if name is None else position_of(path, names, len(names), name) for name in (by, value))
         geometry, crs = (None, None) if columns is not None else _geometry_of(schema)
@@ -65,13 +65,12 @@ def columnar_clouds(
 
 def read_arrow_column(path: FilePath, column: Any = None) -> np.ndarray:
     """Return one column of numbers, bools, dates or durations of a Parquet or Arrow file, shape (n,)."""
-    with _opened(path) as file:
-        schema, read = _reader(path, file)
+    with _opened(path) as (schema, read):
         names = schema.names
         if column is None and len(names) != 1:
             raise wrong_file(path, f"has the columns {listed(names)}; name one (--column)")
         name = names[position_of(path, names, len(names), "1" if column is None else column)]
-        return keys_of(path, next(read([name], []))[name], name)
+        return keys_of(path, next(read([name]))[name], name)
 
 
 def read_rows(path: FilePath, choose: Any) -> tuple[Any, ...]:
@@ -79,103 +78,102 @@ def read_rows(path: FilePath, choose: Any) -> tuple[Any, ...]:
 
     The text of a null is empty.
     """
-    with _opened(path) as file:
-        schema, read = _reader(path, file)
+    with _opened(path) as (schema, read):
         names = tuple(schema.names)
-        (positions, _), table = choose(names, len(names)), next(read(list(names), []))
+        (positions, _), table = choose(names, len(names)), next(read(list(names)))
         numbers = [numbers_of(path, table[names[position]], names[position]).tolist() for position in positions]
         texts = [["" if value is None else str(value) for value in column.to_pylist()] for column in table.columns]
         return names, [list(row) for row in zip(*texts)], numbers
 
 
 @contextlib.contextmanager
-def _opened(path: FilePath) -> Iterator[Any]:
-    """Yield the open file; an exception of PyArrow within the block becomes `InvalidInput`."""
+def _opened(path: FilePath) -> Iterator[tuple[Any, Callable[..., Iterator[Any]]]]:
+    """Yield the schema of a file and `_tables` of it; exceptions of PyArrow within the block become `InvalidInput`."""
     with reading(path):
         require("PyArrow", f"Reading '{path}'")
         import pyarrow as pa
 
         try:
-            with opened(path) as (file, _, _):
-                yield pa.BufferReader(file.getbuffer()) if is_stdin(path) else pa.OSFile(str(path))
+            with opened(path) as (stream, _, _):
+                file = pa.BufferReader(stream.getbuffer()) if is_stdin(path) else pa.OSFile(str(path))
+                start = file.read(6)
+                file.seek(0)
+                if start.startswith(b"FEA1"):
+                    raise wrong_file(path, "is of the first version of Feather: write it again by a newer PyArrow")
+                if start.startswith(b"PAR1") or suffix_of(path) in (".parquet", ".geoparquet"):
+                    from pyarrow import parquet
+
+                    schema, batches = parquet.read_schema(file), _parquet_batches
+                else:
+                    open_ipc = pa.ipc.open_file if start == b"ARROW1" else pa.ipc.open_stream
+                    schema, batches = open_ipc(file).schema, functools.partial(_ipc_batches, open_ipc)
+                yield schema, functools.partial(_tables, path, file, schema, batches)
         except InvalidInput:
             raise
-        except pa.ArrowNotImplementedError as error:
-            raise InvalidInput(f"The file '{path}' cannot be read: {shown(_in_one_line(error), 200)}") from error
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
-            said = shown(_in_one_line(error), 200)
-            raise InvalidInput(f"The file '{path}' is no Parquet or Arrow file, or it is damaged: {said}") from error
+            is_known = isinstance(error, pa.ArrowNotImplementedError)
+            what = "cannot be read" if is_known else "is no Parquet or Arrow file, or it is damaged"
+            raise InvalidInput(f"The file '{path}' {what}: {shown(' '.join(str(error).split()), 200)}") from error
 
 
-def _in_one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())
-
-
-def _reader(path: FilePath, file: Any) -> tuple[Any, ...]:
-    """Return the schema of an open file, and a callable that yields tables of columns.
-
-    Its parameters are the names of the columns, the names of those of texts, the most rows of a table (None: one table
-    of all rows) and a callable for progress.
-    """
+def _tables(
+    path: FilePath,
+    file: Any,
+    schema: Any,
+    batches: Any,
+    names: list[str],
+    texts: Sequence[str] = (),
+    rows: int | None = None,
+    progress: Progress | None = None,
+) -> Iterator[Any]:
+    """Yield tables of columns, those of `texts` as dictionaries: of at most `rows` rows, one of all if it is None."""
     import pyarrow as pa
 
-    start = file.read(6)
+    check_names(path, schema, names)
     file.seek(0)
-    if start[:4] == b"PAR1" or suffix_of(path) in (".parquet", ".geoparquet"):
-        from pyarrow import parquet
+    has_rows = False
+    for batch, done, total in batches(file, schema, names, texts, rows):
+        batch.validate(full=True)  # else a damaged file has indices and texts beyond its buffers
+        table = batch if rows is None else pa.Table.from_batches([batch])
+        for first in range(0, len(table), rows or max(len(table), 1)):
+            has_rows = True
+            yield table.slice(first, rows)
+        if progress is not None:
+            progress(done, total)
+    if not has_rows:
+        yield pa.schema([schema.field(name) for name in names]).empty_table()
 
-        def read_parquet(names: Any, texts: Any, rows: Any = None, progress: Progress | None = None) -> Iterator[Any]:
-            check_names(path, schema, names)
-            file.seek(0)
-            whole = parquet.ParquetFile(file, read_dictionary=texts, pre_buffer=rows is None)
-            if rows is None:
-                table = whole.read(columns=names)
-                table.validate(full=True)  # else a damaged file has indices of texts beyond its dictionary
-                yield table
-                return
-            count, done = whole.metadata.num_rows, 0
-            for batch in whole.iter_batches(batch_size=rows, columns=names):
-                batch.validate(full=True)
-                yield pa.Table.from_batches([batch])
-                done += len(batch)
-                if progress is not None:
-                    progress(done, count)
-            if not count:
-                yield whole.read(columns=names)
 
-        schema = parquet.read_schema(file)
-        return schema, read_parquet
-    if start == b"FEA1\0\0" or start[:4] == b"FEA1":
-        raise wrong_file(path, "is of the first version of Feather: write it again by a newer PyArrow")
-    ipc = pa.ipc.open_file if start == b"ARROW1" else pa.ipc.open_stream
+def _parquet_batches(file: Any, _: Any, names: Any, texts: Any, rows: int | None) -> Iterator[tuple[Any, int, int]]:
+    """Yield (batch, rows that are read so far, rows in all); one table if `rows` is None."""
+    from pyarrow import parquet
 
-    def read_arrow(names: Any, texts: Any, rows: Any = None, progress: Progress | None = None) -> Iterator[Any]:
-        del texts
-        check_names(path, schema, names)
-        file.seek(0)
-        positions, size = [schema.names.index(name) for name in names], file.size()
-        with ipc(file, options=pa.ipc.IpcReadOptions(included_fields=positions)) as reader:
-            if rows is None:
-                table = reader.read_all()
-                table.validate(full=True)  # else a damaged file has indices and texts beyond its buffers
-                yield table
-                return
-            number, is_file = 0, hasattr(reader, "num_record_batches")
-            for batch in map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader:
-                batch.validate(full=True)
-                for first in range(0, len(batch), rows):
-                    yield pa.Table.from_batches([batch.slice(first, rows)])
-                number += 1
-                if progress is not None:
-                    progress(*((number, reader.num_record_batches) if is_file else (file.tell(), size)))
-            if not number:
-                yield reader.schema.empty_table()
+    whole = parquet.ParquetFile(file, read_dictionary=texts, pre_buffer=rows is None)
+    count, done = whole.metadata.num_rows, 0
+    batches = [whole.read(columns=names)] if rows is None else whole.iter_batches(batch_size=rows, columns=names)
+    for batch in batches:
+        done += len(batch)
+        yield batch, done, count
 
-    with ipc(file) as reader:
-        schema = reader.schema
-    return schema, read_arrow
+
+def _ipc_batches(
+    open_ipc: Any, file: Any, schema: Any, names: Any, _: Any, rows: int | None
+) -> Iterator[tuple[Any, int, int]]:
+    """Yield (batch, part that is read so far, parts in all); one table if `rows` is None."""
+    import pyarrow as pa
+
+    options = pa.ipc.IpcReadOptions(included_fields=[schema.names.index(name) for name in names])
+    with open_ipc(file, options=options) as reader:
+        if rows is None:
+            yield reader.read_all(), 1, 1
+        elif isinstance(reader, pa.ipc.RecordBatchFileReader):
+            for number in range(reader.num_record_batches):
+                yield reader.get_batch(number), number + 1, reader.num_record_batches
+        else:
+            for batch in reader:
+                yield batch, file.tell(), file.size()
 
 
 def check_names(path: FilePath, schema: Any, names: Any) -> None:
