@@ -135,11 +135,10 @@ def wrong_number(path: FilePath, number: int, field: str, missing: str, line: st
 
 def int_or_float(path: FilePath, number: int, field: str, line: str) -> int | float:
     """Return a field of a line as an int if it is written as one, else as a float."""
-    if WHOLE.fullmatch(field.strip(" \t")):
-        integer = as_int(field.strip(" \t"))
-        if abs(integer) <= sys.float_info.max:
-            return integer
-        raise malformed(path, number, "a number has too many digits", line)
+    text = field.strip(" \t")
+    integer = as_int(text) if WHOLE.fullmatch(text) else None
+    if integer is not None and abs(integer) <= sys.float_info.max:
+        return integer
     try:
         return as_float(field)
     except ValueError:
