@@ -81,43 +81,9 @@ def _why_not(target: Any) -> str | None:
     return None
 
 
-@contextlib.contextmanager
-def replacing(path: FilePath) -> Iterator[Any]:
-    """Yield a new binary file in the folder of `path`; it takes that name if the block ends without an error.
-
-    The new file gets the permissions of the old one, and its owner and group if the system allows it. Links are
-    followed.
-    """
-    try:
-        with _replacing(target := os.path.realpath(path), _part_beside(target)) as file:
-            yield file
-    except OSError as error:
-        raise wrong_file(
-            printable(os.fspath(path)), f"cannot be written: {error.strerror or error}", "output"
-        ) from error
-
-
-@contextlib.contextmanager
-def _replacing(target: Any, temporary: Any) -> Iterator[Any]:
-    """`replacing` that raises the errors of the system, for a path without links, and the name of the new file."""
-    try:
-        with open(temporary, "xb") as file:  # "x" creates the file, with the usual permissions of the user
-            _keep_access(temporary, target)
-            yield file
-        os.replace(temporary, target)
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-
-
 def _part_name() -> str:
     """Return a name that no other file has."""
     return f".clgeom-{os.getpid()}-{os.urandom(4).hex()}.part"
-
-
-def _part_beside(target: Any) -> str:
-    """Return a path that no other file has, in the folder of `target`."""
-    return os.path.join(os.path.dirname(target), _part_name())
 
 
 def is_part(path: FilePath) -> bool:
@@ -138,11 +104,17 @@ def take_name(temporary: Any, path: FilePath, note: Any) -> None:
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        note(copy := _part_beside(target))
-        with open(temporary, "rb") as source, _replacing(target, copy) as file:
-            shutil.copyfileobj(source, file, COPIED_AT_ONCE)
-            file.flush()
-            os.fsync(file.fileno())
+        note(copy := os.path.join(os.path.dirname(target), _part_name()))
+        try:
+            with open(temporary, "rb") as source, open(copy, "xb") as file:
+                _keep_access(copy, target)
+                shutil.copyfileobj(source, file, COPIED_AT_ONCE)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(copy, target)
+        finally:
+            with contextlib.suppress(OSError):
+                os.unlink(copy)
         os.unlink(temporary)
 
 
@@ -184,8 +156,9 @@ class NewFile:
 def new_file(path: FilePath) -> Iterator[NewFile]:
     """Yield a new file for an output, in a new folder beside it.
 
-    The files made there take their names if the block ends without an error, the named one last. Older files of a
-    Shapefile that the new one does not have are removed. Permissions are kept as by `replacing`.
+    The files made there take their names if the block ends without an error, the named one last. A new file gets the
+    permissions of the old one, and its owner and group if the system allows it. Links are followed. Older files of a
+    Shapefile that the new one does not have are removed.
     """
     target, folder = Path(os.path.realpath(path)), None
     try:
@@ -210,6 +183,13 @@ def new_file(path: FilePath) -> Iterator[NewFile]:
     finally:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def replacing(path: FilePath) -> Iterator[Any]:
+    """Yield `new_file` open for writing bytes."""
+    with new_file(path) as new, open(new.path, "xb") as file:
+        yield file
 
 
 def _keep_access(new: Any, old: Any) -> None:
