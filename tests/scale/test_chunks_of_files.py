@@ -276,3 +276,12 @@ def test_names_and_sizes_of_other_types(read):
             read(files)
     with pytest.raises(InvalidInput, match="max_bytes"):
         list(read(__file__, max_bytes="1 MB"))
+
+
+def test_an_arrow_file_of_an_empty_batch_has_one_empty_part(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    batch = pa.RecordBatch.from_pydict({"x": pa.array([], pa.float64()), "y": pa.array([], pa.float64())})
+    with pa.OSFile(str(tmp_path / "t.arrow"), "wb") as sink, pa.ipc.new_file(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    (part,) = cloud_parts(tmp_path / "t.arrow", rows=5)
+    assert part.points.shape == (0, 2) and part.names == ("x", "y")
