@@ -15,7 +15,7 @@ import inspect
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -38,7 +38,6 @@ REMEDY = "Pass clgeom.scale.Chunks of a function that makes a new iterator, or o
 PLAIN: tuple[type, ...] = (type(iter([])), type(iter(())))
 
 T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True)
@@ -200,7 +199,7 @@ def _has_not_begun(iterator: Iterator[Any]) -> bool:
 
 def _one_or_more(iterator: Iterator[T]) -> Iterator[T]:
     """Yield the chunks of an iterator, of which an empty one may have been read before."""
-    with contextlib.closing(_closable(iterator)) as chunks:
+    with _closed_after(iterator) as chunks:
         try:
             chunk = next(chunks)
         except StopIteration:
@@ -244,7 +243,7 @@ def read_ahead(
     """
     meter = meter or Meter()
     if not thread:
-        with contextlib.closing(_closable(items)) as plain:
+        with _closed_after(items) as plain:
             for item in plain:
                 nbytes = size(item)
                 meter.add(nbytes)
@@ -267,18 +266,10 @@ def read_ahead(
         reader.stop()
 
 
-class _Closable(Protocol[T_co]):
-    """An iterator with a ``close``, such as a generator."""
-
-    def __next__(self) -> T_co: ...
-    def __iter__(self) -> Iterator[T_co]: ...
-    def close(self) -> None: ...
-
-
-def _closable(items: Iterable[T]) -> _Closable[T]:
-    """Return an iterator of the items with a ``close``."""
+def _closed_after(items: Iterable[T]) -> contextlib.AbstractContextManager[Iterator[T]]:
+    """Return a context manager of an iterator of the items, which it closes if the iterator can be closed."""
     iterator: Any = iter(items)
-    return iterator if hasattr(iterator, "close") else (item for item in iterator)
+    return contextlib.closing(iterator) if hasattr(iterator, "close") else contextlib.nullcontext(iterator)
 
 
 class _Reader(Generic[T]):
@@ -297,7 +288,7 @@ class _Reader(Generic[T]):
 
     def _work(self) -> None:
         try:
-            with contextlib.closing(_closable(self.items.pop())) as items:
+            with _closed_after(self.items.pop()) as items:
                 while self._may_read():
                     try:
                         item = next(items)

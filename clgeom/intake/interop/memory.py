@@ -6,8 +6,9 @@ method waits for the library's current stream only. Another stream may fill the 
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from types import TracebackType
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -24,18 +25,18 @@ TO_HOST = ("to_numpy", "cpu", "get", "copy_to_host")
 
 
 def host_copy(value: Any, parameter: Parameter) -> Any:
-    """Return a host copy of an array on another device or with only DLPack; None if ``numpy.asarray`` reads it."""
-    with _reported(value, None, parameter):
+    """Return a host copy of an array on another device or with only DLPack; any other value as it is."""
+    with _reported(value, "a device", parameter):
         kind = _device_of(value)
     if kind is None:
-        return None
+        return value
     if kind in HOST:
         value = value.detach() if hasattr(value, "detach") else value  # Torch: without gradients
         if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
             return value
-        with _reported(value, kind, parameter):
+        with _reported(value, "the host", parameter):
             return np.from_dlpack(value)
-    with _reported(value, kind, parameter):
+    with _reported(value, _named(kind), parameter):
         copied = _copied(value)
     if copied is None:
         ways = ", ".join(TO_HOST[:-1])
@@ -64,24 +65,16 @@ def _named(kind: int) -> str:
     return DEVICES.get(kind, f"a device that DLPack numbers {kind}")
 
 
-class _reported:
-    """Context manager that converts an exception of a library that copies an array to `InvalidInput`."""
-
-    def __init__(self, value: object, kind: int | None, parameter: Parameter) -> None:
-        self.value, self.kind, self.parameter = value, kind, parameter
-
-    def __enter__(self) -> _reported:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if isinstance(error, Exception):
-            where = "the host" if self.kind in HOST else "a device" if self.kind is None else _named(self.kind)
-            raise InvalidInput(
-                f"The '{self.parameter.name}' parameter of {self.parameter.caller} must be an array of numbers that "
-                f"can be read. {type(self.value).__name__} in the memory of {where}: {error}"
-            ) from error
+@contextlib.contextmanager
+def _reported(value: object, where: str, parameter: Parameter) -> Iterator[None]:
+    """Convert an exception of a library that copies an array to `InvalidInput`."""
+    try:
+        yield
+    except Exception as error:
+        raise InvalidInput(
+            f"The '{parameter.name}' parameter of {parameter.caller} must be an array of numbers that can be read. "
+            f"{type(value).__name__} in the memory of {where}: {error}"
+        ) from error
 
 
 def _wait_for_device(value: Any) -> None:

@@ -51,7 +51,7 @@ def points_and_sizes(value: Any, *, caller: str, name: str, in_order: bool = Fal
         found = frames.laspy_points(value)
     elif arrow.is_arrow(value):
         found = arrow.arrow_points(arrow.imported(value, parameter), parameter)
-    return (_host_copy(value, parameter), None) if found is None else found
+    return (memory.host_copy(value, parameter), None) if found is None else found
 
 
 def values_of(value: Any, *, caller: str, name: str) -> Any:
@@ -64,13 +64,7 @@ def values_of(value: Any, *, caller: str, name: str) -> Any:
         found = frames.pandas_values(value, parameter)
     elif arrow.is_arrow(value):
         found = arrow.arrow_values(arrow.imported(value, parameter), parameter)
-    return _host_copy(value, parameter) if found is None else found
-
-
-def _host_copy(value: Any, parameter: Parameter) -> Any:
-    """Return a host copy of an object in the memory of a device; any other object as it is."""
-    found = memory.host_copy(value, parameter)
-    return value if found is None else found
+    return memory.host_copy(value, parameter) if found is None else found
 
 
 def _masked_rows(rows: Sequence[Any], parameter: Parameter) -> np.ma.MaskedArray:
