@@ -100,22 +100,22 @@ class _BadNoise(Exception):
 def _as_labels(labels: Any, noise: Any, caller: str, name: str) -> Labels:
     if is_device_array(labels):
         host = labels if labels.dtype.kind in "iu" else fetched(labels)
-        return _of_numpy(host, noise)
+        return _numpy_labels(host, noise)
     if is_instance(labels, "pandas", "DataFrame", "MultiIndex"):
         raise _BadLabels(f"a {type(labels).__name__} of shape {labels.shape}")
     extension = is_instance(labels, "pandas.api.extensions", "ExtensionArray")
     if extension or is_instance(labels, "pandas", "Series", "Index"):
-        return _of_pandas(sys.modules["pandas"], labels, noise)
+        return _pandas_labels(sys.modules["pandas"], labels, noise)
     if str(getattr(labels, "dtype", None)) in POLARS_ALONE:
-        return _of_objects(labels.to_list(), np.dtype(object), noise)
+        return _object_labels(labels.to_list(), np.dtype(object), noise)
     if is_arrow(labels):
-        return _of_arrow(imported(labels, Parameter(name, caller)), noise)
+        return _arrow_labels(imported(labels, Parameter(name, caller)), noise)
     if isinstance(labels, np.ma.MaskedArray):
         if labels.ndim == 1 and np.ma.is_masked(labels):
-            return _of_masked(labels, noise)
+            return _masked_labels(labels, noise)
         labels = labels.data
     if isinstance(labels, np.ndarray):
-        return _of_numpy(values_of(labels, caller=caller, name=name), noise)
+        return _numpy_labels(values_of(labels, caller=caller, name=name), noise)
     try:
         array = np.asarray(values_of(labels, caller=caller, name=name))
     except InvalidInput:
@@ -124,10 +124,10 @@ def _as_labels(labels: Any, noise: Any, caller: str, name: str) -> Labels:
         raise _BadLabels(f"an object that is not an array ({error})") from error
     given = array.ndim == 1 and isinstance(labels, (list, tuple))
     if given and (array.dtype.kind in "USO" or _is_rounded(array, labels)):
-        return _of_objects(list(labels), np.dtype(object), noise)  # NumPy would make text or floats of numbers
+        return _object_labels(list(labels), np.dtype(object), noise)  # NumPy would make text or floats of numbers
     if array.size == 0 and array.ndim == 1 and not hasattr(labels, "dtype"):
         array = array.astype(np.int64)
-    return _of_numpy(array, noise)
+    return _numpy_labels(array, noise)
 
 
 # NumPy ------------------------------------------------------------------------------------------------------------
@@ -140,19 +140,19 @@ def _is_rounded(array: np.ndarray, labels: Sequence[Any]) -> bool:
     return any(is_integer(label) and int(float(label)) != label for label in labels)
 
 
-def _of_masked(labels: np.ma.MaskedArray, noise: Any) -> Labels:
+def _masked_labels(labels: np.ma.MaskedArray, noise: Any) -> Labels:
     """Return labels of a masked array: keys are the numbers of the distinct labels, -1 for masked ones."""
     if labels.dtype.kind in "OV":
-        return _of_objects(labels.tolist(), labels.dtype, noise)
+        return _object_labels(labels.tolist(), labels.dtype, noise)
     distinct, numbers = np.unique(labels.compressed(), return_inverse=True)
-    found = _of_numpy(distinct, noise)
+    found = _numpy_labels(distinct, noise)
     keys = np.full(len(labels), -1)
     keys[~np.ma.getmaskarray(labels)] = numbers
     absent = np.flatnonzero(found.is_absent(found.keys)).tolist()
     return Labels(keys, lambda wanted: found.column_of(found.keys[wanted]), (-1, *absent))
 
 
-def _of_numpy(array: Any, noise: Any) -> Labels:
+def _numpy_labels(array: Any, noise: Any) -> Labels:
     dtype = array.dtype
     if array.ndim != 1:
         raise _BadLabels(f"{dtype} of shape {array.shape}")
@@ -168,7 +168,7 @@ def _of_numpy(array: Any, noise: Any) -> Labels:
         native = array.astype(dtype.newbyteorder("="), copy=False)
         absent = (np.iinfo(np.int64).min, *_absent_date(noise, native.dtype))  # the first is NaT
         return Labels(native.view(np.int64), lambda found: found.view(native.dtype), absent)
-    return _of_objects(array.tolist(), dtype, noise)
+    return _object_labels(array.tolist(), dtype, noise)
 
 
 def _absent_number(noise: Any, dtype: np.dtype) -> tuple[Any, ...]:
@@ -207,7 +207,7 @@ def _absent_date(noise: Any, dtype: np.dtype) -> tuple[Any, ...]:
     return (key.view(np.int64)[()],) if key == own else ()  # a label of days is no time within a day
 
 
-def _of_objects(values: list[Any], dtype: np.dtype, noise: Any) -> Labels:
+def _object_labels(values: list[Any], dtype: np.dtype, noise: Any) -> Labels:
     """Return labels of a list of Python values; `dtype` is that of the array that held them."""
     try:
         numbers = dict.fromkeys(values)
@@ -220,8 +220,8 @@ def _of_objects(values: list[Any], dtype: np.dtype, noise: Any) -> Labels:
         raise _BadLabels(f"{dtype} ({error})") from error
     numbers = dict.fromkeys(numbers, -1) | {value: number for number, value in enumerate(distinct)}
     keys = np.fromiter(map(numbers.__getitem__, values), np.int32 if len(distinct) < 2**31 else np.int64, len(values))
-    column = _column(distinct, dtype)
-    return Labels(keys, lambda found: column[found], (-1, *_index_of_noise(noise, distinct)))
+    column = _label_column(distinct, dtype)
+    return Labels(keys, lambda found: column[found], (-1, *_noise_index(noise, distinct)))
 
 
 def _is_null(value: Any) -> bool:
@@ -234,7 +234,7 @@ def _is_null(value: Any) -> bool:
         return False
 
 
-def _column(distinct: list[Any], dtype: np.dtype) -> np.ndarray:
+def _label_column(distinct: list[Any], dtype: np.dtype) -> np.ndarray:
     """Distinct labels as an array of `dtype`, or of the type that Python's numbers have in NumPy."""
     kinds = {type(value) for value in distinct}
     if dtype.kind == "O" and len(kinds) == 1 and kinds <= {int, float, bool}:
@@ -248,7 +248,7 @@ def _column(distinct: list[Any], dtype: np.dtype) -> np.ndarray:
     return np.array(distinct, dtype)
 
 
-def _index_of_noise(noise: Any, distinct: list[Any]) -> tuple[int, ...]:
+def _noise_index(noise: Any, distinct: list[Any]) -> tuple[int, ...]:
     """Return the index of `noise` among the distinct labels as a tuple of one; empty if it is none of them."""
     if noise is None:
         return ()
@@ -271,35 +271,35 @@ def _has_zone(value: object) -> bool:
 # pandas -----------------------------------------------------------------------------------------------------------
 
 
-def _of_pandas(pandas: ModuleType, labels: Any, noise: Any) -> Labels:
+def _pandas_labels(pandas: ModuleType, labels: Any, noise: Any) -> Labels:
     dtype = labels.dtype
     if isinstance(dtype, np.dtype):
-        return _of_numpy(labels.to_numpy(), noise)
+        return _numpy_labels(labels.to_numpy(), noise)
     if isinstance(dtype, pandas.SparseDtype):
-        return _of_numpy(np.asarray(labels), noise)
+        return _numpy_labels(np.asarray(labels), noise)
     plain = getattr(dtype, "numpy_dtype", None)
     values = getattr(labels, "array", labels)
     if plain is not None and plain.kind in "iu" and not values.isna().any():
-        found = _of_numpy(values.to_numpy(plain), noise)
+        found = _numpy_labels(values.to_numpy(plain), noise)
         return Labels(found.keys, lambda keys: pandas.Index(pandas.array(keys, dtype)), found.absent)
     if isinstance(dtype, pandas.ArrowDtype) or getattr(dtype, "storage", None) == "pyarrow":
         import pyarrow
 
-        found = _of_arrow(chunked(pyarrow.array(values)), noise)
+        found = _arrow_labels(chunked(pyarrow.array(values)), noise)
         return Labels(found.keys, lambda keys: pandas.Index(found.column_of(keys), dtype=dtype), found.absent)
     try:
         codes, uniques = pandas.factorize(values, sort=True)
     except (TypeError, NotImplementedError) as error:
         raise _BadLabels(f"{dtype} ({error})") from error
     uniques = pandas.Index(uniques)
-    absent = _index_of_noise(noise, list(uniques)) if noise is not None else ()
+    absent = _noise_index(noise, list(uniques)) if noise is not None else ()
     return Labels(codes, lambda found: uniques.take(found), (-1, *absent))
 
 
 # Arrow ----------------------------------------------------------------------------------------------------------
 
 
-def _of_arrow(column: pa.ChunkedArray | pa.Table, noise: Any) -> Labels:
+def _arrow_labels(column: pa.ChunkedArray | pa.Table, noise: Any) -> Labels:
     import pyarrow
 
     if isinstance(column, pyarrow.Table):
@@ -311,17 +311,17 @@ def _of_arrow(column: pa.ChunkedArray | pa.Table, noise: Any) -> Labels:
         column = column.cast(kind.value_type)
         kind = column.type
     if types.is_floating(kind) or (types.is_integer(kind) and not column.null_count):
-        found = _of_numpy(column.to_numpy(), noise)
+        found = _numpy_labels(column.to_numpy(), noise)
         return Labels(found.keys, lambda keys: pyarrow.array(keys, kind), found.absent)
     try:
-        keys, values = _encoded(column)
+        keys, values = _dictionary_codes(column)
     except pyarrow.ArrowException as error:
         raise _BadLabels(f"{kind} ({str(error).splitlines()[0]})") from error
-    absent = _index_of_noise(noise, values.to_pylist()) if noise is not None else ()
+    absent = _noise_index(noise, values.to_pylist()) if noise is not None else ()
     return Labels(keys, lambda found: values.take(pyarrow.array(found)), (-1, *absent))
 
 
-def _encoded(column: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
+def _dictionary_codes(column: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
     """Return (numbers of the distinct values, -1 for null; the distinct values, ascending) of a column.
 
     Values of an ordered dictionary keep its order.

@@ -177,7 +177,7 @@ def is_batch(value: Any) -> bool:
         return len(value) > 0 and isinstance(value[0], (str, bytes))
     if is_device_array(value):
         return bool(value.ndim == 2)
-    value = _column(value)
+    value = _text_column(value)
     if isinstance(value, np.ndarray):
         if value.ndim == 2 and value.dtype.kind in "iu":
             return True
@@ -210,16 +210,16 @@ def many_sequences(value: Any, name: str, *, caller: str, expected: str) -> Sequ
     """Return the sequences of an array, a column or a list of texts; None for a list of other things."""
     if type(value) is list:
         held(value, name, caller=caller)
-        return _of_list(value)
+        return _list_sequences(value)
     if is_device_array(value):
         if value.ndim != 2 or value.dtype.kind not in "iu":
             raise wrong(name, caller, expected, f"an array of pyopencl of {value.dtype}, shape {value.shape}")
         rows, width = value.shape
         return Sequences(_bytes_on_device(flattened(value, caller=caller, name=name)), np.arange(rows + 1) * width)
     held(value, name, caller=caller)
-    value = _column(value)
+    value = _text_column(value)
     if arrow.is_text(value):
-        return _of_arrow(value, name, caller=caller)
+        return _arrow_sequences(value, name, caller=caller)
     if isinstance(value, np.ndarray):
         unmasked(value, name, caller=caller)
         if value.ndim == 2 and value.dtype.kind in "iu":
@@ -228,9 +228,9 @@ def many_sequences(value: Any, name: str, *, caller: str, expected: str) -> Sequ
         if value.ndim != 1 or value.dtype.kind not in "USTO":
             raise wrong(name, caller, expected, f"an array of {value.dtype}, shape {value.shape}")
         if value.dtype.kind in "US":
-            return Sequences(*_of_fixed(value))
+            return Sequences(*_fixed_width_letters(value))
         value = value.tolist()
-    return _of_list(instance(value, (list, tuple), expected, name, caller=caller))
+    return _list_sequences(instance(value, (list, tuple), expected, name, caller=caller))
 
 
 def in_pairs(a: Any, b: Any, *, caller: str) -> tuple[Sequences, Sequences]:
@@ -302,7 +302,7 @@ def offsets_of(offsets: Any, count: int, parameter: str, *, take_floats: bool = 
 # Forms ------------------------------------------------------------------------------------------------------------
 
 
-def _column(value: Any) -> Any:
+def _text_column(value: Any) -> Any:
     """Return a column of pandas as an array, Arrow text of any library as a column of PyArrow; others as they are."""
     if isinstance(value, (list, tuple, str, bytes, bytearray, memoryview, np.ndarray)) or np.isscalar(value):
         return value
@@ -312,13 +312,13 @@ def _column(value: Any) -> Any:
     return column if arrow.is_text(column) else value
 
 
-def _of_list(values: Sequence[Any]) -> Sequences | None:
+def _list_sequences(values: Sequence[Any]) -> Sequences | None:
     """Return sequences of a list of str, or of bytes; None for a list of other things."""
     offsets = np.zeros(len(values) + 1, np.int64)
     kind = bytes if values and isinstance(values[0], bytes) else str
     try:
         np.cumsum(np.fromiter(map(len, values), np.int64, len(values)), out=offsets[1:])
-        letters = np.frombuffer(b"".join(values), np.uint8) if kind is bytes else _joined(values, int(offsets[-1]))
+        letters = np.frombuffer(b"".join(values), np.uint8) if kind is bytes else _join_codes(values, int(offsets[-1]))
     except (TypeError, ValueError, BufferError, MemoryError):  # MemoryError: a device array that claims to be huge
         if all(isinstance(one, kind) for one in values):
             raise
@@ -326,7 +326,7 @@ def _of_list(values: Sequence[Any]) -> Sequences | None:
     return Sequences(letters, offsets) if len(letters) == offsets[-1] else None  # else views of wider items
 
 
-def _joined(texts: Sequence[str], length: int) -> np.ndarray:
+def _join_codes(texts: Sequence[str], length: int) -> np.ndarray:
     """Return codes of texts one after another, of so many letters together."""
     letters = np.empty(length, np.uint8)
     room, at = letters.data, 0
@@ -352,7 +352,7 @@ def _codes_of_text(text: str) -> np.ndarray:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.uint32, copy=False)
 
 
-def _of_fixed(array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _fixed_width_letters(array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return letters and offsets of a fixed-width NumPy string array: strings end before the NULs at their end."""
     width = array.dtype.itemsize // (4 if array.dtype.kind == "U" else 1)
     code = np.uint32 if array.dtype.kind == "U" else np.uint8
@@ -372,13 +372,13 @@ def _of_fixed(array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return letters, offsets
 
 
-def _of_arrow(column: Any, name: str, *, caller: str) -> Sequences | None:
+def _arrow_sequences(column: Any, name: str, *, caller: str) -> Sequences | None:
     """Return sequences of an Arrow array of text or bytes; letters of ASCII as they lie in memory."""
     column = arrow.text_of(column)
     if column.null_count:
         raise wrong(name, caller, "free of missing sequences", f"{column.null_count:,}")
     found = arrow.letters_of(column)
-    return _of_list(column.to_pylist()) if found is None else Sequences(*found)
+    return _list_sequences(column.to_pylist()) if found is None else Sequences(*found)
 
 
 def _bytes_on_device(array: Any) -> Any:

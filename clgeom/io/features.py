@@ -96,7 +96,7 @@ def features_of(regions: Any, *, unit: str | None) -> list[dict[str, Any]]:
     """
     shown = not_empty(regions)
     columns = attributes_of(shown, unit=unit, crs=shown[0].crs if shown else None, style=True)
-    rows = zip(*map(_plain, columns.values()))
+    rows = zip(*map(_python_values, columns.values()))
     return [
         {"geometry": region.__geo_interface__, "properties": dict(zip(columns, row))}
         for region, row in zip(shown, rows)
@@ -336,7 +336,7 @@ def as_column(values: Sequence[Any]) -> np.ndarray:
     return np.array(values, object)
 
 
-def _plain(values: np.ndarray) -> list[Any]:
+def _python_values(values: np.ndarray) -> list[Any]:
     """Return a column as values of Python: None for what is missing, and for NaN and infinity."""
     if values.dtype.kind == "f":
         values = np.ma.masked_invalid(values)
@@ -344,7 +344,7 @@ def _plain(values: np.ndarray) -> list[Any]:
 
 
 def _as_json(columns: Any, shapes: Any) -> bytes:
-    forms, values = zip(*map(_json_form, columns.values())) if columns else ((), ())
+    forms, values = zip(*map(_json_format, columns.values())) if columns else ((), ())
     form = ", ".join(f"{json.dumps(name).replace('%', '%%')}: {form}" for name, form in zip(columns, forms))
     own = [f'"id": {number}, ' for number in columns["id"].tolist()] if "id" in columns else itertools.repeat("")
     lines = ",\n".join(
@@ -354,9 +354,9 @@ def _as_json(columns: Any, shapes: Any) -> bytes:
     return f'{{"type": "FeatureCollection", "features": [\n{lines}\n]}}\n'.encode()
 
 
-def _json_form(values: np.ndarray) -> tuple[str, list[Any]]:
+def _json_format(values: np.ndarray) -> tuple[str, list[Any]]:
     """Return how the values of a column are formatted as JSON, and these. Each distinct text is encoded once."""
-    plain = _plain(values)
+    plain = _python_values(values)
     if values.dtype.kind == "O" or None in plain:
         made = {value: json.dumps(value) for value in set(plain)}
         return "%s", [made[value] for value in plain]
@@ -372,7 +372,7 @@ def _as_csv(columns: Any, shapes: Any) -> bytes:
     file = io.StringIO()
     rows = csv.writer(file, lineterminator="\n")
     rows.writerow(["WKT", *columns])
-    rows.writerows(zip(shapes.wkt(), *map(_plain, columns.values())))
+    rows.writerows(zip(shapes.wkt(), *map(_python_values, columns.values())))
     return file.getvalue().encode()
 
 
@@ -385,10 +385,10 @@ def _write_kml(file: NewFile, columns: Any, shapes: Any) -> None:
     if "level" in columns and len(columns["level"]):
         labels = columns["label"].tolist()
         style = style_of(columns["level"], [label[:2] for label in labels])
-        file.path.write_bytes(_by_levels(file.path.read_bytes(), labels, style))
+        file.path.write_bytes(_grouped_by_level(file.path.read_bytes(), labels, style))
 
 
-def _by_levels(made: bytes, labels: Any, style: Any) -> bytes:
+def _grouped_by_level(made: bytes, labels: Any, style: Any) -> bytes:
     """Return a .kml file of GDAL's, which has one folder and one style, with a folder and a style for each label."""
     root = ElementTree.fromstring(made)
     for element in root.iter():

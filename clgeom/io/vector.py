@@ -65,7 +65,7 @@ def geo_table(columns: Any, shapes: Any, crs: Any = None) -> Any:
     extension = {} if system is None else {"crs": system, "crs_type": "projjson"}
     column = {
         "encoding": "WKB",
-        "geometry_types": sorted(set(KINDS[_kinds(shapely, shapes)].tolist())),
+        "geometry_types": sorted(set(KINDS[_geometry_types(shapely, shapes)].tolist())),
         "crs": system,  # without it GeoParquet means longitude and latitude
     }
     if len(shapes) and np.isfinite(bounds := shapely.total_bounds(shapes)).all():
@@ -82,7 +82,7 @@ def geo_table(columns: Any, shapes: Any, crs: Any = None) -> Any:
     return pyarrow.table([*arrays.values(), pyarrow.array(shapely.to_wkb(shapes), pyarrow.binary())], schema=schema)
 
 
-def _kinds(shapely: Any, shapes: Any) -> Any:
+def _geometry_types(shapely: Any, shapes: Any) -> Any:
     kinds = shapely.get_type_id(shapes)
     return kinds[kinds >= 0]
 
@@ -134,8 +134,8 @@ def _write_by_gdal(file: NewFile, table: Any, system: Any, layer: str | None) ->
     import pyogrio.raw
 
     driver = DRIVERS[file.suffix]
-    table, kind, missing = _of_one_kind(pyarrow, table, driver, file.given)
-    table = _as_gdal_takes(pyarrow, table, driver)
+    table, kind, missing = _with_one_type(pyarrow, table, driver, file.given)
+    table = _gdal_columns(pyarrow, table, driver)
     _check_text(pyarrow, table, driver, file.given)
     options = {"driver": driver, "geometry_name": GEOMETRY, "geometry_type": kind, "append": False}
     options["crs"] = None if system is None else system.to_wkt()
@@ -172,7 +172,7 @@ def _check_whole(path: Path, count: int) -> None:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def _of_one_kind(pyarrow: Any, table: Any, driver: Any, given: Any) -> tuple[Any, ...]:
+def _with_one_type(pyarrow: Any, table: Any, driver: Any, given: Any) -> tuple[Any, ...]:
     """Return (table, GDAL's name for the type of its geometries, whether some are empty or missing).
 
     Single and multiple geometries of one type become multiple ones.
@@ -180,7 +180,7 @@ def _of_one_kind(pyarrow: Any, table: Any, driver: Any, given: Any) -> tuple[Any
     shapely = require_shapely()
     shapes = shapely.from_wkb(table[GEOMETRY].to_numpy())
     full = ~(shapely.is_empty(shapes) | shapely.is_missing(shapes))
-    names, counts = np.unique(KINDS[_kinds(shapely, shapes[full])], return_counts=True)
+    names, counts = np.unique(KINDS[_geometry_types(shapely, shapes[full])], return_counts=True)
     kinds = names.tolist()
     plain = {name.removeprefix("Multi") for name in kinds}
     if driver == "ESRI Shapefile" and (len(plain) > 1 or plain == {"GeometryCollection"}):
@@ -208,12 +208,12 @@ def json_columns(table: Any) -> dict[str, np.ndarray]:
     """Return the columns of a table beside its geometries, as arrays of values that JSON holds."""
     import pyarrow
 
-    table = _as_gdal_takes(pyarrow, table.drop_columns([GEOMETRY]), "GeoJSON")
+    table = _gdal_columns(pyarrow, table.drop_columns([GEOMETRY]), "GeoJSON")
     values = [[json_value(value) for value in column.to_pylist()] for column in table.columns]
     return {name: np.array(own, object) for name, own in zip(table.column_names, values)}
 
 
-def _as_gdal_takes(pyarrow: Any, table: Any, driver: Any) -> Any:
+def _gdal_columns(pyarrow: Any, table: Any, driver: Any) -> Any:
     """Return a table without metadata, of types that GDAL writes; values that it would change as text."""
     of = pyarrow.types
     arrays = []
@@ -222,7 +222,7 @@ def _as_gdal_takes(pyarrow: Any, table: Any, driver: Any) -> Any:
         if of.is_dictionary(kind):
             column = column.cast(kind.value_type)
         elif of.is_int64(kind) or of.is_uint64(kind):
-            column = _integers(pyarrow, column, driver)
+            column = _gdal_integers(pyarrow, column, driver)
         elif of.is_float16(kind):
             wider = pyarrow.array(column.to_numpy().astype(np.float32), from_pandas=True)
             column = pyarrow.chunked_array([wider])  # PyArrow 14 has no cast
@@ -233,12 +233,12 @@ def _as_gdal_takes(pyarrow: Any, table: Any, driver: Any) -> Any:
                 [[None if v is None else str(v) for v in column.to_pylist()]], pyarrow.string()
             )
         elif of.is_temporal(kind):
-            column = _times(pyarrow, column)
+            column = _gdal_times(pyarrow, column)
         arrays.append(column)
     return pyarrow.table(arrays, names=table.column_names)
 
 
-def _integers(pyarrow: Any, column: Any, driver: Any) -> Any:
+def _gdal_integers(pyarrow: Any, column: Any, driver: Any) -> Any:
     """Return integers of 64 bits, as text where GDAL has no field for all: one of a Shapefile has 18 characters."""
     least, most = (-(10**17) + 1, 10**18 - 1) if driver == "ESRI Shapefile" else (-(2**63), 2**63 - 1)
     values = column.drop_null().to_numpy()
@@ -246,7 +246,7 @@ def _integers(pyarrow: Any, column: Any, driver: Any) -> Any:
     return column.cast(pyarrow.int64() if within else pyarrow.string())
 
 
-def _times(pyarrow: Any, column: Any) -> Any:
+def _gdal_times(pyarrow: Any, column: Any) -> Any:
     """Return times, in UTC if they have a zone; as text if finer than milliseconds or not of the years 1 to 9999."""
     from pyarrow import compute
 
