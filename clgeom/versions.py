@@ -48,6 +48,10 @@ def show_versions() -> None:
 def report() -> dict[str, Any]:
     """Sections of the report by name: facts by name, or a list of them for devices."""
     devices = _devices()
+    try:
+        platforms = {platform.name.strip(): platform.version.strip() for platform in all_platforms()}
+    except (ClgeomError, ImportError):  # which `_devices` reports
+        platforms = {}
     notes = {"Intel's runtime from pip": intel_notes()}
     if isinstance(devices, list) and (unfit := unfit_setting()):
         notes["settings"] = {"CLGEOM_DEVICE": unfit}
@@ -62,7 +66,7 @@ def report() -> dict[str, Any]:
         },
         "packages": {name: _version_of(name) for name in REQUIRED},
         "optional packages": {name: _version_of(name) for name in OPTIONAL},
-        "platforms": _platforms(),
+        "platforms": platforms,
         "devices": devices,
         **{name: facts for name, facts in notes.items() if facts},
         "environment": {name: value for name, value in sorted(os.environ.items()) if name.startswith(VARIABLES)},
@@ -72,14 +76,6 @@ def report() -> dict[str, Any]:
             "tuned policies": f"{store_path()}{'' if store_path().exists() else ' (none)'}",
         },
     }
-
-
-def _platforms() -> dict[str, str]:
-    """Versions of the OpenCL platforms by name, also of those without a device."""
-    try:
-        return {platform.name.strip(): platform.version.strip() for platform in all_platforms()}
-    except (ClgeomError, ImportError):  # which `_devices` reports
-        return {}
 
 
 def _devices() -> list[dict[str, Any]] | str:

@@ -9,7 +9,6 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import click
@@ -43,17 +42,17 @@ class Commands(Group):
     """A group that lists COMMANDS without importing them and reports every error in one line."""
 
     def list_commands(self, ctx: click.Context) -> list[Any]:
-        return [name for name in COMMANDS if _exists(name)]
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: Any) -> Any:
-        if name in COMMANDS and _exists(name):
-            module, attribute, _ = COMMANDS[name]
-            return getattr(importlib.import_module(module), attribute)
-        return None
+        if name not in COMMANDS:
+            return None
+        module, attribute, _ = COMMANDS[name]
+        return getattr(importlib.import_module(module), attribute)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name][2]) for name in self.list_commands(ctx)])
+            formatter.write_dl([(name, words) for name, (_, _, words) in COMMANDS.items()])
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         with _aborting():
@@ -77,12 +76,6 @@ def _aborting() -> Iterator[Any]:
         yield
     except KeyboardInterrupt as error:
         raise click.Abort from error
-
-
-def _exists(name: Any) -> bool:
-    """Return whether the module of a command exists, without importing it."""
-    relative = COMMANDS[name][0].removeprefix("clgeom.commands.") + ".py"
-    return (Path(__file__).parent / relative).exists()
 
 
 @keeps_subnormals

@@ -32,6 +32,10 @@ T = TypeVar("T")
 Watch = Callable[[int, int], object]
 _watch: contextvars.ContextVar[Watch | None] = contextvars.ContextVar("clgeom_watch", default=None)
 _current: contextvars.ContextVar[Call | None] = contextvars.ContextVar("clgeom_call", default=None)
+_loading: contextvars.ContextVar[Loading | None] = contextvars.ContextVar("clgeom_loading", default=None)
+#: Return the current call; the record of loads within `timing_loads`; the function to call as parts of long work are
+#: done, within `watched`. None outside of one.
+current, loading, watching = _current.get, _loading.get, _watch.get
 
 
 class Call:
@@ -106,11 +110,6 @@ class Call:
             self._outer.phases += self.phases
 
 
-def current() -> Call | None:
-    """Return the current call; None outside of one."""
-    return _current.get()
-
-
 @contextlib.contextmanager
 def recording(profile: bool = False) -> Iterator[list[Phase]]:
     """Yield the phases of all plans that run within the context, which kernels do alone. For tools and tests."""
@@ -145,14 +144,6 @@ class Loading:
         return not known
 
 
-_loading: contextvars.ContextVar[Loading | None] = contextvars.ContextVar("clgeom_loading", default=None)
-
-
-def loading() -> Loading | None:
-    """Return the record of loads within `timing_loads`, None outside of it."""
-    return _loading.get()
-
-
 @contextlib.contextmanager
 def timing_loads() -> Iterator[Loading]:
     """Record how long kernels take to load within: in building, in trials, and at the first launch of each."""
@@ -185,11 +176,6 @@ def watched(watch: Watch | None) -> Iterator[None]:
         yield
     finally:
         _watch.reset(token)
-
-
-def watching() -> Watch | None:
-    """Return the function to call as parts of long work are done; None outside of `watched`."""
-    return _watch.get()
 
 
 def each(session: Session, parts: Iterable[T]) -> Iterator[T]:

@@ -48,7 +48,8 @@ def name_cpu(device: cl.Device) -> str:
     record = device.int_ptr
     with _lock:
         if record not in _named:
-            address = _address_of_name(record)
+            found = pointed_at(record, len(UNKNOWN))
+            address = next((address for address, text in found if text == UNKNOWN), None)
             if address is None:
                 raise NoDevice(
                     f"The installed PoCL ({device.platform.version}) is older than this processor and cannot build "
@@ -69,11 +70,6 @@ def _instructions() -> set[str]:
     """Return the names of this processor's instruction sets, as Linux gives them."""
     with open("/proc/cpuinfo", encoding="ascii", errors="replace") as lines:
         return next((set(line.split(":", 1)[1].split()) for line in lines if line.startswith("flags")), set())
-
-
-def _address_of_name(record: int) -> int | None:
-    """Address of the pointer to the processor's name in the record, None where there is none."""
-    return next((address for address, text in pointed_at(record, len(UNKNOWN)) if text == UNKNOWN), None)
 
 
 def pointed_at(record: int, count: int) -> Iterator[tuple[int, bytes]]:

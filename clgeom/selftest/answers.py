@@ -88,15 +88,14 @@ def known() -> dict[str, Answer]:
     }
 
 
-def question(name: str, ask: Callable[[Session], Any], *, fp64: bool = False, bound: float | None = None) -> None:
-    """Enter a question into QUESTIONS."""
-    QUESTIONS.append(Question(name, ask, fp64, bound))
-
-
-def add_questions(name: str, ask: Callable[[str, Session], Any], dtypes: Iterable[str]) -> None:
-    """Add a question of the self-test for each type; ``ask(dtype, session)`` computes its answer."""
+def question(
+    name: str, ask: Callable[..., Any], *, dtypes: Iterable[str] = (), fp64: bool = False, bound: float | None = None
+) -> None:
+    """Enter a question into QUESTIONS, or one for each type: then ``ask(dtype, session)`` computes the answer."""
     for dtype in dtypes:
-        question(f"{name} {dtype}", functools.partial(ask, dtype), fp64=dtype == "float64")
+        QUESTIONS.append(Question(f"{name} {dtype}", functools.partial(ask, dtype), dtype == "float64", bound))
+    if not dtypes:
+        QUESTIONS.append(Question(name, ask, fp64, bound))
 
 
 # Inputs ---------------------------------------------------------------------------------------------------------
@@ -197,11 +196,11 @@ def _signs(dtype: str, session: Session) -> Any:
 
 for _kind in KINDS:
     for _filter in ("auto", "octagon", "none"):
-        add_questions(f"convex_hull {_filter} of {_kind}", functools.partial(_hulls, _kind, _filter), POINT_TYPES)
-add_questions("convex_hulls", _batches, POINT_TYPES)
-add_questions("heaphull_filter", _labels, POINT_TYPES)
-add_questions("upper_hood, lower_hood", _hoods, POINT_TYPES)
-add_questions("orient2d", _signs, POINT_TYPES)
+        question(f"convex_hull {_filter} of {_kind}", functools.partial(_hulls, _kind, _filter), dtypes=POINT_TYPES)
+question("convex_hulls", _batches, dtypes=POINT_TYPES)
+question("heaphull_filter", _labels, dtypes=POINT_TYPES)
+question("upper_hood, lower_hood", _hoods, dtypes=POINT_TYPES)
+question("orient2d", _signs, dtypes=POINT_TYPES)
 
 
 # Sorting --------------------------------------------------------------------------------------------------------
@@ -227,7 +226,7 @@ def _shellsort(variant: Any, session: Session) -> Any:
 
 
 KEY_TYPES = ("uint8", "int16", "uint32", "int64", "uint64", "float16", "float32", "float64")
-add_questions("sort, argsort, sort_by_key", _sorts, KEY_TYPES)
+question("sort, argsort, sort_by_key", _sorts, dtypes=KEY_TYPES)
 for _variant in ("0", "A", "D", "E", "F", "auto"):
     question(f"shellsort {_variant}", functools.partial(_shellsort, _variant))
 
@@ -268,7 +267,7 @@ def _polygons(session: Session) -> Any:
     return arrays
 
 
-add_questions("adaptive_region", _regions, POINT_TYPES)
+question("adaptive_region", _regions, dtypes=POINT_TYPES)
 question("coverage_regions", _coverage)
 question("coverage_regions cells", _polygons)
 

@@ -76,12 +76,12 @@ def case(
     *,
     cpu: float,
     gpu: float,
-    fp64: bool = False,
     itemsize: int | None = None,
     sides: int = 1,
     **options: Any,
 ) -> None:
     """Enter a case into CASES; `options` are those of `prepare`."""
+    fp64 = options.get("dtype") is np.float64
     CASES[name] = Case(name, family, partial(prepare, **options), int(cpu), int(gpu), fp64, itemsize, sides)
 
 
@@ -162,7 +162,7 @@ def orientation(session: Session, n: int) -> Call:
 case("hull", "hull of normal points", hull, cpu=4e6, gpu=1e7, cloud=normal)
 case("hull", "hull of fewer normal points", hull, cpu=3e5, gpu=1e6, cloud=normal)
 case("hull", "hull of a circle", hull, cpu=3e5, gpu=3e6, cloud=circle)
-case("hull", "hull of a circle, float64", hull, cpu=3e5, gpu=3e6, fp64=True, cloud=circle, dtype=np.float64)
+case("hull", "hull of a circle, float64", hull, cpu=3e5, gpu=3e6, cloud=circle, dtype=np.float64)
 case("hull", "hull of all points", hull, cpu=3e5, gpu=1e7, cloud=normal, filter="none")
 case("hull", "hull by octagon", hull, cpu=2e6, gpu=1e7, cloud=normal, filter="octagon")
 case("hull", "upper hood, published", hood, cpu=3e5, gpu=3e6, method="published")
@@ -246,17 +246,7 @@ def rows(session: Session, n: int) -> Call:
 case("sort", "sort uint32", of_keys, cpu=3e6, gpu=1e7, itemsize=4, function=clgeom.sort, dtype=np.uint32)
 case("sort", "sort uint64", of_keys, cpu=1e6, gpu=1e7, itemsize=8, function=clgeom.sort, dtype=np.uint64)
 case("sort", "argsort float32", of_keys, cpu=1e6, gpu=1e7, itemsize=4, function=clgeom.argsort)
-case(
-    "sort",
-    "argsort float64",
-    of_keys,
-    cpu=1e6,
-    gpu=1e7,
-    fp64=True,
-    itemsize=8,
-    function=clgeom.argsort,
-    dtype=np.float64,
-)
+case("sort", "argsort float64", of_keys, cpu=1e6, gpu=1e7, itemsize=8, function=clgeom.argsort, dtype=np.float64)
 case("sort", "sort segments of 200", segments, cpu=1e6, gpu=1e7, length=200)
 case("sort", "sort segments of 1,500", segments, cpu=1e6, gpu=1e7, length=1500)
 case("sort", "sort segments of 5,000", segments, cpu=1e6, gpu=1e7, length=5000)
