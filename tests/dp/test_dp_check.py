@@ -287,7 +287,7 @@ def test_quotients_that_do_not_fit(session):
 )
 def test_signs_and_casts_stay_with_what_is_divided(text, expected):
     """What traps are put around is what C divides; shown by functions of Python's in their place."""
-    from clgeom.dp.codegen import traps
+    from clgeom.dp.codegen import rewriting as traps
 
     def truncated(a, b):
         return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)

@@ -11,8 +11,7 @@ from reference.dp_random import plainly as table_of
 from clgeom import dp
 from clgeom.core.device import as_session
 from clgeom.dp.analysis.bounds import indices_fit, loops_of
-from clgeom.dp.codegen.extremes import with_macros
-from clgeom.dp.codegen.traps import _is_constant
+from clgeom.dp.codegen.rewriting import _is_constant, with_macros
 from clgeom.dp.language import trace, types
 from clgeom.dp.language.graphs import walk
 from clgeom.dp.language.intervals import Intervals

@@ -57,7 +57,7 @@ def first_read(fill: Fill, nodes: Equation) -> Outside | None:
     if not solutions:
         return None
     _, part, values = min(solutions, key=lambda solution: solution[0])
-    row, column = (_index_of(paths, fill, arg, values, values[axis]) for arg, axis in zip(part.args, "ij"))
+    row, column = (_index_of(fill, arg, values, values[axis]) for arg, axis in zip(part.args, "ij"))
     return Outside((values["i"], values["j"]), (row, column))
 
 
@@ -119,11 +119,8 @@ def _reads_outside(paths: Paths, fill: Fill) -> Iterator[tuple[Expr, Path]]:
                         yield from ((part, outside) for outside in paths.with_facts(case, fact))
 
 
-def _index_of(paths: Paths, fill: Fill, arg: Expr, values: Mapping[Any, int], unknown: int) -> int:
+def _index_of(fill: Fill, arg: Expr, values: Mapping[Any, int], unknown: int) -> int:
     """Return the value of an index in a cell; `unknown` if it depends on other cells."""
-    form = paths.form(arg)
-    if form is not None and set(form) <= {None, *values}:
-        return value_of(form, values)
     loops = any(part.op == "index" and part not in values for part in walk(arg))
     if loops or depends_on(arg, ("cell", "reduce", "argreduce")):
         return unknown

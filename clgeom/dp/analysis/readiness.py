@@ -21,6 +21,7 @@ from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
+from clgeom.dp.analysis.bounds import loops_of
 from clgeom.dp.analysis.dependences import Near
 from clgeom.dp.analysis.infer import unproven_reads
 from clgeom.dp.fills import Fill
@@ -191,10 +192,18 @@ class Evaluation:
         self.reads = reads_of(fill) if reads is None else reads
         nodes = nodes_of(fill.equation)
         self.roots: tuple[Expr, ...] = () if nodes is None else nodes.computed
-        indices = [index for read in self.reads for index in read.indices]
-        self.parts, self.unknown, self.loops, self.conditions = fill.equation.cache.get(
-            ("facts", fill.pattern.name, fill.wraps, self.reads), lambda: _facts(walk(*self.roots, *indices))
+        self.loops, self.parts, self.unknown, self.conditions = fill.equation.cache.get(
+            ("facts", fill.pattern.name, fill.wraps, self.reads), self._facts
         )
+
+    def _facts(self) -> tuple[Any, ...]:
+        """(ends of loops by index, all nodes, those not known before the fill, the number of nodes of conditions)."""
+        nodes = [*self.roots, *(index for read in self.reads for index in read.indices if index is not None)]
+        loops, parts = loops_of(*nodes), list(walk(*nodes))
+        unknown = with_users(parts, (part for part in parts if part.op in LATE))
+        tests = [part.args[0] for part in parts if part.op in BRANCHES]
+        bounds = [bound for pair in loops.values() for bound in pair]
+        return loops, parts, unknown, sum(part not in unknown for part in walk(*tests, *bounds))
 
     def run(self, most: float) -> float:
         """Raise `DependencyError` for a read that is not ready, `Undecided` if that is unknown; return seconds left."""
@@ -395,21 +404,6 @@ class Evaluation:
                     raise stages.fault(fill, own, stages.INDEX, int(known[place]), size)
         inside = 0 <= a < fill.shape[0] and 0 <= b < fill.shape[1]
         raise stages.fault(fill, own, stages.PATTERN if inside else stages.RANGE, a, b)
-
-
-def _facts(nodes: Iterable[Expr]) -> tuple[list[Expr], set[Expr], dict[Expr, tuple[Expr, ...]], int]:
-    """(nodes, those whose values are not known before a fill, the ends of indices of reductions, the number of nodes of
-    conditions)."""
-    parts, later, loops, tests = list(nodes), set[Expr](), dict[Expr, tuple[Expr, ...]](), list[Expr]()
-    for part in parts:
-        if part.op in LATE or not later.isdisjoint(part.args):
-            later.add(part)
-        if part.op in ("reduce", "argreduce"):
-            loops[part.args[0]] = part.args[1:3]
-            tests += part.args[1:3]
-        if part.op in BRANCHES:
-            tests.append(part.args[0])
-    return parts, later, loops, sum(part not in later for part in walk(*tests))
 
 
 def _variables(parts: Iterable[Expr]) -> list[Any]:

@@ -26,12 +26,7 @@ def affine(expr: Expr) -> Sum | None:
     An atom is any node but a sum, difference or integer multiple; sums with cells are atoms too, since they may wrap
     around. Whether these sums wrap around, `bounds.indices_fit` tells.
     """
-    if expr.type not in LIMITS:
-        return None
-    total = _affine(expr)
-    if expr.op not in DIVIDED or total is None:
-        return total
-    return {expr: 1} if any(atom is not None and depends_on(atom, ("cell",)) for atom in total) else total
+    return _affine(expr) if expr.type in LIMITS else None
 
 
 def difference(comparison: Expr) -> Sum | None:
@@ -66,24 +61,22 @@ def indices_of(*roots: Expr | None) -> frozenset[Expr]:
 INDEXED = frozenset(("cell", "load", "reduce", "argreduce", "lt", "le", "gt", "ge", "eq", "ne"))
 
 
-def _affine(expr: Expr) -> Sum | None:
-    if expr.op == "const":
+def _affine(expr: Expr) -> Sum:
+    op, args = expr.op, expr.args
+    if op == "const":
         return {None: expr.data} if expr.data else {}
-    if expr.op in ("add", "sub"):
-        a, b = map(affine, expr.args)
-        return None if a is None or b is None else combine(a, b, 1 if expr.op == "add" else -1)
-    if expr.op == "neg":
-        a = affine(expr.args[0])
-        return None if a is None else combine({}, a, -1)
-    if expr.op == "cast":
-        inner = expr.args[0]
-        return affine(inner) if inner.type in LIMITS and not narrows(expr) else {expr: 1}
-    if expr.op == "mul":
-        for by, other in (expr.args, expr.args[::-1]):
-            if by.op == "const":
-                a = affine(other)
-                return None if a is None else combine({}, a, by.data)
-    return {expr: 1}
+    if op == "cast" and args[0].type in LIMITS and not narrows(expr):
+        return _affine(args[0])
+    by = next((k for k, arg in enumerate(args) if arg.op == "const"), None)
+    if op in ("add", "sub"):
+        total = combine(_affine(args[0]), _affine(args[1]), 1 if op == "add" else -1)
+    elif op == "neg":
+        total = combine({}, _affine(args[0]), -1)
+    elif op == "mul" and by is not None:
+        total = combine({}, _affine(args[1 - by]), args[by].data)
+    else:
+        return {expr: 1}
+    return {expr: 1} if any(atom is not None and depends_on(atom, ("cell",)) for atom in total) else total
 
 
 def narrows(expr: Expr) -> bool:

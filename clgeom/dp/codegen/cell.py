@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from clgeom.dp.analysis.dependences import Split
 from clgeom.dp.analysis.sums import indices_of
 from clgeom.dp.codegen import text
-from clgeom.dp.codegen import traps as traps_of_c
-from clgeom.dp.codegen.extremes import with_macros
+from clgeom.dp.codegen.rewriting import trapped as with_traps
+from clgeom.dp.codegen.rewriting import with_macros
 from clgeom.dp.language.cells import fits_in_c
 from clgeom.dp.language.graphs import walk
 from clgeom.dp.language.parameters import arguments, declarations, taken
@@ -177,7 +177,7 @@ def _body(
             wraps=wraps,
             fitted=equation.cell.fitted and wraps is not None,
         )
-    body = traps_of_c.trapped(equation.body, equation.parameters) if trapped else equation.body
+    body = with_traps(equation.body, equation.parameters) if trapped else equation.body
     body = text.marked("equation", body)
     return f"return (\n{body}\n);" if equation.is_expression else body
 

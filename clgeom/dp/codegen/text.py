@@ -167,13 +167,11 @@ class Writer:
         if op in BITS:
             left, right = (self.inside(a, block, ATOM) for a in args)
             return f"({left} {BITS[op]} {right})", ATOM
-        if op in ("min", "max", "div", "floordiv", "mod", "shl", "shr"):
+        if op in ("min", "max", "div", "floordiv", "mod", "shl", "shr", "abs", "sqrt"):
             inside = [self.write(a, block)[0] for a in args]
             fault = ", dp_fault" if self.checked and op in ("floordiv", "mod", "shl", "shr") else ""
             name = f"dp_checked_{op}" if fault else f"dp_{op}"
             return f"{name}_{part.type}({', '.join(inside)}{fault})", ATOM
-        if op in ("abs", "sqrt"):
-            return f"dp_{op}_{part.type}({self.write(args[0], block)[0]})", ATOM
         if op == "neg":
             return f"-{self.inside(args[0], block, ATOM)}", UNARY
         if op in ("not", "bitnot"):

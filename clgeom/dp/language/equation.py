@@ -12,7 +12,7 @@ import numpy as np
 from clgeom.arguments import instance, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.analysis import dependences
-from clgeom.dp.codegen import cell, traps
+from clgeom.dp.codegen import cell, rewriting
 from clgeom.dp.language import users_c
 from clgeom.dp.language.graphs import walk
 from clgeom.dp.language.mistakes import deep_enough
@@ -183,7 +183,7 @@ class Equation(EquationBase):
             )
         self.body, self.is_expression = users_c.body_and_kind(what)
         self.helpers = users_c.c_text(self.helpers, caller="Equation", name="helpers", empty=True)
-        traps.check_arrays(self.body, self.helpers, self.parameters)
+        rewriting.check_arrays(self.body, self.helpers, self.parameters)
 
     def _set_decisions(self, decisions: Any) -> None:
         if decisions is not None and not (isinstance(decisions, str) and decisions == "index"):
