@@ -12,8 +12,8 @@ from clgeom import dp
 from clgeom.dp.analysis.sums import affine, simplify
 from clgeom.dp.language import trace, types
 from clgeom.dp.language.graphs import walk
-from clgeom.dp.language.nodes import evaluate, replace
-from clgeom.dp.language.trace import Expr
+from clgeom.dp.language.nodes import evaluate
+from clgeom.dp.language.trace import Expr, replace
 
 ROW, COLUMN = (Expr(op, (), "int", None) for op in "ij")
 

@@ -20,10 +20,10 @@ from clgeom.dp.language import functions, trace, types
 from clgeom.dp.language.cells import CellType
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.mistakes import deep_enough
-from clgeom.dp.language.nodes import NUMPY, rebuild, with_args
+from clgeom.dp.language.nodes import NUMPY
 from clgeom.dp.language.parameters import Parameter
 from clgeom.dp.language.plain_c import nodes_of
-from clgeom.dp.language.trace import Expr
+from clgeom.dp.language.trace import Expr, rebuild, with_args
 from clgeom.dp.patterns import Pattern
 from clgeom.errors import InvalidInput, short
 

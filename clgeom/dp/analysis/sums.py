@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 
 from clgeom.dp.language.graphs import depends_on, walk
 from clgeom.dp.language.intervals import Interval
-from clgeom.dp.language.nodes import rebuild
-from clgeom.dp.language.trace import Expr, settled
+from clgeom.dp.language.trace import Expr, rebuild, settled
 from clgeom.dp.language.types import LIMITS
 
 #: Coefficients by atom; the constant under None.

@@ -16,10 +16,9 @@ from clgeom.dp.analysis.sums import Box, difference, simplify
 from clgeom.dp.codegen import text
 from clgeom.dp.codegen.cell import INDICES, cell_function, function, statements
 from clgeom.dp.language.graphs import depends_on, walk
-from clgeom.dp.language.nodes import replace
 from clgeom.dp.language.parameters import taken
 from clgeom.dp.language.plain_c import nodes_of
-from clgeom.dp.language.trace import Expr
+from clgeom.dp.language.trace import Expr, replace
 from clgeom.dp.language.types import LIMITS
 
 if TYPE_CHECKING:

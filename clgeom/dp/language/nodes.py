@@ -1,4 +1,4 @@
-"""Expression graphs: substitution, indices of reductions, pickling, and values on the host."""
+"""Expression graphs: their limits, pickling, and values on the host."""
 
 from __future__ import annotations
 
@@ -39,76 +39,17 @@ def require_shallow(name: str, *roots: Expr | None) -> None:
         )
 
 
-def replace(expr: Expr, by: Mapping[Expr, Expr]) -> Expr:
-    """Return the expression with nodes replaced; `by` maps nodes to nodes."""
-    return rebuild(expr, lambda part: part, dict(by))
-
-
-def rebuild(expr: Expr, change: Callable[[Expr], Expr], known: dict[Expr, Expr]) -> Expr:
-    """Return the expression whose nodes are changed one by one, operands first. `known`: new nodes by node, grows."""
-    changed: Expr = fold(lambda part, args: change(with_args(part, tuple(args))), known, expr)[expr]
-    return changed
-
-
-def with_args(part: Expr, args: tuple[Expr, ...]) -> Expr:
-    """Return the node with other operands; the node itself if they are the same."""
-    same = all(x is y for x, y in zip(args, part.args))
-    return part if same else Expr(part.op, args, part.type, part.data)
-
-
 def loop_of(part: Expr) -> tuple[Any, ...]:
     """Return a key that reductions share if one loop computes both: kind, index, range and expression."""
     return (part.data, *map(id, part.args[:4]))
 
 
-def with_own_indices(*roots: Expr | None) -> list[Any]:
-    """Return the roots, with an index of its own for each loop. A root may be None.
-
-    Users may write one index in several reductions, nested or one after the other. After this each index has one range
-    only, and no reduction hides the index of another. Raises the error for an index outside of its reductions.
-    """
-    free: dict[Expr, frozenset[Expr]] = {}  # the free indices of each node
-    loops: dict[Expr, set[Any]] = {}  # the loops of each index
+def require_bound(*roots: Expr | None) -> None:
+    """Refuse an index that is read outside of the reductions over it."""
+    bound = {part.args[0] for part in walk(*roots) if part.op in ("reduce", "argreduce")}
     for part in walk(*roots):
-        below = [free[arg] for arg in part.args]
-        if part.op == "index":
-            free[part] = frozenset((part,))
-        elif part.op in ("reduce", "argreduce"):
-            loops.setdefault(part.args[0], set()).add(loop_of(part))
-            free[part] = frozenset().union(below[1], below[2], below[3] - below[0], *below[4:])
-        else:
-            free[part] = frozenset().union(*below)
-    unbound = next((k for root in roots if root is not None for k in free[root]), None)
-    if unbound is not None:
-        raise mistake(f"The index {unbound.data!r} is read outside of the reductions over it.")
-    if all(len(keys) == 1 for keys in loops.values()):
-        return list(roots)
-    results: dict[Any, Expr] = {}
-    indices: dict[Any, Expr] = {}
-
-    def key(part: Any, names: dict[Expr, Expr]) -> tuple[Any, ...]:
-        return (part, *sorted((id(k), id(new)) for k, new in names.items()))
-
-    def renamed(part: Expr, names: dict[Expr, Expr]) -> Expr:
-        """Return the node with its free indices renamed."""
-        names = {k: new for k, new in names.items() if k in free[part]}
-        result = results.get(key(part, names))
-        if result is None:
-            if part.op == "index":
-                result = names[part]
-            elif part.op in ("reduce", "argreduce"):
-                k, lo, hi, body, *empty = part.args
-                used = free[lo] | free[hi] | (free[body] - {k})
-                around = {other: new for other, new in names.items() if other in used}
-                index = indices.setdefault(key(loop_of(part), around), Expr("index", (), k.type, k.data))
-                args = [renamed(lo, names), renamed(hi, names), renamed(body, {**names, k: index})]
-                result = with_args(part, (index, *args, *[renamed(value, names) for value in empty]))
-            else:
-                result = with_args(part, tuple([renamed(arg, names) for arg in part.args]))
-            results[key(part, names)] = result
-        return result
-
-    return [None if root is None else renamed(root, {}) for root in roots]
+        if part.op == "index" and part not in bound:
+            raise mistake(f"The index {part.data!r} is read outside of the reductions over it.")
 
 
 def as_rows(*roots: Expr | None) -> tuple[list[Any], list[Any]]:

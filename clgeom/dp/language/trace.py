@@ -11,11 +11,12 @@ from __future__ import annotations
 import abc
 import numbers
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
+from clgeom.dp.language.graphs import fold
 from clgeom.dp.language.intervals import Intervals, integer_result, within
 from clgeom.dp.language.mistakes import mistake, refusal
 from clgeom.dp.language.types import C_NAME, LIMITS, TYPES, WIDE, cell_type, float_type, is_exact, traced
@@ -390,6 +391,26 @@ def settled(op: str, a: Expr, b: Expr) -> Expr | None:
     return None
 
 
+# Substitution -----------------------------------------------------------------------------------------------------
+
+
+def replace(expr: Expr, by: Mapping[Expr, Expr]) -> Expr:
+    """Return the expression with nodes replaced; `by` maps nodes to nodes."""
+    return rebuild(expr, lambda part: part, dict(by))
+
+
+def rebuild(expr: Expr, change: Callable[[Expr], Expr], known: dict[Expr, Expr]) -> Expr:
+    """Return the expression whose nodes are changed one by one, operands first. `known`: new nodes by node, grows."""
+    changed: Expr = fold(lambda part, args: change(with_args(part, tuple(args))), known, expr)[expr]
+    return changed
+
+
+def with_args(part: Expr, args: tuple[Expr, ...]) -> Expr:
+    """Return the node with other operands; the node itself if they are the same."""
+    same = all(x is y for x, y in zip(args, part.args))
+    return part if same else Expr(part.op, args, part.type, part.data)
+
+
 # Several operands ------------------------------------------------------------------------------------------------
 
 
@@ -442,7 +463,22 @@ def reduction(op: str, kind: str, k: Any, lo: Any, hi: Any, expr: Any, empty: An
         body = convert(body, cell_type())
     if kind == "sum" and body.type == "int" and is_exact():
         body = convert(body, "long")
+    k, body = _own_index(kind, k, lo, hi, body)
     if empty is None:
         return node(op, k, lo, hi, body, type="int" if op == "argreduce" else body.type, data=kind)
     empty, body = alike((empty, body))
     return node(op, k, lo, hi, body, empty, type=body.type, data=kind)
+
+
+def _own_index(kind: str, k: Expr, lo: Expr, hi: Expr, body: Expr) -> tuple[Expr, Expr]:
+    """Return a new index for a loop, and its body with this index: users may write one index in several reductions.
+
+    Equal loops of a trace share their index.
+    """
+    trace, key = traced.get(), (kind, k, lo, hi, body)
+    loops = {} if trace is None else trace.loops
+    if key not in loops:
+        index = Expr("index", (), k.type, k.data)
+        loops[key] = index, replace(body, {k: index})
+    index, body = loops[key]
+    return index, body

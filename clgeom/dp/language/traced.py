@@ -17,7 +17,7 @@ from clgeom.dp.language import trace, types
 from clgeom.dp.language.cells import CellType, cell_type_of
 from clgeom.dp.language.indexed import Cells, Values, refused_by_python
 from clgeom.dp.language.mistakes import deep_enough
-from clgeom.dp.language.nodes import as_rows, from_rows, require_shallow, with_own_indices
+from clgeom.dp.language.nodes import as_rows, from_rows, require_bound, require_shallow
 from clgeom.dp.language.parameters import Parameter, parameters_of, require_declared
 from clgeom.dp.language.trace import Expr
 from clgeom.errors import InvalidInput
@@ -102,7 +102,8 @@ class EquationBase:
                     )
                 value, decision, self.places = _returned(result, self)
             require_shallow(self.name, value, decision)
-            self.value, self.decision = with_own_indices(value, decision)
+            require_bound(value, decision)
+            self.value, self.decision = value, decision
 
     def _leaf(self, name: str) -> Expr:
         """Return the node of an index or a length."""

@@ -38,6 +38,7 @@ class Trace:
         self.parameters = parameters or {}
         self.intervals: dict[Any, Any] = {}
         self.indices: dict[Any, Any] = {}
+        self.loops: dict[Any, Any] = {}
         self.depth = 0  # how many reductions are open, one inside the other
 
     @contextlib.contextmanager
