@@ -337,7 +337,7 @@ def _check_pattern(fill: Fill, nodes: Equation | None) -> None:
         read = text_of_read(wrong[0])
         verdict = readiness.verdict_on(fill, wrong)
     decided_by_cells = verdict == "depends on cells"
-    if verdict in ("not made", "unknown") or decided_by_cells and fill.check:
+    if verdict in ("not read", "unknown") or decided_by_cells and fill.check:
         return
     if read == "M(i, j)":
         raise reads_itself(equation)

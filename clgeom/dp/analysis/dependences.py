@@ -128,13 +128,13 @@ class Row:
         """
         rows = np.asarray(rows, np.int64)
         env = {"i": rows, "n": shape[0], "m": shape[1], **values}
-        made: dict[Expr, Any] = {}
+        known: dict[Expr, Any] = {}
 
         def of(bound: Any) -> Any:
             if bound is None:
                 return None
             if isinstance(bound, Expr):
-                bound = evaluate(bound, env, made)
+                bound = evaluate(bound, env, known)
             return np.clip(np.broadcast_to(np.asarray(bound), rows.shape).astype(np.int64), -FAR, FAR)
 
         return of(self.low), of(self.high)

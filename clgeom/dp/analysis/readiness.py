@@ -1,4 +1,4 @@
-"""Whether every read of a table leads to a cell that is filled by then: proven, or evaluated for all cells.
+"""Whether every read of a table ancestors to a cell that is filled by then: proven, or evaluated for all cells.
 
 A proof holds for every table. Where there is none, rows and columns of reads that depend on i, j, indices of
 reductions and parameters only are evaluated on the host, for all cells together:
@@ -60,7 +60,7 @@ OPAQUE = "a text in C that is not a simple one does not tell before the fill whi
 
 
 #: Whether cells make a read: at least one does, none does, values of cells decide, or not all cells were evaluated.
-Verdict: TypeAlias = Literal["made", "not made", "depends on cells", "unknown"]
+Verdict: TypeAlias = Literal["read", "not read", "depends on cells", "unknown"]
 #: Values of variables by variable: "i", "j", or the node of the index of a reduction.
 Values: TypeAlias = dict[Any, NDArray[np.int64]]
 #: Cells, one by one: whether they make a read for all that is known, and whether they certainly do.
@@ -140,8 +140,8 @@ def verdict_on(fill: Fill, nodes: Iterable[Expr]) -> Verdict:
         except Undecided:
             return "depends on cells"
         except (DependencyError, InvalidInput):
-            return "made"
-        return "not made" if most is None else "unknown"
+            return "read"
+        return "not read" if most is None else "unknown"
     return "unknown"
 
 
@@ -225,15 +225,15 @@ class Evaluation:
         for pair in itertools.product(*(np.unique(code).tolist() for code in codes)):
             if not self._is_ready(*pair):
                 cells = self._cells(mesh, *(code == value for code, value in zip(codes, pair)))
-                self._look_at(read, cells, UNKNOWN not in pair)
+                self._examine(read, cells, UNKNOWN not in pair)
 
-    def _pay(self, operations: int, elements: float) -> None:
+    def _spend(self, operations: int, elements: float) -> None:
         """Take the time of operations from the seconds that remain."""
         self.seconds -= operations * (OPERATION_SECONDS + elements * ELEMENT_SECONDS)
         if self.seconds < 0 or elements > MOST_ELEMENTS:
             raise TooLong("to evaluate its reads for all cells would take more than a tenth of the fill")
 
-    # --- where a read leads
+    # --- where a read ancestors
 
     def _codes(self, read: Read, index: Expr | None, mesh: Values, axis: str) -> NDArray[Any]:
         """Return the sign of an index less that of the cell, plus 1; else `OUTSIDE`, `BEYOND` or `UNKNOWN`.
@@ -264,7 +264,7 @@ class Evaluation:
     def _evaluated(self, index: Expr, mesh: Values, *axes: str) -> tuple[NDArray[Any], dict[Expr, Any]]:
         """Return the values of an index on a mesh, and those of all its nodes. `axes` are paid for besides."""
         parts = list(walk(index))
-        self._pay(len(parts) + 4, math.prod(mesh[variable].size for variable in {*axes, *_variables(parts)}))
+        self._spend(len(parts) + 4, math.prod(mesh[variable].size for variable in {*axes, *_variables(parts)}))
         env, known = self._named(mesh)
         at = evaluate(index, env, known)
         return np.minimum(at, FARTHEST).astype(np.int64) if at.dtype == np.uint64 else at, known
@@ -284,7 +284,7 @@ class Evaluation:
             end = max(int(high.max()), first + 1)
         if self.most_values is not None and end - first > self.most_values:
             return np.linspace(first, end - 1, self.most_values).astype(np.int64)
-        self._pay(1, end - first)
+        self._spend(1, end - first)
         return np.arange(first, end, dtype=np.int64)
 
     def _named(self, values: Mapping[Any, Any]) -> tuple[dict[str, Any], dict[Expr, Any]]:
@@ -304,22 +304,22 @@ class Evaluation:
     def _cells(self, mesh: Values, rows: NDArray[np.bool_], columns: NDArray[np.bool_]) -> Values:
         """Return the values of all variables, by variable, at the places of a mesh where both masks hold."""
         if any(min(sides) > 1 for sides in zip(rows.shape, columns.shape)):
-            self._pay(3, math.prod(map(max, zip(rows.shape, columns.shape))))
+            self._spend(3, math.prod(map(max, zip(rows.shape, columns.shape))))
             at = np.nonzero(rows & columns)
         else:  # no variable in common: all pairs
             by_row, by_column = np.nonzero(rows), np.nonzero(columns)
             count_a, count_b = len(by_row[0]), len(by_column[0])
-            self._pay(len(mesh), count_a * count_b)
+            self._spend(len(mesh), count_a * count_b)
             at = tuple(np.repeat(a, count_b) + np.tile(b, count_a) for a, b in zip(by_row, by_column))
         return {variable: values.ravel()[places] for (variable, values), places in zip(mesh.items(), at)}
 
     # --- whether a cell gets there
 
-    def _look_at(self, read: Read, cells: Values, sure: bool) -> None:
+    def _examine(self, read: Read, cells: Values, sure: bool) -> None:
         """Find out whether these cells make a read that is not ready. `sure`: both of its indices are known."""
         n, m = self.fill.shape
         count = len(cells["i"])
-        self._pay(self.conditions, count)
+        self._spend(self.conditions, count)
         stage: Any = self.fill.pattern.stage_of(cells["i"], cells["j"], n, m)
         filled = (self.fill.start <= stage) & (stage < self.fill.stop)
         may, certain = self._reach(read.node, cells)
@@ -327,7 +327,7 @@ class Evaluation:
         if certain.any():
             at = np.flatnonzero(certain)
             first = at[np.lexsort((cells["j"][at], cells["i"][at], stage[at]))[0]]
-            self._refuse(read, {variable: values[first] for variable, values in cells.items()})
+            self._raise(read, {variable: values[first] for variable, values in cells.items()})
         if may.any():
             i, j = (int(cells[axis][np.flatnonzero(may)[0]]) for axis in "ij")
             raise Undecided(OPAQUE if read.node is None else f"what cell {(i, j)} reads depends on values of cells")
@@ -338,7 +338,7 @@ class Evaluation:
         if node is None:
             return np.ones(n, bool), np.zeros(n, bool)
         env, known = self._named(cells)
-        leads = with_users(self.parts, (node,))
+        ancestors = with_users(self.parts, (node,))
         reach: dict[Expr, Reach] = dict.fromkeys(self.roots, (np.ones(n, bool), np.ones(n, bool)))
 
         def value(expr: Expr) -> Any:
@@ -358,41 +358,41 @@ class Evaluation:
             truths = value(test)
             return (True, True) if truths is None else (truths.astype(bool), ~truths.astype(bool))
 
-        def lead(part: Expr, user: Reach, holds: Any = True, fails: Any = False) -> None:
+        def note(part: Expr, user: Reach, holds: Any = True, fails: Any = False) -> None:
             """Note that a part is reached from its user where a condition `holds`, surely where it does not fail."""
-            if part in leads:
+            if part in ancestors:
                 may, certain = reach.get(part, (False, False))
                 reach[part] = may | (user[0] & holds), certain | (user[1] & holds & np.logical_not(fails))
 
         for part in reversed(self.parts):  # users before their operands
-            if part not in reach or part not in leads:
+            if part not in reach or part not in ancestors:
                 continue
             user, args = reach[part], part.args
             if part.op in BRANCHES:
                 test, *sides = args
                 holds, fails = truth(test)
-                lead(test, user)
+                note(test, user)
                 for side, on in zip(sides, BRANCHES[part.op]):
-                    lead(side, user, *((holds, fails) if on else (fails, holds)))
+                    note(side, user, *((holds, fails) if on else (fails, holds)))
             elif part.op in ("reduce", "argreduce"):
                 k, low, high, body, *empty = args
-                lead(low, user)
-                lead(high, user)
+                note(low, user)
+                note(high, user)
                 begin, end = value(low), value(high)
                 bounded = begin is not None and end is not None
                 some, none = (begin < end, begin >= end) if bounded else (True, True)
                 for other in empty:
-                    lead(other, user, none, some)
+                    note(other, user, none, some)
                 if bounded and k in known:
                     some = (begin <= known[k]) & (known[k] < end)
                     none = ~some
-                lead(body, user, some, none)
+                note(body, user, some, none)
             else:
                 for arg in args:
-                    lead(arg, user)
+                    note(arg, user)
         return reach.get(node, (np.zeros(n, bool), np.zeros(n, bool)))
 
-    def _refuse(self, read: Read, cell: Mapping[Any, Any]) -> NoReturn:
+    def _raise(self, read: Read, cell: Mapping[Any, Any]) -> NoReturn:
         """Raise the error for a cell that makes a read that is not ready."""
         fill, own = self.fill, (int(cell["i"]), int(cell["j"]))
         env, known = self._named(cell)

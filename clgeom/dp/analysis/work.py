@@ -67,16 +67,16 @@ class Work:
         """Operations if every loop runs over a whole side of the table."""
         return self.operations + sum(longest * loop.body.most(longest) for loop in self.loops)
 
-    def estimate(self, env: dict[str, Any], made: dict[Expr, Any], longest: int) -> Any:
-        """Operations of the cells whose indices and parameters are in `env`, an array; `made` has values of nodes."""
+    def estimate(self, env: dict[str, Any], known: dict[Expr, Any], longest: int) -> Any:
+        """Operations of the cells whose indices and parameters are in `env`, an array; `known` has values of nodes."""
         total: Any = np.float64(self.operations)
         for loop in self.loops:
             if loop.k is None or loop.lo is None or loop.hi is None:
-                total = total + longest * loop.body.estimate(env, made, longest)
+                total = total + longest * loop.body.estimate(env, known, longest)
                 continue
-            lo, hi = (np.asarray(evaluate(end, env, made), np.float64) for end in (loop.lo, loop.hi))
+            lo, hi = (np.asarray(evaluate(end, env, known), np.float64) for end in (loop.lo, loop.hi))
             each = [
-                loop.body.estimate(env, {**made, loop.k: at.astype(np.int64)}, longest)
+                loop.body.estimate(env, {**known, loop.k: at.astype(np.int64)}, longest)
                 for at in ((lo, np.maximum(hi - 1, lo)) if loop.body.loops else (lo,))
             ]
             total = total + np.maximum(hi - lo, 0) * np.maximum(each[0], each[-1])
@@ -136,9 +136,9 @@ def _of_nodes(roots: Sequence[Expr]) -> Work:
         seen.add(part)
         if part.op in ("reduce", "argreduce"):
             k, lo, hi, body, *empty = part.args
-            known = not any(depends_on(bound, UNKNOWN) for bound in (lo, hi))
+            bounded = not any(depends_on(bound, UNKNOWN) for bound in (lo, hi))
             if loop_of(part) not in loops:
-                loops[loop_of(part)] = Loop(k, lo if known else None, hi if known else None, _of_nodes((body,)))
+                loops[loop_of(part)] = Loop(k, lo if bounded else None, hi if bounded else None, _of_nodes((body,)))
             stack += [lo, hi, *empty]
         else:
             stack += part.args

@@ -157,16 +157,9 @@ class Equation(EquationBase):
     def __repr__(self) -> str:
         return f"<{self._signature()}, {self.pattern or 'no pattern'}, {self.reach}>"
 
-    def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
-        if self.traced:
-            del state["reach"]  # it may contain nodes, and follows from them
-        return state
-
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        if "reach" not in state:
-            self.reach = dependences.dependences_of(*self.roots)
+        self._set_reach()
 
     @property
     def computed(self) -> tuple[Expr, ...]:

@@ -23,7 +23,7 @@ from clgeom.dp.language.trace import Expr
 from clgeom.errors import InvalidInput
 
 #: Attributes that are not pickled: the nodes (pickled as rows), and values derived from them.
-NOT_PICKLED = ("value", "decision", "source", "wide", "cache")
+NOT_PICKLED = ("value", "decision", "reach", "source", "wide", "cache")
 
 
 @keeps_subnormals
