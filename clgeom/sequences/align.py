@@ -332,6 +332,18 @@ class SequencePairs:
         """Return the pairs at these ascending indices."""
         return SequencePairs(self.a.subset(indices), self.b.subset(indices))
 
+    def part(self, start: int, stop: int) -> SequencePairs:
+        """Return the pairs start .. stop - 1, with their letters alone."""
+        if stop - start == len(self):
+            return self
+        return SequencePairs(*(one if one.single else one.part(start, stop) for one in (self.a, self.b)))
+
+    def spans(self, step: int) -> PairSpans:
+        """Return where the letters of each pair lie, with this step through the second sequence."""
+        a_begin, b_begin = (np.broadcast_to(one.offsets[:-1], len(self)) for one in (self.a, self.b))
+        first = b_begin if step > 0 else b_begin + self.m - 1
+        return PairSpans(a_begin, self.n, first, np.broadcast_to(step, len(self)), self.m)
+
 
 class AlignWork(Work):
     """The alignment of pairs, in parts that are each small enough for one allocation and one second."""
@@ -391,43 +403,34 @@ class AlignWork(Work):
 
     def part(self, session: Session, part: slice) -> Fields:
         """Return the results of a range of pairs, by the names of the fields of `AlignmentBatch`."""
-        rules, n, m = self.rules, self.pairs.n[part], self.pairs.m[part]
-        (a_letters, a_offsets), (b_letters, b_offsets) = (
-            _slice_letters(one, part) for one in (self.pairs.a, self.pairs.b)
-        )
-        tiles, steps, count = PairTiles(session, a_letters, b_letters, rules), STEPS[rules.strand], len(n)
-        side = tiles.tile_side(n, m, rules.path)
-        a_begin, b_begin = (
-            np.broadcast_to(one[0], count) if len(one) == 2 else one[:-1] for one in (a_offsets, b_offsets)
-        )
-        strands = [
-            PairSpans(a_begin, n, b_begin if step > 0 else b_begin + m - 1, np.broadcast_to(step, count), m)
-            for step in steps
-        ]
+        pairs, rules = self.pairs.part(part.start, part.stop), self.rules
+        n, m, steps = pairs.n, pairs.m, STEPS[rules.strand]
+        tiles = PairTiles(session, pairs.a.letters, pairs.b.letters, rules)
+        side, strands = tiles.tile_side(n, m, rules.path), [pairs.spans(step) for step in steps]
         found: list[np.ndarray] = []
         if not rules.path and not side and are_short(session, rules, max(int(n.max()), int(m.max()))):
-            short = ShortPairs(tiles, (a_offsets, b_offsets), count)
+            short = ShortPairs(tiles, (pairs.a.offsets, pairs.b.offsets), len(pairs))
             found = [short.found(reverse=step < 0, ends=rules.ends) for step in steps]
             found = [tiles.with_borders(n, m, ends) if rules.ends else ends for ends in found]
         elif len(strands) == 2 or not rules.path or (rules.mode != "global" and not side):
             found = [tiles.in_tiles(one, side)[0] if side else tiles.ends(one) for one in strands]
-        pairs, ends = _better(strands, found)
+        spans, ends = _better(strands, found)
         walks, operations = None, np.empty(0, np.uint8)
         if rules.path:
             regions = np.cumsum(n + m)
             buffer = allocate(session, int(regions[-1]))
             if side:
-                ends, walks = tiles.in_tiles(pairs, side, (regions, buffer))
+                ends, walks = tiles.in_tiles(spans, side, (regions, buffer))
             else:
                 known = np.stack([np.zeros_like(n), n, m], axis=1) if ends is None else ends
-                scores, walks = tiles.paths(pairs, known, regions, buffer)
+                scores, walks = tiles.paths(spans, known, regions, buffer)
                 ends = np.stack([scores, n, m], axis=1) if ends is None else ends
             operations = _compacted(read(session, buffer, np.uint8, int(regions[-1])), n + m, walks[:, 3])
         if tiles.met_unknown_letters():
             has_complement = rules.strand != "forward"
             refuse_letters(self.pairs.a, self.pairs.b, rules.scoring, complement=has_complement)
             raise AssertionError("the device met a letter outside the alphabet that the host does not find")
-        return self._fields(ends.T, walks, pairs.b_step.astype(np.int8), m) | {"operations": operations}
+        return self._fields(ends.T, walks, spans.b_step.astype(np.int8), m) | {"operations": operations}
 
     def _fields(self, ends: Any, walks: np.ndarray | None, strands: np.ndarray, m: np.ndarray) -> Fields:
         """Return the results as arrays; starts and ends that are not known are -1."""
@@ -451,16 +454,6 @@ class AlignWork(Work):
             "counts": np.zeros(len(m), np.int64) if walks is None else walks[:, 3],
             "operations": np.empty(0, np.uint8),
         }
-
-
-def _slice_letters(sequences: Sequences, part: slice) -> tuple[Any, np.ndarray]:
-    """Return the letters of a slice of the sequences, and the offsets of the sequences in them."""
-    offsets = sequences.offsets if sequences.single else sequences.offsets[part.start : part.stop + 1]
-    low, high = int(offsets[0]), int(offsets[-1])
-    letters = sequences.letters
-    if (low, high) != (0, len(letters)):
-        letters = letters[low:high]
-    return letters, offsets - low if low else offsets
 
 
 def _better(strands: Sequence[PairSpans], found: Sequence[np.ndarray]) -> tuple[PairSpans, Any]:
