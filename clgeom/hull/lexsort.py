@@ -17,7 +17,7 @@ from clgeom.primitives.gather import gather_plan
 from clgeom.sorting.keys import KeyOrder
 from clgeom.sorting.radix.passes import SortMemory, digit_windows, radix_plan, survey_plan
 from clgeom.sorting.radix.segments import segment_capacity, segments_plan
-from clgeom.sorting.radix.work import features_of, surveyed
+from clgeom.sorting.radix.work import features_of, read_survey
 
 if TYPE_CHECKING:
     from clgeom.core.device import Session
@@ -144,7 +144,7 @@ def _windows(points: DeviceArray, ids: Scratch | None, n: int, bits: int, buffer
     plan, found = session.cached(("survey of points", points.dtype, points.n, ids, n), make, policies=True)
     result = run(session, plan, points=points, **buffers)
     buffers.update((scratch.name, result[scratch]) for scratch in (_keys(n), BROKEN))
-    varying, _, descents = surveyed(result, found)
+    varying, _, descents = read_survey(result, found)
     return digit_windows(varying & bits) if descents else ()
 
 

@@ -53,11 +53,11 @@ def extremes(points: DeviceArray, axes: tuple[tuple[int, int], ...] = OCTAGON_AX
         found = result.read(out)
         finite &= found["index"][-1] == 0
         found["index"] += chunk.start
-        best = found[:-1] if best is None else _better(axes, best, found[:-1])
+        best = found[:-1] if best is None else _merge_extremes(axes, best, found[:-1])
     return best, bool(finite)
 
 
-def _better(axes: tuple[tuple[int, int], ...], first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def _merge_extremes(axes: tuple[tuple[int, int], ...], first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return the extremes of two chunks in each direction; of equal ones that of the first chunk."""
     merged = first.copy()
     for d in range(2 * len(axes)):

@@ -414,7 +414,7 @@ class AlignWork(Work):
             found = [tiles.with_borders(n, m, ends) if rules.ends else ends for ends in found]
         elif len(strands) == 2 or not rules.path or (rules.mode != "global" and not side):
             found = [tiles.in_tiles(one, side)[0] if side else tiles.ends(one) for one in strands]
-        spans, ends = _better(strands, found)
+        spans, ends = _choose_strand(strands, found)
         walks, operations = None, np.empty(0, np.uint8)
         if rules.path:
             regions = np.cumsum(n + m)
@@ -425,7 +425,7 @@ class AlignWork(Work):
                 known = np.stack([np.zeros_like(n), n, m], axis=1) if ends is None else ends
                 scores, walks = tiles.paths(spans, known, regions, buffer)
                 ends = np.stack([scores, n, m], axis=1) if ends is None else ends
-            operations = _compacted(read(session, buffer, np.uint8, int(regions[-1])), n + m, walks[:, 3])
+            operations = _compact_operations(read(session, buffer, np.uint8, int(regions[-1])), n + m, walks[:, 3])
         if tiles.met_unknown_letters():
             has_complement = rules.strand != "forward"
             refuse_letters(self.pairs.a, self.pairs.b, rules.scoring, complement=has_complement)
@@ -456,7 +456,7 @@ class AlignWork(Work):
         }
 
 
-def _better(strands: Sequence[PairSpans], found: Sequence[np.ndarray]) -> tuple[PairSpans, Any]:
+def _choose_strand(strands: Sequence[PairSpans], found: Sequence[np.ndarray]) -> tuple[PairSpans, Any]:
     """(pairs, ends) of the better strand of each pair, the first one if scores are equal; ends may be None."""
     pairs = strands[0]
     ends: Any = found[0] if found else None
@@ -467,7 +467,7 @@ def _better(strands: Sequence[PairSpans], found: Sequence[np.ndarray]) -> tuple[
     return pairs, ends
 
 
-def _compacted(operations: np.ndarray, room: np.ndarray, counts: np.ndarray) -> np.ndarray:
+def _compact_operations(operations: np.ndarray, room: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Return the operations of all pairs, which are at the end of each pair's room."""
     is_operation = np.repeat(np.tile([False, True], len(room)), np.stack([room - counts, counts], axis=1).ravel())
     return np.asarray(operations[is_operation])

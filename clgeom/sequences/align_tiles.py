@@ -196,7 +196,7 @@ class PairTiles:
         Without a path those of local alignments are of their best cells, and all free ends count.
         """
         count, rules, scoring = len(jobs), self.rules, self.rules.scoring
-        launches = self._cut(shape, jobs, [(0, count)] if ranges is None else ranges, side)
+        launches = self._cut_launches(shape, jobs, [(0, count)] if ranges is None else ranges, side)
         moved = jobs.nbytes + 12 * count
         moved += _bytes_of_tiles(jobs, side, TYPES[shape.value].itemsize, bool(tiled), bool(path))
         free = rules.free & (A_BEGIN | B_BEGIN) if path else rules.free
@@ -225,7 +225,7 @@ class PairTiles:
         found = run(self.session, plan, paced=len(launches) > 1, **buffers)
         return found.read(results).reshape(count, 3).astype(np.int64)
 
-    def _cut(self, shape: Shape, jobs: np.ndarray, ranges: Any, side: int) -> np.ndarray:
+    def _cut_launches(self, shape: Shape, jobs: np.ndarray, ranges: Any, side: int) -> np.ndarray:
         """Ranges of jobs (first, count) that are a launch each: those of many cells in parts, each for all units."""
         most = LAUNCH_CELLS if self.profile.is_cpu else LAUNCH_CELLS_OF_GPUS
         groups = min(shape.groups, self.profile.compute_units) if self.serial else shape.groups
@@ -265,11 +265,11 @@ class PairTiles:
         fits = self._is_narrow(pairs)
         found = np.empty((len(pairs), 3), np.int64)
         for value, order in self._classes(pairs, fits):
-            found[order] = self._whole(pairs[order], value)
+            found[order] = self._fill_whole(pairs[order], value)
         again = np.flatnonzero(fits & (found[:, 0] >= SATURATED)) if self.rules.local else ()
         if len(again):
             for value, order in self._classes(pairs[again], np.zeros(len(again), bool)):
-                found[again[order]] = self._whole(pairs[again][order], value)
+                found[again[order]] = self._fill_whole(pairs[again][order], value)
         return self.with_borders(pairs.n, pairs.m, found)
 
     def _is_narrow(self, pairs: PairSpans) -> np.ndarray:
@@ -277,7 +277,7 @@ class PairTiles:
         narrow: np.ndarray = self.fits_short(pairs.n, pairs.m) & (np.maximum(pairs.n, pairs.m) <= MOST_SIDE - self.rows)
         return narrow
 
-    def _whole(self, pairs: PairSpans, value: str, path: Path | None = None, regions: Any = 0) -> np.ndarray:
+    def _fill_whole(self, pairs: PairSpans, value: str, path: Path | None = None, regions: Any = 0) -> np.ndarray:
         """Return the results of pairs that are a tile each; `regions` are where the operations of each end."""
         width = int(pairs.m.max()) + 1
         side = self._rounded(max(pairs.n.max(), pairs.m.max(), 1))
@@ -336,7 +336,7 @@ class PairTiles:
             buffer = allocate(self.session, begins.nbytes)
             write(self.session, buffer, begins.ravel())
             path = max(fours, 1), max(choice_width, 1), buffer, operations
-            scores[order] = self._whole(chosen, value, path, regions[order])[:, 0]
+            scores[order] = self._fill_whole(chosen, value, path, regions[order])[:, 0]
             walks[order] = read(self.session, buffer, np.int32, begins.size).reshape(-1, 4)
         return scores, walks
 

@@ -262,7 +262,7 @@ def _blocks(
                 buffers: dict[str, Any] = dict(pairs.buffers)
                 for name, start, length, at in (("rows", starts[0], n, rows), ("columns", starts[1], m, columns)):
                     spans = np.stack([start[at], length[at]], axis=1)
-                    buffers[name] = pairs_bits.flat(session, spans.astype(np.uint32))
+                    buffers[name] = pairs_bits.upload_flat(session, spans.astype(np.uint32))
                 values = run(session, plan, paced=len(plan) > 1, **buffers).read(out).reshape(len(rows), len(columns))
             yield rows, columns, values
             if symmetric and rows is not columns:

@@ -61,7 +61,7 @@ def values(session: Session, problem: str, a: Sequences, b: Sequences, cutoff: i
     it, distances beyond the cutoff are cutoff + 1, and lengths below it 0.
     """
     if cutoff is None and min(a.longest, b.longest) <= MOST_LETTERS:
-        return _in_parts(session, problem, a, b)
+        return _solve_in_parts(session, problem, a, b)
     n, m = a.lengths, b.lengths
     shorter, found = np.minimum(n, m), np.empty(len(a), np.int32)
     within = np.ones(len(a), bool)
@@ -73,7 +73,7 @@ def values(session: Session, problem: str, a: Sequences, b: Sequences, cutoff: i
         found[i] = BitTable(session, problem, a[i], b[i]).solve()
     kept = np.flatnonzero(within & ~long)
     if len(kept):
-        found[kept] = _in_parts(session, problem, a.subset(kept), b.subset(kept))
+        found[kept] = _solve_in_parts(session, problem, a.subset(kept), b.subset(kept))
     return apply_cutoff(found, problem, cutoff)
 
 
@@ -91,22 +91,22 @@ def apply_cutoff(values: np.ndarray, problem: str, cutoff: int | None) -> np.nda
     return np.asarray(np.minimum(values, np.int32(min(cutoff, INT32 - 1) + 1)))
 
 
-def _in_parts(session: Session, problem: str, a: Sequences, b: Sequences) -> np.ndarray:
+def _solve_in_parts(session: Session, problem: str, a: Sequences, b: Sequences) -> np.ndarray:
     """Return the values of all pairs, as many at once as the device has memory for in one buffer."""
     size = a.letters.dtype.itemsize
     limit = min(session.profile.max_alloc_bytes, 1 << 32) - 16
     if (len(a.letters) + len(b.letters)) * size + len(a) * JOB_BYTES <= limit:
-        return _solved(session, problem, a, b) if len(a) else np.empty(0, np.int32)
+        return _solve_batch(session, problem, a, b) if len(a) else np.empty(0, np.int32)
     needed = (a.offsets + b.offsets) * size + np.arange(len(a) + 1) * JOB_BYTES
     found, first = [], 0
     while first < len(a):
         stop = max(int(np.searchsorted(needed, needed[first] + limit, side="right")) - 1, first + 1)
-        found.append(_solved(session, problem, a.part(first, stop), b.part(first, stop)))
+        found.append(_solve_batch(session, problem, a.part(first, stop), b.part(first, stop)))
         first = stop
     return np.concatenate(found)
 
 
-def _solved(session: Session, problem: str, a: Sequences, b: Sequences) -> np.ndarray:
+def _solve_batch(session: Session, problem: str, a: Sequences, b: Sequences) -> np.ndarray:
     """Return the values of pairs whose letters fit in one buffer.
 
     Pairs of one size, or of almost one, are computed in their own order by one kernel. Others are sorted by their work.
@@ -118,10 +118,10 @@ def _solved(session: Session, problem: str, a: Sequences, b: Sequences) -> np.nd
         rows, columns = (0, int(n[0])), (first_of_b, int(m[0]))
         spans = (*columns, *rows) if _are_swapped(rows[1], columns[1], word_bits) else (*rows, *columns)
         where, (_, pattern, _, text) = tuple(map(np.uint32, spans)), spans
-    elif sizes := _alike(pairs.policy, pairs.planes, n, m, word_bits):
+    elif sizes := _common_sizes(pairs.policy, pairs.planes, n, m, word_bits):
         where, (pattern, text) = ("row_bounds", "column_bounds", np.uint32(first_of_b)), sizes
         for name, one in (("row_bounds", a), ("column_bounds", b)):
-            buffers[name] = flat(session, one.offsets.astype(np.uint32))
+            buffers[name] = upload_flat(session, one.offsets.astype(np.uint32))
     if where:
         words, strips = words_of(pairs.policy, pairs.planes, pattern, word_bits)
         bounds = even_launch_bounds(text * max(pattern / word_bits, words), count)
@@ -134,7 +134,7 @@ def _solved(session: Session, problem: str, a: Sequences, b: Sequences) -> np.nd
         classes, order = classes_by_work(pairs.policy, pairs.planes, jobs[:, 1], jobs[:, 3], word_bits)
         order = np.arange(count) if order is None else order
         jobs = jobs[order]
-        buffers |= {"jobs": flat(session, jobs), "order": flat(session, order.astype(np.uint32))}
+        buffers |= {"jobs": upload_flat(session, jobs), "order": upload_flat(session, order.astype(np.uint32))}
         plan, kernels, where = Plan(), len(classes), ("jobs", "order")
         for first, stop, words, strips in classes:
             patterns, texts = jobs[first:stop, 1], jobs[first:stop, 3]
@@ -156,7 +156,7 @@ class PairLetters:
         self.word_bits, self.letter = 64 if self.policy.variant == "serial" else 32, parts[0].dtype
         letters, self.total = upload(session, self.policy, *parts)
         self.planes, shifts = planes_in(session, letters, *parts)
-        self.buffers: dict[str, Any] = {"letters": letters, "shifts": flat(session, shifts)}
+        self.buffers: dict[str, Any] = {"letters": letters, "shifts": upload_flat(session, shifts)}
 
     def plan(
         self, words: int, strips: bool, *, bounds: list[int], longest: int, out: Scratch, where: tuple[Any, ...]
@@ -188,7 +188,7 @@ class PairLetters:
         return Plan(*steps)
 
 
-def _alike(policy: Policy, planes: int, n: np.ndarray, m: np.ndarray, word_bits: int) -> tuple[int, int] | None:
+def _common_sizes(policy: Policy, planes: int, n: np.ndarray, m: np.ndarray, word_bits: int) -> tuple[int, int] | None:
     """(longest pattern, longest text) of pairs that need no order; None of others.
 
     The shorter sequence of a pair is its pattern. All patterns need the same kernel, and texts are almost as long.
@@ -199,7 +199,7 @@ def _alike(policy: Policy, planes: int, n: np.ndarray, m: np.ndarray, word_bits:
     return (most, longest) if len(kernels) == 1 and longest <= ALIKE * int(longer.min()) else None
 
 
-def flat(session: Session, values: np.ndarray) -> cl.Buffer:
+def upload_flat(session: Session, values: np.ndarray) -> cl.Buffer:
     """Return a buffer with the elements of an array."""
     array = to_device(session, np.ascontiguousarray(values).ravel(), caller=CALLER)
     return array.one_buffer("A list of pairs")
@@ -216,7 +216,7 @@ def upload(session: Session, policy: Policy, *parts: Any) -> tuple[cl.Buffer, np
         )
     if policy.variant == "serial" and session.profile.is_cpu:
         joined = np.concatenate([on_host(part) for part in parts]) if total else np.zeros(1, parts[0].dtype)
-        return flat(session, joined), np.uint32(total)
+        return upload_flat(session, joined), np.uint32(total)
     buffer, at = allocate(session, total * size + 8), 0
     for part in (*parts, ENDING.view(parts[0].dtype)):
         if len(part):

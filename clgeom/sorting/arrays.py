@@ -164,7 +164,7 @@ class SortInput:
         digits: np.ndarray = self.order.digits(keys) & self.significant
         return digits
 
-    def picked(self, indices: np.ndarray, keys: np.ndarray | None = None) -> tuple[Any, Any]:
+    def in_order(self, indices: np.ndarray, keys: np.ndarray | None = None) -> tuple[Any, Any]:
         """Return the sorted keys (None for argsort) and the payload (None for keys alone), on the host, from their
         order, and perhaps from the sorted keys.
         """
@@ -173,11 +173,11 @@ class SortInput:
         elif keys is None:
             keys = self.keys[indices]
         if self.alone:
-            return self.delivered(keys, None)
+            return self.stored(keys, None)
         values = indices.astype(self.payload_type, copy=False) if self.values is None else self.values[indices]
-        return self.delivered(keys, values)
+        return self.stored(keys, values)
 
-    def delivered(self, keys: np.ndarray | None, payload: np.ndarray | None) -> tuple[Any, Any]:
+    def stored(self, keys: np.ndarray | None, payload: np.ndarray | None) -> tuple[Any, Any]:
         """Return the results on the host, in the caller's arrays if there are such.
 
         Both must be copies: these arrays may be the keys or the values, also exchanged.
@@ -296,7 +296,7 @@ class SortInput:
 
 
 class Output:
-    """Memory for `n` results of kernels, and the finished results.
+    """Memory for `n` results of kernels, and these results.
 
     They are on the device if the arrays are that the kernels read, `sources`; else on the host. Kernels write directly
     to `out` if it shares no memory with the sources, on CPU devices also to NumPy arrays. Without `wait`, queues wait
@@ -329,7 +329,7 @@ class Output:
             return False
         return not any(np.may_share_memory(out, source) for source in sources)
 
-    def finished(self) -> Any:
+    def result(self) -> Any:
         """Return the results, after waiting for the queue: in `out` if it was given."""
         if self.on_device:
             return self._on_device()
@@ -359,7 +359,7 @@ def into(out: Any, values: Any) -> Any:
     return out
 
 
-def into_any(session: Session, out: Any, result: Any) -> Any:
+def store_anywhere(session: Session, out: Any, result: Any) -> Any:
     """Return a contiguous result on the host or the device, in the caller's array of that place if it was given."""
     if out is None or not is_device_array(out):
         return into(out, result)

@@ -24,7 +24,7 @@ from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.sorting.arrays import Output
 from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, flat_keys, index_dtype
-from clgeom.sorting.splitters import bisected
+from clgeom.sorting.splitters import bisect_ranges
 
 if TYPE_CHECKING:
     from clgeom.core.device import Session
@@ -101,7 +101,7 @@ def bincount(
     has_type(numbers, "iub", "integers", "numbers", caller=caller, shape=("n",))
     keys, _, session = flat_keys(numbers, device, caller=caller, name="numbers")
     number = _type_of_counts(index_type, keys, caller=caller, weights=weights)
-    low, high = _range(session, keys, caller=caller, name="numbers") if len(keys) else (0, -1)
+    low, high = _least_and_greatest(session, keys, caller=caller, name="numbers") if len(keys) else (0, -1)
     if low < 0:
         raise wrong("numbers", caller, "at least 0", str(low))
     bins = max(int(high) + 1, least)
@@ -110,11 +110,11 @@ def bincount(
         weights = _checked_weights(weights, numbers, caller=caller)
         if not len(keys):  # as NumPy has it
             return np.zeros(bins, np.int64)
-        return _sums(keys.astype(np.int64, copy=False), weights, bins)
+        return _sum_weights(keys.astype(np.int64, copy=False), weights, bins)
     order = KeyOrder(keys.dtype.newbyteorder("="))
     info = np.iinfo(keys.dtype) if keys.dtype.kind != "b" else np.iinfo(np.uint8)
     first, last = order.digits(np.array([0, max(min(bins - 1, info.max), 0)], order.dtype))
-    return counts_of(session, keys, Bins(order, np.array([first]), last, bins, edges=False), number)
+    return count_keys(session, keys, Bins(order, np.array([first]), last, bins, edges=False), number)
 
 
 def _checked_weights(weights: Any, keys: Any, *, caller: str) -> np.ndarray:
@@ -138,7 +138,7 @@ def _type_of_counts(index_type: Any, keys: Any, *, caller: str, weights: Any, de
     return number
 
 
-def _sums(places: np.ndarray, weights: np.ndarray, bins: int) -> np.ndarray:
+def _sum_weights(places: np.ndarray, weights: np.ndarray, bins: int) -> np.ndarray:
     """Return the sum of the weights in each bin. Where float64 may round on the way, integers are added as Python's."""
     if weights.dtype.kind in "iu" and weights.size:
         if max(-int(weights.min()), int(weights.max())) * weights.size > EXACT:
@@ -230,16 +230,16 @@ def histogram(
     if keys.dtype.kind == "b":
         keys = keys.view(np.uint8)  # as NumPy does
     number = _type_of_counts(index_type, keys, caller=caller, weights=weights, density=density)
-    edges = _edges(session, keys, bins, range)
+    edges = _checked_edges(session, keys, bins, range)
     order = KeyOrder(keys.dtype.newbyteorder("="))
     between = Bins(order, *_thresholds(order, edges), len(edges) - 1, edges=True)
     if weights is not None:
         weights = _checked_weights(weights, given, caller=caller)
         if isinstance(bins, str):
             raise wrong("bins", caller, "a number or edges for values with weights", short(bins))
-        counts: Any = _weighted(keys, weights, between)
+        counts: Any = _sum_between_edges(keys, weights, between)
     else:
-        counts = counts_of(session, keys, between, number)
+        counts = count_keys(session, keys, between, number)
     if not density:
         return counts, edges
     widths = _widths(edges)
@@ -272,17 +272,17 @@ class Bins(NamedTuple):
     edges: bool
 
 
-def _weighted(keys: np.ndarray, weights: np.ndarray, bins: Bins) -> np.ndarray:
+def _sum_between_edges(keys: np.ndarray, weights: np.ndarray, bins: Bins) -> np.ndarray:
     """Return the sums of the weights in bins between edges."""
     if bins.last is None:
         return np.zeros(bins.total)
     digits = bins.order.digits(keys)
     places = np.searchsorted(bins.first, digits, "right") - 1
     inside = (places >= 0) & (digits <= bins.last)
-    return _sums(places[inside], weights[inside], bins.total)
+    return _sum_weights(places[inside], weights[inside], bins.total)
 
 
-def _edges(session: Session, keys: Any, bins: Any, range: Any) -> np.ndarray:
+def _checked_edges(session: Session, keys: Any, bins: Any, range: Any) -> np.ndarray:
     """Return the edges, as NumPy has them for these values."""
     caller = "histogram"
     if is_device_array(bins):
@@ -300,7 +300,7 @@ def _edges(session: Session, keys: Any, bins: Any, range: Any) -> np.ndarray:
     given, unnamed = keys, not isinstance(bins, str)
     if is_device_array(keys):
         whole = range is None and np.ndim(bins) == 0 and len(keys)
-        ends = _range(session, keys, caller=caller, name="values") if whole else (0,) * bool(len(keys))
+        ends = _least_and_greatest(session, keys, caller=caller, name="values") if whole else (0,) * bool(len(keys))
         given = np.array(ends, keys.dtype.newbyteorder("="))
     elif unnamed and np.ndim(bins):
         given = keys[:1]  # edges that are given depend on no value
@@ -314,7 +314,7 @@ def _edges(session: Session, keys: Any, bins: Any, range: Any) -> np.ndarray:
     return edges
 
 
-def _range(session: Session, keys: Any, *, caller: str, name: str) -> tuple[Any, Any]:
+def _least_and_greatest(session: Session, keys: Any, *, caller: str, name: str) -> tuple[Any, Any]:
     """Return the least and the greatest of some keys."""
     if not is_device_array(keys):
         return keys.min(), keys.max()
@@ -348,7 +348,7 @@ def _thresholds(order: KeyOrder, edges: np.ndarray) -> tuple[np.ndarray, Any]:
             return holds(order.keys_of_digits(digits.astype(order.storage)).astype(common), bounds)
 
         low, high = (np.full(len(bounds), end, np.uint64) for end in (least, most))
-        first = bisected(low, high, lambda digits: ~hold(digits))
+        first = bisect_ranges(low, high, lambda digits: ~hold(digits))
         held: np.ndarray = first[hold(first)]
         return held
 
@@ -362,7 +362,7 @@ def most_counts(profile: DeviceProfile) -> int:
     return profile.max_alloc_bytes // COUNT.itemsize
 
 
-def counts_of(session: Session, keys: Any, bins: Bins, number: np.dtype) -> Any:
+def count_keys(session: Session, keys: Any, bins: Bins, number: np.dtype) -> Any:
     """Return the number of keys in each bin."""
     order, first, last, count, edges = bins
     n, profile = len(keys), session.profile
@@ -374,13 +374,13 @@ def counts_of(session: Session, keys: Any, bins: Bins, number: np.dtype) -> Any:
             f"histogram would have {count:,} bins, whose edges {profile.name} does not hold in one array."
         )
     if number.itemsize * count > most and not profile.is_cpu and not is_device_array(keys) and number != COUNT:
-        return counts_of(session, keys, bins, COUNT).astype(number)  # half of the memory, and as exact
+        return count_keys(session, keys, bins, COUNT).astype(number)  # half of the memory, and as exact
     sums = Output(session, number, count, [keys])
     is_empty = not n or not used or last is None
     if count and (is_empty or used < count):  # bins above all keys
         fill(session, sums.buffer, number.type(0), count)
     if is_empty:
-        return sums.finished()
+        return sums.result()
     policy = select(profile, "sorting/bin_counts", order.dtype, n)
     groups, rows = policy.groups(ceil_div(n, policy.tile), profile.compute_units), 1
     total, tables = np.uint32(used), 1
@@ -396,7 +396,7 @@ def counts_of(session: Session, keys: Any, bins: Bins, number: np.dtype) -> Any:
     array = as_device_bits(session, keys, caller="histogram")
     if len(array.chunks) > 1:  # host keys beyond one allocation, part by part
         parts = np.array_split(keys, len(array.chunks) + 1)
-        found = sum(counts_of(session, part, bins, np.dtype(np.int64)) for part in parts)
+        found = sum(count_keys(session, part, bins, np.dtype(np.int64)) for part in parts)
         return found.astype(number, copy=False)
     edges_buffer = starts.one_buffer("The edges of bins of histogram")
     buffers = {"keys": array.chunks[0].buffer, "edges": edges_buffer, "counts": counts, "sums": sums.buffer}
@@ -406,4 +406,4 @@ def counts_of(session: Session, keys: Any, bins: Bins, number: np.dtype) -> Any:
     args = ("counts", np.uint32(rows), total, "sums")
     add = Step.over(profile, "sorting/bin_sums", args, used, params={"index": c_name(number)}, bytes_moved=4 * used)
     run(session, Plan(step, add), **buffers)
-    return sums.finished()
+    return sums.result()

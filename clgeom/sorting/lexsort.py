@@ -15,7 +15,7 @@ from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike
 from clgeom.sorting.arrays import as_key_array
 from clgeom.sorting.keys import index_dtype
 from clgeom.sorting.radix.sort import argsort, sort_by_key
-from clgeom.sorting.take import taken
+from clgeom.sorting.take import take_rows
 
 #: Bytes of memory for each key beside the keys themselves, at most.
 BYTES_A_KEY = 64
@@ -73,7 +73,7 @@ def lexsort(
     order = argsort(keys[0], index_type="uint32" if len(keys) > 1 and narrow else number, device=session)
     for at, key in enumerate(keys[1:], 2):
         if is_device_array(key):
-            ordered = taken(session, key, order, n, ())
+            ordered = take_rows(session, key, order, n, ())
         else:
             ordered = key[order]
         last = at == len(keys)

@@ -16,7 +16,7 @@ from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike
 from clgeom.sorting.arrays import Output, as_key_array
 from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, flat, index_dtype, require_same_place
 from clgeom.sorting.radix.passes import survey_plan
-from clgeom.sorting.radix.work import surveyed
+from clgeom.sorting.radix.work import read_survey
 
 if TYPE_CHECKING:
     import pyopencl as cl
@@ -89,11 +89,11 @@ def searchsorted(
     hay = as_key_array(haystack, caller=caller, name="haystack")
     pins = as_keys(needles, caller=caller, name="needles")
     order = None if sorter is None else _checked_sorter(sorter, len(hay))
-    hay, pins = _of_one_type(hay, pins)
+    hay, pins = _in_common_type(hay, pins)
     number = index_dtype(index_type, there, caller=caller)
     if not there and max(hay.nbytes, pins.size * 8) > session.profile.max_alloc_bytes:
         return np.searchsorted(hay, pins, side, order).astype(number)[()]  # type: ignore[call-overload]  # a str
-    places = _places(session, hay, flat(session, pins, caller=caller, name="needles"), side, order, number)
+    places = _search(session, hay, flat(session, pins, caller=caller, name="needles"), side, order, number)
     places = places.reshape(pins.shape)
     return places if there else places[()]
 
@@ -112,7 +112,7 @@ def _checked_sorter(sorter: Any, n: int) -> Any:
     return sorter.astype(np.uint32)
 
 
-def _of_one_type(haystack: Any, needles: Any) -> tuple[Any, Any]:
+def _in_common_type(haystack: Any, needles: Any) -> tuple[Any, Any]:
     """Both in the type that NumPy compares them in."""
     first, second = (array.dtype.newbyteorder("=") for array in (haystack, needles))
     if first == second:
@@ -127,7 +127,7 @@ def _of_one_type(haystack: Any, needles: Any) -> tuple[Any, Any]:
     return as_key_array(haystack, caller="searchsorted", name="haystack"), needles
 
 
-def _places(session: Session, haystack: Any, needles: Any, side: str, sorter: Any, number: np.dtype) -> Any:
+def _search(session: Session, haystack: Any, needles: Any, side: str, sorter: Any, number: np.dtype) -> Any:
     """Return the indices of flat needles."""
     caller, n, m = "searchsorted", len(haystack), len(needles)
     order = KeyOrder(haystack.dtype.newbyteorder("="))
@@ -164,12 +164,12 @@ def _places(session: Session, haystack: Any, needles: Any, side: str, sorter: An
             session.profile, "sorting/search_sorted", args, m, dtype=order.dtype, params=params, bytes_moved=moved
         )
         run(session, Plan(step), **buffers)
-    return places.finished()
+    return places.result()
 
 
 def _refuse_unsorted(session: Session, haystack: np.ndarray, buffer: cl.Buffer, order: KeyOrder) -> None:
     plan, found = survey_plan(session.profile, "keys", len(haystack), order)
-    if surveyed(run(session, plan, keys=buffer), found)[2]:
+    if read_survey(run(session, plan, keys=buffer), found)[2]:
         digits = order.digits(haystack)
         at = int(np.argmax(digits[1:] < digits[:-1]))
         got = f"{haystack[at + 1]} at [{at + 1}] after {haystack[at]}"

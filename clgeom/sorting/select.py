@@ -126,13 +126,13 @@ def topk(
     few = candidates(session, array, k, descending=largest, caller=caller)
     if few is not None:
         pairs = sort_by_key(*few, descending=largest, device=session)
-        values, indices = (_first(session, entries, k) for entries in pairs)
+        values, indices = (_copy_first(session, entries, k) for entries in pairs)
         return TopK(values, converted(session, indices, number))
-    indices = _first(session, argsort(array, descending=largest, index_type=number, device=session), k)
+    indices = _copy_first(session, argsort(array, descending=largest, index_type=number, device=session), k)
     return TopK(take(array, indices, mode="clip", device=session) if there else array[indices], indices)
 
 
-def _first(session: Session, array: Any, k: int) -> Any:
+def _copy_first(session: Session, array: Any, k: int) -> Any:
     """Return a copy of the first k entries."""
     if not is_device_array(array):
         return array[:k].copy()
@@ -157,9 +157,9 @@ def candidates(session: Session, keys: Any, k: int, *, descending: bool, caller:
     if len(bits.chunks) != 1:
         return None
     buffer = bits.chunks[0].buffer
-    low, high, room = _range_of(session, buffer, n, order, k)
+    low, high, room = _narrow_range(session, buffer, n, order, k)
     ends = order.storage.type(low), order.storage.type(high)
-    result, found, indices = _emitted(session, buffer, n, order, ends, room)
+    result, found, indices = _emit_candidates(session, buffer, n, order, ends, room)
     if not is_device_array(keys):
         return result.read(found).view(order.dtype), result.read(indices)
     let_change(session, [keys])
@@ -170,13 +170,13 @@ def candidates(session: Session, keys: Any, k: int, *, descending: bool, caller:
     return keys_of, indices_of
 
 
-def _range_of(session: Session, buffer: cl.Buffer, n: int, order: KeyOrder, k: int) -> tuple[int, int, int]:
+def _narrow_range(session: Session, buffer: cl.Buffer, n: int, order: KeyOrder, k: int) -> tuple[int, int, int]:
     """(lowest, highest) ordered key of a range with the k-th key, and how many keys up to its end are candidates."""
     most = max(FEW, n // ONE_IN, 2 * k)
     low, width, below, within = 0, order.bits, 0, n
     while width and below + within > most:
         shift = max(width - DIGIT_BITS, 0)
-        counts = _digits(session, buffer, n, order, low, shift)[: 1 << (width - shift)]
+        counts = _count_digits(session, buffer, n, order, low, shift)[: 1 << (width - shift)]
         sums = below + np.cumsum(counts)
         digit = int(np.searchsorted(sums, k))
         low, width = low + (digit << shift), shift
@@ -185,7 +185,7 @@ def _range_of(session: Session, buffer: cl.Buffer, n: int, order: KeyOrder, k: i
     return low, low + (1 << width) - 1, room
 
 
-def _digits(session: Session, buffer: cl.Buffer, n: int, order: KeyOrder, low: int, shift: int) -> np.ndarray:
+def _count_digits(session: Session, buffer: cl.Buffer, n: int, order: KeyOrder, low: int, shift: int) -> np.ndarray:
     """Return how often each digit occurs."""
     profile, kernel = session.profile, "sorting/select_digits"
     policy = select(profile, kernel, order.dtype, n)
@@ -203,7 +203,7 @@ def _digits(session: Session, buffer: cl.Buffer, n: int, order: KeyOrder, low: i
     return sums
 
 
-def _emitted(
+def _emit_candidates(
     session: Session, buffer: cl.Buffer, n: int, order: KeyOrder, ends: tuple[np.generic, np.generic], room: int
 ) -> tuple[Result, Scratch, Scratch]:
     """(result of the run, memory of the keys, memory of the indices)."""

@@ -44,10 +44,10 @@ def first_not_before(
     """
     first = np.broadcast_to(np.int64(low), wanted.shape)
     last = np.broadcast_to(np.int64(len(keys) if high is None else high), wanted.shape)
-    return bisected(first, last, lambda at: prefix_of(keys[np.minimum(at, len(keys) - 1)]) < wanted)
+    return bisect_ranges(first, last, lambda at: prefix_of(keys[np.minimum(at, len(keys) - 1)]) < wanted)
 
 
-def bisected(low: np.ndarray, high: np.ndarray, is_before: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+def bisect_ranges(low: np.ndarray, high: np.ndarray, is_before: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     """For each range of integers, from low to high exclusive, the first that is not before a bound, or its end.
 
     `is_before` says whether integers, one of each range, are before the bounds of the ranges. It holds up to some

@@ -82,7 +82,7 @@ def _on_the_device(session: Session, values: Any, indices: Any, axis: Any, mode:
     _check_rows(rows, indices.size)
     if 0 in row_shape:  # no kernel sees the indices
         _on_the_host(np.empty((rows, 0)), fetched(indices), 0, mode)
-    return taken(session, values, indices, rows, row_shape, mode)
+    return take_rows(session, values, indices, rows, row_shape, mode)
 
 
 def _check_rows(rows: int, count: int) -> None:
@@ -118,7 +118,7 @@ def _out_of_range(index: Any, at: str, rows: int) -> InvalidInput:
     return wrong("indices", "take", f"within {-rows} and {rows - 1}", f"{index} at [{at}]")
 
 
-def taken(
+def take_rows(
     session: Session, values: Any, indices: Any, rows: int, row_shape: tuple[int, ...], mode: str = "clip"
 ) -> Any:
     """Return the rows of an array on the device, of any width, as a new array there.

@@ -24,7 +24,7 @@ from clgeom.intake.device_arrays import fetched, is_device_array, to_array
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.primitives.scan import sums_plan
 from clgeom.sorting.arrays import Output, SortInput
-from clgeom.sorting.bins import Bins, counts_of, most_counts
+from clgeom.sorting.bins import Bins, count_keys, most_counts
 from clgeom.sorting.distinct import Returned, distinct_on_host, run_results
 from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, checked_axis, flat_keys, index_dtype
 from clgeom.sorting.lexsort import lexsort
@@ -154,28 +154,28 @@ def _unique(session: Session, keys: Any, returned: Returned) -> list[Any]:
     there = is_device_array(keys)
     results = None
     if not returned.order and (there or len(keys) > FEW or not host_may_sort()):
-        results = _counted(session, keys, returned)
+        results = _unique_by_counts(session, keys, returned)
     if results is None and not there:
         results = distinct_on_host(session, keys, returned)
     if results is not None:
         return results
-    ordered, order, whole = _sorted_for_kernels(session, keys, with_order=returned.order)
+    ordered, order, whole = _sort_for_kernels(session, keys, with_order=returned.order)
     if not len(keys):
         types = [
             keys.dtype.newbyteorder("="),
             *[returned.index_type] * (returned.index + returned.inverse + returned.counts),
         ]
-        return [Output(session, dtype, 0, [keys]).finished() for dtype in types]
+        return [Output(session, dtype, 0, [keys]).result() for dtype in types]
     if not whole:
         digits = KeyOrder(ordered.dtype).digits(ordered)
         begins = np.append(True, digits[1:] != digits[:-1])
         if returned.splits_nan:
             begins |= ordered != ordered
         return run_results(ordered[begins], begins, order, returned)
-    return _by_kernels(session, keys, ordered, order, returned)
+    return _unique_of_sorted(session, keys, ordered, order, returned)
 
 
-def _sorted_for_kernels(session: Session, keys: Any, *, with_order: bool) -> tuple[Any, Any, bool]:
+def _sort_for_kernels(session: Session, keys: Any, *, with_order: bool) -> tuple[Any, Any, bool]:
     """(keys, order, whole): keys sorted where kernels read them, and their order as uint32, or None.
 
     On CPU devices that may be on the host. There are too many keys for one sort on the device if they are not `whole`:
@@ -190,7 +190,7 @@ def _sorted_for_kernels(session: Session, keys: Any, *, with_order: bool) -> tup
     return *sort_arrays(inputs), whole
 
 
-def _by_kernels(session: Session, keys: Any, ordered: Any, order: Any, returned: Returned) -> list[Any]:
+def _unique_of_sorted(session: Session, keys: Any, ordered: Any, order: Any, returned: Returned) -> list[Any]:
     """Return the same from sorted keys where kernels read them."""
     profile, n, kind, number = session.profile, len(keys), KeyOrder(ordered.dtype), returned.index_type
     held = as_device_bits(session, ordered, caller="unique")
@@ -223,7 +223,7 @@ def _by_kernels(session: Session, keys: Any, ordered: Any, order: Any, returned:
         args += ("counts",) if count else ()
         plan += Plan(Step.over(profile, "sorting/unique_runs", args, runs, params=params, bytes_moved=16 * runs))
     run(session, plan, **buffers)
-    return [out.finished() for out in (values, index, inverse, count) if out]
+    return [out.result() for out in (values, index, inverse, count) if out]
 
 
 def _tiles_plan(
@@ -236,7 +236,7 @@ def _tiles_plan(
     return Plan(Step.over(profile, kernel, args, n, dtype=kind.dtype, tile=TILE, params=params, bytes_moved=moved))
 
 
-def _counted(session: Session, keys: Any, returned: Returned) -> list[Any] | None:
+def _unique_by_counts(session: Session, keys: Any, returned: Returned) -> list[Any] | None:
     """Return the values and their counts by a count of every key that there may be; None where that does not pay."""
     n, there, kind = len(keys), is_device_array(keys), KeyOrder(keys.dtype.newbyteorder("="))
     if kind.dtype.kind not in "iubf" or (kind.floating and (there or kind.bits > 16)) or n < LEAST_COUNTED:
@@ -253,7 +253,7 @@ def _counted(session: Session, keys: Any, returned: Returned) -> list[Any] | Non
     if bins > min(n * BINS_A_KEY, most_counts(session.profile)):
         return None
     native = keys if there else np.require(keys, kind.dtype, ["C", "A"])
-    counts = counts_of(session, native, Bins(kind, np.array([first]), last, bins, edges=False), np.dtype(np.int64))
+    counts = count_keys(session, native, Bins(kind, np.array([first]), last, bins, edges=False), np.dtype(np.int64))
     counts = fetched(counts) if there else counts
     present = np.flatnonzero(counts)
     counts = counts[present]

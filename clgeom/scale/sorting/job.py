@@ -24,7 +24,7 @@ from clgeom.intake.chunks import Meter, Peak
 from clgeom.intake.typing import NDArray
 from clgeom.io.atomic import is_one_disk, take_name
 from clgeom.scale.sorting.pipeline import SETS, Pipeline, npy_header, reserve
-from clgeom.scale.sorting.runs import Block, Buckets, Run, are_read_in_time, blocks_of, joined
+from clgeom.scale.sorting.runs import Block, Buckets, Run, are_read_in_time, blocks_of, join_blocks
 from clgeom.scale.sorting.sources import Chunk, ChunkKeys, FileKeys
 from clgeom.scale.sorting.state import State
 from clgeom.sorting.distinct import DEVICE_NS, numpy_ns
@@ -273,7 +273,7 @@ class FileSort:
         elif self.state.written < n:
             for path, dtype in zip(self.buckets, self.types):
                 self.state.check(path, size(dtype))
-        blocks = self._fitting("buckets", buckets.blocks(self.buckets, self.source.dtype, header), low)
+        blocks = self._group_blocks("buckets", buckets.blocks(self.buckets, self.source.dtype, header), low)
         if are_read_in_time(blocks, self.buckets[0]):
             self.parts = self.buckets
         return blocks, self.state.counts("buckets")
@@ -344,16 +344,16 @@ class FileSort:
     # Blocks of the output ----------------------------------------------------------------------------------------
 
     def _blocks_of_runs(self, group: str, runs: Sequence[Run], low: int) -> list[Block]:
-        return self._fitting(group, blocks_of(runs, self._prefixes(low), max(self.most // self.shares, 1)), low)
+        return self._group_blocks(group, blocks_of(runs, self._prefixes(low), max(self.most // self.shares, 1)), low)
 
-    def _fitting(self, group: str, blocks: list[Block], low: int) -> list[Block]:
+    def _group_blocks(self, group: str, blocks: list[Block], low: int) -> list[Block]:
         """Return the blocks to sort in turn: several small ones together, and the parts of too large ones."""
         fitting: list[Block] = []
         small: list[Block] = []
 
         def flush() -> None:
             if small:
-                fitting.append(joined(small, in_threads=self.in_threads))
+                fitting.append(join_blocks(small, in_threads=self.in_threads))
                 small.clear()
 
         for k, block in enumerate(blocks):

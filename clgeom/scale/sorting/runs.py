@@ -126,7 +126,7 @@ class Block:
             yield Block(tuple(parts), n)
 
 
-def joined(blocks: Sequence[Block], *, in_threads: bool) -> Block:
+def join_blocks(blocks: Sequence[Block], *, in_threads: bool) -> Block:
     """Return blocks as one, to be sorted together, or `in_threads` each by itself."""
     ends = list(itertools.accumulate((block.n for block in blocks), initial=0))
     parts = itertools.chain.from_iterable(block.parts for block in blocks)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SAMPLES = 16
 
 
-def merged(inputs: SortInput, pieces: list[tuple[Any, Any]]) -> tuple[Any, Any]:
+def merge_pieces(inputs: SortInput, pieces: list[tuple[Any, Any]]) -> tuple[Any, Any]:
     """Return the sorted keys (None for argsort) and the payload (None for keys alone).
 
     The inputs have all keys, on the host. A piece has sorted keys, which follow those of the piece before it, and their
@@ -50,8 +50,8 @@ def merged(inputs: SortInput, pieces: list[tuple[Any, Any]]) -> tuple[Any, Any]:
         with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
             list(threads.map(merge, range(len(ends) - 1)))
     if indices is None:
-        return inputs.delivered(keys, None)
-    return inputs.picked(indices, keys)
+        return inputs.stored(keys, None)
+    return inputs.in_order(indices, keys)
 
 
 def _cuts(inputs: SortInput, pieces: list[np.ndarray], blocks: int) -> np.ndarray:

@@ -110,7 +110,7 @@ def digit_windows(varying: int) -> Windows:
 def survey_plan(
     profile: DeviceProfile, keys: str | Scratch, n: int, order: KeyOrder, significant: np.generic | None = None
 ) -> tuple[Plan, Scratch]:
-    """Plan of one launch that surveys keys, and the memory that `clgeom.sorting.radix.work.surveyed` reads.
+    """Plan of one launch that surveys keys, and the memory that `clgeom.sorting.radix.work.read_survey` reads.
 
     It finds the bits that vary, whether a key is -0.0 or NaN, and whether keys are in order. `significant` is a mask
     of the bits that matter; all by default.

@@ -25,7 +25,7 @@ from clgeom.intake.arrays import c_name, session_of
 from clgeom.intake.device_arrays import buffer_of, changed, is_device_array, native_array
 from clgeom.intake.dispatch import choose_sessions
 from clgeom.intake.typing import AnyArray, ArrayLike, CLArray, DevicesLike, DTypeLike, IntLike, NDArray
-from clgeom.sorting.arrays import SortInput, into_any
+from clgeom.sorting.arrays import SortInput, store_anywhere
 from clgeom.sorting.keys import as_keys, checked_axis, flat
 from clgeom.sorting.radix.work import sort_arrays, sort_by_cached_plan
 
@@ -366,7 +366,7 @@ def _of_rows(
     with call:
         sorted_keys, indices = sort_arrays(inputs)
         result = sorted_keys if indices is None else _within_rows(session, indices, bounds, length)
-        result = into_any(session, out, _move_axis(call, result.reshape(rows.shape), last, axis))
+        result = store_anywhere(session, out, _move_axis(call, result.reshape(rows.shape), last, axis))
     return Profiled(result, tuple(call.phases)) if call.profile else result
 
 

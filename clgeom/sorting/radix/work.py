@@ -22,9 +22,9 @@ from clgeom.errors import DeviceLimit
 from clgeom.intake.arrays import CHUNK_ALIGN, MOST_ITEMS, to_device
 from clgeom.intake.device_arrays import as_array, complete, in_buffer, let_change, require_memory
 from clgeom.intake.dispatch import Work, dispatch
-from clgeom.sorting.arrays import Output, SortInput, into_any
+from clgeom.sorting.arrays import Output, SortInput, store_anywhere
 from clgeom.sorting.keys import INDEX_TYPES, MOST_KEYS, as_device_bits, unsigned
-from clgeom.sorting.radix.merge import merged, whole_segments
+from clgeom.sorting.radix.merge import merge_pieces, whole_segments
 from clgeom.sorting.radix.passes import (
     Payload,
     RadixFeatures,
@@ -37,7 +37,7 @@ from clgeom.sorting.radix.passes import (
     survey_plan,
 )
 from clgeom.sorting.radix.segments import large_segments_plan, segment_capacity, segments_plan
-from clgeom.sorting.take import taken
+from clgeom.sorting.take import take_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,7 +105,7 @@ kernel void probe(global uint *digits)
 def sort_by_cached_plan(caller: str, keys: Any, descending: bool, session: Session) -> Any:
     """Return the result for contiguous keys on the device if the session has a cached plan for them, else None.
 
-    Unlike `_sorted` it makes no SortInput, which takes the host longer than the launches of few keys.
+    Unlike `_sort_at_once` it makes no SortInput, which takes the host longer than the launches of few keys.
     """
     contiguous = keys.ndim == 1 and not keys.offset and keys.strides == (keys.dtype.itemsize,) and in_buffer(keys)
     if not contiguous or type(descending) is not bool:
@@ -150,33 +150,33 @@ class SortWork(Work):
         return self.inputs.on_device or self.n <= most_at_once(self.inputs, session)
 
     def at_once(self, session: Session) -> Sorted:
-        return _sorted(self.inputs.of_session(session))
+        return _sort_at_once(self.inputs.of_session(session))
 
     def in_pieces(self, session: Session) -> Sorted:
         inputs = self.inputs.of_session(session)
         most = most_at_once(inputs, session, np.dtype(np.int64))
         if inputs.offsets is None:
             starts = range(0, inputs.n, most)
-            return merged(inputs, [self.piece(session, start, min(start + most, inputs.n)) for start in starts])
+            return merge_pieces(inputs, [self.piece(session, start, min(start + most, inputs.n)) for start in starts])
         indices = np.empty(inputs.n, np.int64)
         for begin, end, offsets in whole_segments(inputs.offsets, most):
-            _, (_, order) = self._sorted_part("argsort", session, begin, end, offsets)
+            _, (_, order) = self._sort_part("argsort", session, begin, end, offsets)
             indices[begin:end] = order + begin
-        return inputs.picked(indices)
+        return inputs.in_order(indices)
 
     def piece(self, session: Session, start: int, stop: int) -> Sorted:
         alone = self.inputs.alone
-        part, (keys, indices) = self._sorted_part("sort" if alone else "argsort", session, start, stop)
+        part, (keys, indices) = self._sort_part("sort" if alone else "argsort", session, start, stop)
         return (keys, None) if alone else (part.keys[indices], indices + start)
 
-    def _sorted_part(
+    def _sort_part(
         self, caller: str, session: Session, start: int, stop: int, offsets: np.ndarray | None = None
     ) -> tuple[SortInput, Sorted]:
         work = SortWork(self.inputs.part(caller, session, start, stop, offsets))
         return work.inputs, work.at_once(session) if work.fits(session) else work.in_pieces(session)
 
     def join(self, session: Session, results: list[Sorted]) -> Sorted:
-        return merged(self.inputs, results)
+        return merge_pieces(self.inputs, results)
 
 
 def most_at_once(inputs: SortInput, session: Session, payload_type: np.dtype | None = None) -> int:
@@ -202,7 +202,7 @@ def most_keys(device: DeviceProfile, key: int, payload: int, least: int = 1) -> 
 # By kernels -----------------------------------------------------------------------------------------------------------
 
 
-def _sorted(inputs: SortInput) -> Sorted:
+def _sort_at_once(inputs: SortInput) -> Sorted:
     """Return the sorted keys and the payload, by one device at once."""
     if inputs.n > MOST_KEYS:
         raise DeviceLimit(
@@ -212,14 +212,15 @@ def _sorted(inputs: SortInput) -> Sorted:
     sort = DeviceSort(inputs)
     if inputs.n:
         run(inputs.session, sort.plan(), **sort.buffers)
-    payload = sort.payload_out.finished() if sort.payload_out else None
+    payload = sort.payload_out.result() if sort.payload_out else None
     if inputs.picks:  # before any result is written: out may be the values
-        values, indices = inputs.values, payload
-        payload = (
-            taken(inputs.session, values, indices, inputs.n, values.shape[1:]) if inputs.on_device else values[indices]
-        )
-    keys = sort.keys_out.finished() if sort.keys_out else None
-    return keys, into_any(inputs.session, inputs.outs[1], payload) if inputs.picks else payload
+        values = inputs.values
+        if inputs.on_device:
+            payload = take_rows(inputs.session, values, payload, inputs.n, values.shape[1:])
+        else:
+            payload = values[payload]
+    keys = sort.keys_out.result() if sort.keys_out else None
+    return keys, store_anywhere(inputs.session, inputs.outs[1], payload) if inputs.picks else payload
 
 
 class DeviceSort:
@@ -277,7 +278,7 @@ class DeviceSort:
         segments, longest = len(inputs.offsets) - 1, int(np.diff(inputs.offsets).max())
         if longest <= segment_capacity(profile, inputs.order.dtype):
             return segments_plan(profile, memory, significant=inputs.significant, segments=segments, longest=longest)
-        varying, _, _ = self._surveyed(inputs.n)
+        varying, _, _ = self._survey(inputs.n)
         return large_segments_plan(profile, memory, digit_windows(varying), segments, self.features)
 
     def _cached(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
@@ -299,7 +300,7 @@ class DeviceSort:
         """Return the cached plan of the passes over the digits that vary."""
         windows, special = digit_windows(int(self.inputs.significant)), True
         if self.features.scan != "chain" or self._needs_survey(windows):
-            varying, special, descents = self._surveyed(self.inputs.n)
+            varying, special, descents = self._survey(self.inputs.n)
             windows = digit_windows(varying) if descents else ()
         key = "plans of surveyed sorts", self.memory, windows, special, self.features
         return self._cached(key, lambda: self._passes_plan(windows, special))
@@ -317,11 +318,11 @@ class DeviceSort:
             return False
         if order.floating and order.bits == 64 and inputs.caller != "argsort":
             return True
-        varying, _, descents = self._surveyed(min(SAMPLE, inputs.n))
+        varying, _, descents = self._survey(min(SAMPLE, inputs.n))
         return not descents or len(digit_windows(varying)) < len(windows)
 
-    def _surveyed(self, n: int) -> tuple[int, bool, bool]:
-        """Return what `surveyed` reads, of the first n keys."""
+    def _survey(self, n: int) -> tuple[int, bool, bool]:
+        """Return what `read_survey` reads, of the first n keys."""
         keys, order, significant = self.memory.keys, self.inputs.order, self.inputs.significant
 
         def make() -> tuple[Plan, Scratch]:
@@ -329,7 +330,7 @@ class DeviceSort:
             return plan.kept(), found
 
         plan, found = self._cached(("surveys of keys", keys, n, order, significant), make)
-        return surveyed(run(self.session, plan, **self.buffers), found)
+        return read_survey(run(self.session, plan, **self.buffers), found)
 
     def _passes_plan(self, windows: Windows, special: bool) -> Plan:
         """Plan that sorts all keys by these digits."""
@@ -342,7 +343,7 @@ def _plan_key(features: RadixFeatures, *what: Any) -> tuple[Any, ...]:
     return "plans of sorts", SURVEYED_BYTES, features, *what
 
 
-def surveyed(result: Result, found: Scratch) -> tuple[int, bool, bool]:
+def read_survey(result: Result, found: Scratch) -> tuple[int, bool, bool]:
     """(bits that vary, whether a float is -0.0 or NaN, whether a key is below the one before it), from a survey."""
     varying, special, descents = np.bitwise_or.reduce(result.read(found).reshape(-1, 3), axis=0).tolist()
     return varying, bool(special), bool(descents)
@@ -386,7 +387,7 @@ def sorted_on_host(inputs: SortInput) -> Sorted | None:
     kind = _kind(inputs, turns)
     if kind is None:
         return None
-    return _copy_in_order(inputs, turns) or _sorted_by_numpy(inputs, kind)
+    return _copy_in_order(inputs, turns) or _sort_by_numpy(inputs, kind)
 
 
 def _copy_in_order(inputs: SortInput, turns: int | None) -> Sorted | None:
@@ -405,7 +406,7 @@ def _copy_in_order(inputs: SortInput, turns: int | None) -> Sorted | None:
         payload = inputs.values[part].copy()
     elif not inputs.alone:
         payload = np.arange(indices.start, indices.stop, indices.step, dtype=inputs.payload_type)
-    return inputs.delivered(keys, payload)
+    return inputs.stored(keys, payload)
 
 
 def _all_pairs(compare: np.ufunc, keys: np.ndarray) -> bool:
@@ -414,13 +415,13 @@ def _all_pairs(compare: np.ufunc, keys: np.ndarray) -> bool:
     return all(compare(keys[i + 1 : i + 1 + BLOCK], keys[i:-1][:BLOCK]).all() for i in starts)
 
 
-def _sorted_by_numpy(inputs: SortInput, kind: Literal["stable", "quicksort"]) -> Sorted:
+def _sort_by_numpy(inputs: SortInput, kind: Literal["stable", "quicksort"]) -> Sorted:
     if inputs.key_bits is not None:
-        return inputs.picked(np.argsort(inputs.digits(inputs.keys), kind="stable"))
+        return inputs.in_order(np.argsort(inputs.digits(inputs.keys), kind="stable"))
     ordered = _negate_descending(inputs, inputs.keys)
     if inputs.alone:
-        return inputs.delivered(_negate_descending(inputs, np.sort(ordered, kind=kind)), None)
-    return inputs.picked(np.argsort(ordered, kind="stable"))
+        return inputs.stored(_negate_descending(inputs, np.sort(ordered, kind=kind)), None)
+    return inputs.in_order(np.argsort(ordered, kind="stable"))
 
 
 def _negate_descending(inputs: SortInput, keys: np.ndarray) -> np.ndarray:

@@ -169,10 +169,10 @@ class Codes:
         run(self.session, Plan(step), **self.buffers)
         return not self.read("descent")[0]
 
-    def decoded(self) -> Any:
+    def decode(self) -> Any:
         """Return the keys of the current codes, in the type and the place of the input."""
         out = Output(self.session, self.order.dtype, self.n, (self.keys,))
         if self.n:
             step = self._step("decode", "codes", "keys", self.n)
             run(self.session, Plan(step), keys=out.buffer, **self.buffers)
-        return out.finished()
+        return out.result()

@@ -156,7 +156,7 @@ def shellsort(
 
         def look() -> None:
             if trace:
-                keys_now = codes.decoded()
+                keys_now = codes.decode()
                 stages.append(fetched(keys_now) if is_device_array(keys_now) else keys_now)
 
         look()
@@ -167,7 +167,7 @@ def shellsort(
             study: dict[str, Any] = {"variant": variant, "most_items": items, "least_elements": elements}
             phases = run_passes(codes, study_passes(*shape, counting=stats, **study), look, counting=stats)
             is_sorted = variant not in PARTIAL or codes.in_order()
-        result = codes.decoded()
+        result = codes.decode()
     return ShellsortResult(result, variant, sequence, is_sorted, phases, tuple(stages) if trace else None)
 
 
