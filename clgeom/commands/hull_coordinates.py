@@ -26,10 +26,7 @@ REMEDY = "--antimeridian finds the hull there"
 
 
 def turn_of_columns(names: Any, crs: Any, wanted: Any) -> float | None:
-    """Return the longitude of one turn for columns of these names, or in this reference system.
-
-    None for what is not longitude and latitude; that is refused if the hull across the antimeridian is asked for.
-    """
+    """Return the longitude of one turn; None, refused if `wanted`, without longitude and latitude."""
     if wanted and crs is not None:
         require("pyproj", "The option --antimeridian")
     known = crs is None and names is not None and named_lonlat(*names)
@@ -104,10 +101,7 @@ def placed_groups(batch: Any, cloud: Cloud, numbers: Any) -> Any:
 
 
 def scaled_hull(found: Any, cloud: Cloud) -> Any:
-    """Return a hull of `cloud.points` in coordinates of the reference system.
-
-    Area and perimeter are those of the integers times the scale, so that the offset costs no digits.
-    """
+    """Return a hull in coordinates of the reference system, its measures from the integers times the scale."""
     if cloud.scale is None:
         return found
     hull = Hull(

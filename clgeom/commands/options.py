@@ -148,10 +148,7 @@ def column_option(of: str) -> Callable[[Function], Function]:
 def check_files(
     inputs: Any, output: tuple[str | None, Any], *pictures: tuple[str | None, Any], crs: Any = None, caller: str = ""
 ) -> None:
-    """Refuse outputs that cannot be written, and a wrong reference system, before the work starts.
-
-    Outputs and pictures are pairs of a path, or None, and its formats.
-    """
+    """Refuse outputs, pairs of a path or None and its formats, and a reference system that cannot be used."""
     from clgeom.io.atomic import check_outputs
     from clgeom.io.outputs import BY_PACKAGES
     from clgeom.io.vector import require_packages

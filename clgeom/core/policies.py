@@ -84,10 +84,7 @@ TILEWISE: Rows = {"cpu": Policy("serial", wg_size=1, groups_per_unit=4), "any": 
 
 @dataclass(frozen=True)
 class Limit:
-    """The values that a kernel has for a field of its policy; with another it would compute something else, in silence.
-
-    `words` are the allowed values in words: "at most 32". The limit is of one `variant`, or of both.
-    """
+    """The values that a kernel has for a field, in `words` as "at most 32", in one `variant` or both."""
 
     field: str
     allowed: Any

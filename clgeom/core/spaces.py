@@ -26,11 +26,7 @@ Product: TypeAlias = dict[str, tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class Space:
-    """The shapes to try for a kernel: products of values of fields, for CPUs and for other devices.
-
-    `cases` are the names of those that show its time. `by_itemsize`: the best shape depends on the bytes of an element,
-    so that one is sought for each number of them.
-    """
+    """The shapes to try for a kernel on CPUs and other devices, the cases that show its time, and their types."""
 
     cases: tuple[str, ...]
     cpu: tuple[Product, ...] = ()

@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
 #: Version of the file's format.
 VERSION = 1
-#: Most bytes of the file, and digits of a whole number in it: a thousand policies have half a million bytes.
-MOST_BYTES, MOST_DIGITS = 1 << 24, 18
+#: Most bytes of the file: a thousand policies have half a million bytes.
+MOST_BYTES = 1 << 24
 #: Bytes that a folder must have left before anything is measured: a hundred policies.
 ROOM = 1 << 16
 #: Seconds that a writer waits for others (Windows).
@@ -215,9 +215,7 @@ def _content(path: Path) -> list[Any]:
         said = getattr(error, "strerror", None) or ("it is no text" if isinstance(error, UnicodeError) else error)
         raise ValueError(f"{where} cannot be read ({said})") from error
     try:
-        content = json.loads(
-            text, object_pairs_hook=_parse_object, parse_constant=_refuse_constant, parse_int=_parse_int
-        )
+        content = json.loads(text, object_pairs_hook=_parse_object, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{where} is damaged") from error
     if not isinstance(content, dict):
@@ -254,12 +252,6 @@ def _parse_object(pairs: list[tuple[str, Any]]) -> Entry:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number")
-
-
-def _parse_int(digits: str) -> int:
-    if len(digits) > MOST_DIGITS:
-        raise ValueError("a number has too many digits")
-    return int(digits)
 
 
 def _is_entry(entry: Any) -> bool:

@@ -107,10 +107,7 @@ def verdict(device: cl.Device, profile: DeviceProfile, trial: Check, dtype: np.d
 
 
 def holds(session: Session, name: str, kernel: str, ask: Callable[[], bool]) -> bool:
-    """Return whether ``ask()`` is true for a kernel on this device: as noted in the cache, or asked now.
-
-    Only True is noted. Sessions with imposed limits always ask. As in trials, the caller's policies are not in force.
-    """
+    """Return whether ``ask()`` is true for a kernel on this device: if noted in the cache, else asked and noted."""
     if session.profile != session.own_profile:
         return contextvars.Context().run(ask)
     digest = _digest_of([kernel], session.profile)

@@ -93,10 +93,7 @@ def save_animation(
     dpi: int,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Write a .gif file, whole or not at all, with a frame for each drawing; `place` is that of the axes in a frame.
-
-    Matplotlib's writers need the name of a file, and show all frames equally long.
-    """
+    """Write a .gif file, whole or not at all, with a frame for each drawing, the last one shown for longer."""
     from PIL import Image
 
     figure, images = new_figure(size), []

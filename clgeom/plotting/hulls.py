@@ -38,10 +38,7 @@ def plot_hull(
     title: str | None = None,
     axes: tuple[str, str] = ("x", "y"),
 ) -> Any:
-    """Draw the hull of `count` points, with its inside tinted if `filled`, and return the axes.
-
-    `labels` has a text for each vertex.
-    """
+    """Draw the hull of `count` points, tinted if `filled`, with `labels` at its vertices, and return the axes."""
     ax = new_axes(ax)
     corners = drawable(corners)
     low, high = frame_with_points(ax, corners, points, side=0.06 if labels is None else 0.15)
@@ -109,10 +106,7 @@ def plot_hulls(
     title: str | None = None,
     axes: tuple[str, str] = ("x", "y"),
 ) -> Any:
-    """Draw hulls, hull i with the vertices ``corners[offsets[i]:offsets[i + 1]]``, and return the axes.
-
-    Up to ten hulls that have `labels` have a colour each, and a legend.
-    """
+    """Draw hulls of ``corners[offsets[i]:offsets[i + 1]]``, up to ten with `labels` and colours; return the axes."""
     ax = new_axes(ax)
     from matplotlib.collections import PolyCollection
     from matplotlib.colors import to_rgba
@@ -154,10 +148,7 @@ def plot_region(
     label: str | None = None,
     axes: tuple[str, str] = ("x", "y"),
 ) -> Any:
-    """Draw the region of `count` points, from the vertices of each part in order, and return the axes.
-
-    The title tells `vertices`, by default those of the parts.
-    """
+    """Draw the region of `count` points from the vertices of each part, as the title tells; return the axes."""
     ax = new_axes(ax)
     parts = [drawable(part) for part in parts]
     corners = np.concatenate(parts) if parts else np.empty((0, 2))
@@ -184,10 +175,7 @@ def save_regions_plot(
     labels: Sequence[str] = (),
     axes: tuple[str, str] = ("x", "y"),
 ) -> None:
-    """Write a figure of regions, each with its colour and label, to a .png, .svg or .pdf file.
-
-    `counts` and `vertices` are the numbers of points and of vertices of each region.
-    """
+    """Write regions, with colours, labels, and numbers of points and vertices, to a .png, .svg or .pdf file."""
     parts = [drawable(part) for region in regions for part in region]
     corners = np.concatenate(parts) if parts else np.empty((0, 2))
     with saved_figure(path, figure_size(corners) if parts else (8, 6)) as figure:

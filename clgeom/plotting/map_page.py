@@ -235,10 +235,7 @@ def thinned(shape: tuple[int, int], transform: Sequence[float]) -> tuple[int, tu
 def map_text(
     parts: Sequence[MapPart], frame: MapFrame, *, title: str, words: str = "", image: dict[str, Any] | None = None
 ) -> str:
-    """Return a map page; levels come in the order of their first part, the first on top.
-
-    `title` and `words` are plain texts, `image` is of `_image`.
-    """
+    """Return a map page with levels in the order of their first part; `title` and `words` are plain texts."""
     if not parts:
         raise InvalidInput("A map page needs at least one part.")
     labels = list(dict.fromkeys(part.level for part in parts))
@@ -284,10 +281,7 @@ def map_text(
 
 
 def _code(ring: Any, origin: NDArray[np.float64], step: float, *, hole: bool) -> Any:
-    """Return a ring as whole numbers: the first vertex in steps from the origin, then differences; not closed.
-
-    Outer rings are counter-clockwise and holes clockwise, so that polygons that overlap can be filled together.
-    """
+    """Return a ring as steps from the origin, then differences: counter-clockwise, or clockwise for a hole."""
     places = np.rint((np.asarray(ring, np.float64) - origin) / step).astype(np.int64)
     places = places[np.r_[True, (places[1:] != places[:-1]).any(axis=1)]]
     if len(places) > 1 and (places[0] == places[-1]).all():

@@ -32,10 +32,7 @@ FROM, TO = ABOVE - 0.18, BELOW + HIGHEST + 0.1
 
 
 def pass_scenes(stages: Sequence[Any], gaps: Sequence[Sequence[int]]) -> list[Scene]:
-    """Scenes of a Shellsort, from the keys before the first pass and after each.
-
-    `gaps` has the gaps of each pass; several if one launch sorted with all of them.
-    """
+    """Scenes of a Shellsort, from the keys before the first pass and after each, with the gaps of each pass."""
     stages = [np.asarray(keys) for keys in stages]
     require_few(stages[0], MOST_KEYS, "a Shellsort", "keys")
     sort = _Sort(stages[0])

@@ -280,10 +280,7 @@ def save_scenes(
     words: str = "",
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Write scenes into a file: .html as a page to step through, .gif as an animation, a picture as panels.
-
-    `title` and `words` are of the page; ``progress(done, total)`` is called after each frame of an animation.
-    """
+    """Write scenes to a page to step through (.html), an animation (.gif), or panels of a picture."""
     check_output(path, SCENE_FORMATS)
     suffix = Path(path).suffix.lower()
     if suffix == ".html":

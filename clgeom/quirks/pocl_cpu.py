@@ -41,10 +41,7 @@ _lock = threading.Lock()
 
 
 def name_cpu(device: cl.Device) -> str:
-    """Give PoCL the name of a processor whose instructions this one has, unless that was done before; returns the name.
-
-    The device has the quirk "unnamed_cpu". Raises `NoDevice` if PoCL's record of the device is not as expected.
-    """
+    """Give PoCL, once, the name of a processor whose instructions this one has; `NoDevice` if that fails."""
     record = device.int_ptr
     with _lock:
         if record not in _named:
@@ -73,10 +70,7 @@ def _instructions() -> set[str]:
 
 
 def pointed_at(record: int, count: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the address of each pointer in one of PoCL's records, with the `count` bytes that it points to.
-
-    Reads at the end of memory are shorter, and those that no memory is at empty.
-    """
+    """Yield the address of each pointer in one of PoCL's records, with up to `count` bytes that it points to."""
     try:
         with open("/proc/self/mem", "rb", buffering=0) as memory:
             data = _bytes_at(memory, record, RECORD_BYTES)

@@ -73,10 +73,7 @@ def _supply_libraries(profile: DeviceProfile) -> None:
 
 
 def _failure_of(linker: str) -> str:
-    """Return what a linker says when it cannot make an object of some bytes, and link it; empty where it can.
-
-    The library must be one for this machine: its header has the class, byte order and machine of Python's own.
-    """
+    """Return what a linker says when it cannot make and link an object for this machine; empty where it can."""
     import subprocess  # once: long to import
 
     try:

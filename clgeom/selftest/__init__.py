@@ -49,10 +49,7 @@ def _questions(profile: DeviceProfile) -> list[Question]:
 
 
 def run(session: Session) -> Iterator[Outcome]:
-    """Check every kernel and ask every question on a device, and yield an `Outcome` for each as it is known.
-
-    Raise DeviceError for a device that is refused because it computes wrongly.
-    """
+    """Yield the outcome of every check and question; raise `DeviceError` for a device that computes wrongly."""
     tasks = [(check.kernels, partial(check.run_all, session)) for check in checks()]
     tasks += [((one.name,), partial(_compared, session, one)) for one in _questions(session.profile)]
     for names, task in tasks:
@@ -118,10 +115,7 @@ def check_device(session: Session, watch: Watch | None = None) -> DeviceOutcome:
 
 
 def check_all(watch: Callable[[DeviceProfile], Watch | None] | None = None) -> Iterator[DeviceOutcome]:
-    """Check every device of this machine, and yield a `DeviceOutcome` for each.
-
-    ``watch(profile)`` is called before each device, and returns the `watch` of `check_device`, or None.
-    """
+    """Yield the outcome of every device; ``watch(profile)`` returns the `watch` of `check_device`, or None."""
     for device in all_devices():
         profile = describe(device)
         each = None if watch is None else watch(profile)

@@ -155,10 +155,7 @@ class Crew:
                 wait([child.connection for child in self.children], timeout=LOOK)
 
     def _next_of(self, child: Child, waiting: Sequence[Request]) -> int:
-        """Return the index of the request that a child takes next: of its kernel, else of one that no other child has.
-
-        So a child makes the inputs of few cases, and all cases of a candidate are tried together.
-        """
+        """Return the index of the request for a child: of its kernel, else of one that no other child has."""
         others = {other.kernel for other in self.children}
         same = (at for at, request in enumerate(waiting) if request.kernel == child.kernel)
         free = (at for at, request in enumerate(waiting) if request.kernel not in others)

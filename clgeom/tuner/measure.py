@@ -68,10 +68,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Trial:
-    """Run a case once at each size with a policy, and compare the results with those of the default.
-
-    Sizes at which the case fails by default are left out.
-    """
+    """Compare the results of a case with a policy, once at each size that the case has, with the default's."""
 
     case: Case
     sizes: tuple[int, ...]

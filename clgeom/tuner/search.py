@@ -224,7 +224,6 @@ class Tuner:
         deadline = time.monotonic() + 0.5 * slot
         requests: list[Trial] = []
         owners: dict[int, tuple[Finding, Candidate]] = {}
-        bad: set[int] = set()
         done: Counter[int] = Counter()
         # the first candidates of all kernels first
         for group in itertools.zip_longest(*(one.candidates for one in findings)):
@@ -235,17 +234,16 @@ class Tuner:
                     owners[id(request)] = finding, candidate
                     requests.append(request)
         for request, reply, _ in self.crew.answers(
-            requests, self.end, last_begin=deadline, wanted=lambda request: id(owners[id(request)][1]) not in bad
+            requests, self.end, last_begin=deadline, wanted=lambda request: owners[id(request)][1].state == "not tried"
         ):
             finding, candidate = owners[id(request)]
             self._show(f"trying {finding.kernel}", self.findings.index(finding))
-            if isinstance(reply, Tried) and reply.is_right:
-                done[id(candidate)] += 1
-                if done[id(candidate)] == len(finding.shares):
-                    candidate.state = "right"
+            if not isinstance(reply, Tried) or not reply.is_right:
+                self._note(candidate, reply, request.case)
                 continue
-            bad.add(id(candidate))
-            self._note(candidate, reply, request.case)
+            done[id(candidate)] += 1
+            if done[id(candidate)] == len(finding.shares):
+                candidate.state = "right"
 
     # Races
 
