@@ -21,7 +21,7 @@ from clgeom.errors import InvalidInput
 from clgeom.intake.interop.columns import KNOWN_PAIRS
 from clgeom.intake.mapped import forget
 from clgeom.io.cloud import Cloud, groups_of_values
-from clgeom.io.columns import choose_columns, position_of, side_by_side
+from clgeom.io.columns import Selection, choose_columns, position_of, side_by_side
 from clgeom.io.files import FilePath, Progress, reading, suffix_of
 
 #: Exceptions of NumPy, zipfile and the decompressors for malformed files: a NumPy header is Python text, parsed to a
@@ -130,9 +130,10 @@ def _first_line(error: BaseException) -> str:
 # Points ---------------------------------------------------------------------------------------------------------
 
 
-def read_numpy(path: FilePath, columns: Sequence[str] | None, by: str | None, value: Any, array: str | None) -> Cloud:
-    """Return the points of a NumPy file, with its groups or values; parameters as in `clgeom.io.points.read_cloud`."""
-    points, names, others, title = _read(path, columns, by if value is None else value, array)
+def read_numpy(path: FilePath, selection: Selection, array: str | None) -> Cloud:
+    """Return the points of a NumPy file, with its groups or values; `array` as in `clgeom.io.points.read_cloud`."""
+    by, value = selection.by, selection.value
+    points, names, others, title = _read(path, selection.columns, by if value is None else value, array)
     if others is None:
         return Cloud(points, names)
     if by is not None:
@@ -150,18 +151,16 @@ def read_numpy(path: FilePath, columns: Sequence[str] | None, by: str | None, va
     return Cloud(points, names, values=others.astype(np.float64))
 
 
-def npy_clouds(
-    path: FilePath, rows: int, columns: Sequence[str] | None, by: str | None, progress: Progress | None
-) -> Iterator[Cloud]:
+def npy_clouds(path: FilePath, rows: int, selection: Selection, progress: Progress | None) -> Iterator[Cloud]:
     """Yield the points of a .npy file, with their groups, in parts of at most `rows` points."""
     values = load_array(path)
     n = len(values) if values.ndim else 0
     for first in range(0, max(n, 1), rows):
         part = values[first : first + rows] if values.ndim else values
-        points, names, groups, title = _points(path, part, columns, by)
+        points, names, groups, title = _points(path, part, selection.columns, selection.by)
         if isinstance(values, np.memmap):
             points = np.array(points)
-        yield Cloud(points, names, None if by is None else groups_of_values(path, groups, title))
+        yield Cloud(points, names, None if groups is None else groups_of_values(path, groups, title))
         if isinstance(values, np.memmap) and values.flags.c_contiguous:
             row = values.strides[0]
             forget(values, first * row, (first + len(part)) * row)

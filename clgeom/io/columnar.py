@@ -7,17 +7,17 @@ import functools
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from clgeom.arguments import Parameter, wrong_file
-from clgeom.core.messages import counted, listed, shown
+from clgeom.core.messages import counted, shown
 from clgeom.errors import InvalidInput
 from clgeom.intake.interop.arrow import arrow_points, geometry_column
 from clgeom.io.cloud import NO_GROUP, Cloud, Groups, Texts, groups_of_values
-from clgeom.io.columns import check_exact, choose_columns, position_of, side_by_side
+from clgeom.io.columns import Selection, check_exact, choose_columns, only_column, side_by_side
 from clgeom.io.files import FilePath, Progress, is_stdin, opened, reading, suffix_of
 from clgeom.io.layout import MissingNumber
 from clgeom.io.numbers import EXACT, what_is_lost
@@ -29,47 +29,37 @@ DEFAULT_CRS = "OGC:CRS84"
 
 
 def columnar_clouds(
-    path: FilePath,
-    rows: int | None,
-    columns: Sequence[str] | None,
-    by: str | None,
-    value: Any,
-    nan_if_empty: bool,
-    progress: Progress | None,
+    path: FilePath, rows: int | None, selection: Selection, nan_if_empty: bool, progress: Progress | None
 ) -> Iterator[Cloud]:
     """Yield the points of a Parquet or Arrow file in parts of at most `rows` rows, all at once if it is None.
 
-    The other parameters are those of `clgeom.io.points.read_cloud`. Without `columns` the points are those of the
-    geometry column if there is one (GeoParquet, GeoArrow); otherwise the columns are found as in tables of text.
+    Unless columns of x and y are requested, the points are those of the geometry column if there is one (GeoParquet,
+    GeoArrow); otherwise the columns are found as in tables of text.
     """
     with _opened(path) as (schema, read):
         names = schema.names
-        by, value = (None if name is None else position_of(path, names, len(names), name) for name in (by, value))
-        geometry, crs = (None, None) if columns is not None else _geometry_of(schema)
+        position = selection.other(path, names, len(names))
+        geometry, crs = (None, None) if selection.columns is not None else _geometry_of(schema)
         if geometry is None:
-            wanted = choose_columns(path, names, len(names), columns, by=by if value is None else value)
+            wanted = choose_columns(path, names, len(names), selection.columns, by=position)
         else:
             wanted = (geometry,)
-        used = list(dict.fromkeys(names[i] for i in (*wanted, by, value) if i is not None))
-        texts = [] if by is None or not _is_text(schema[by].type) else [names[by]]
-        by, value = (None if i is None else names[i] for i in (by, value))
-        pair = tuple(names[i] for i in wanted)
+        pair, other = tuple(names[i] for i in wanted), None if position is None else names[position]
+        used = list(dict.fromkeys(name for name in (*pair, other) if name is not None))
+        texts = [other] if selection.by is not None and _is_text(schema[position].type) else []
         for table in read(used, texts, rows, progress):
             if geometry is not None:
-                yield cloud_of_geometries(path, table, names[geometry], by=by, value=value, crs=crs)
+                yield cloud_of_geometries(path, table, names[geometry], selection, other, crs)
                 continue
             points = _points(path, table, pair, nan_if_empty)
-            groups = None if by is None else groups_of(path, table[by], by)
-            yield Cloud(points, pair, groups, None if value is None else numbers_of(path, table[value], value))
+            yield Cloud(points, pair, *_groups_and_values(path, table, selection, other))
 
 
 def read_arrow_column(path: FilePath, column: Any = None) -> np.ndarray:
     """Return one column of numbers, bools, dates or durations of a Parquet or Arrow file, shape (n,)."""
     with _opened(path) as (schema, read):
         names = schema.names
-        if column is None and len(names) != 1:
-            raise wrong_file(path, f"has the columns {listed(names)}; name one (--column)")
-        name = names[position_of(path, names, len(names), "1" if column is None else column)]
+        name = names[only_column(path, names, len(names), column)]
         return keys_of(path, next(read([name]))[name], name)
 
 
@@ -209,20 +199,21 @@ def _crs_text(crs: Any) -> Any:
 # Columns ----------------------------------------------------------------------------------------------------------
 
 
-def cloud_of_geometries(
-    path: FilePath, table: Any, geometry: str, *, by: str | None = None, value: Any = None, crs: Any = None
-) -> Cloud:
-    """Return all vertices of a column of geometries, each with the group and the value of its row."""
+def cloud_of_geometries(path: FilePath, table: Any, geometry: str, selection: Selection, other: Any, crs: Any) -> Cloud:
+    """Return all vertices of a column of geometries, each with the group or value of its row from another column."""
     points, rows, notes = _vertices(path, table[geometry])
-    groups = values = None
-    if by is not None:
-        groups = groups_of(path, table[by], by)
-        if rows is not None:
-            groups = Groups(groups.numbers[rows], groups.names, groups.title)
-    if value is not None:
-        values = numbers_of(path, table[value], value)
-        values = values if rows is None else values[rows]
+    groups, values = _groups_and_values(path, table, selection, other)
+    if rows is not None:
+        groups = None if groups is None else replace(groups, numbers=groups.numbers[rows])
+        values = None if values is None else values[rows]
     return Cloud(points, None, groups, values, crs, notes=notes)
+
+
+def _groups_and_values(
+    path: FilePath, table: Any, selection: Selection, other: Any
+) -> tuple[Groups | None, np.ndarray | None]:
+    groups = None if selection.by is None else groups_of(path, table[other], other)
+    return groups, None if selection.value is None else numbers_of(path, table[other], other)
 
 
 @dataclass(frozen=True)

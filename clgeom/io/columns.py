@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,20 @@ from clgeom.core.messages import listed, shown
 from clgeom.errors import InvalidInput
 from clgeom.intake.interop.columns import KNOWN_PAIRS
 from clgeom.io.files import FilePath
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Requested columns, by name or by number from 1: those of x and y, and that of groups or that of numbers."""
+
+    columns: Sequence[str] | None = None
+    by: str | None = None
+    value: str | None = None
+
+    def other(self, path: FilePath, names: Any, width: int) -> int | None:
+        """Return the position of the column of groups or numbers; None without a request."""
+        other = self.by if self.value is None else self.value
+        return None if other is None else position_of(path, names, width, other)
 
 
 def choose_columns(path: FilePath, names: Any, width: int, wanted: Any, *, by: Any = None) -> tuple[Any, ...]:
@@ -47,6 +62,14 @@ def choose_columns(path: FilePath, names: Any, width: int, wanted: Any, *, by: A
 def are_known(names: Any) -> bool:
     """Return whether two columns have names of x and y that are found by default."""
     return tuple(name.strip().lower() for name in names) in KNOWN_PAIRS
+
+
+def only_column(path: FilePath, names: Any, width: int, column: str | None) -> Any:
+    """Return the position of a column given by name or by number; by default that of the only one."""
+    if column is None and width != 1:
+        what = f"{width} columns" if names is None else f"the columns {listed(names)}"
+        raise wrong_file(path, f"has {what}; name one (--column)")
+    return position_of(path, names, width, "1" if column is None else column)
 
 
 def position_of(path: FilePath, names: Any, width: int, column: Any, what: str = "column") -> Any:

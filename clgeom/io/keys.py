@@ -13,7 +13,7 @@ from clgeom.core.messages import listed, shown
 from clgeom.errors import InvalidInput
 from clgeom.io.arrays import Archive, load_array
 from clgeom.io.atomic import replacing
-from clgeom.io.columns import position_of
+from clgeom.io.columns import only_column
 from clgeom.io.files import FilePath, Progress, check_selection, kind_of, reading
 from clgeom.io.layout import Choice, RoundedInteger, wrong_number
 from clgeom.io.numbers import WHOLE, is_number
@@ -64,10 +64,7 @@ def _of_table(path: FilePath, column: str | None, progress: Progress | None, tol
     """Return one column of a table, in the narrowest type that holds it."""
 
     def choose(names: Any, width: int) -> tuple[Any, ...]:
-        if column is None and width > 1:
-            what = f"{width} columns" if names is None else f"the columns {listed(names)}"
-            raise wrong_file(path, f"has {what}; name one (--column)")
-        return (position_of(path, names, width, "1" if column is None else column),), None
+        return (only_column(path, names, width, column),), None
 
     parts = []
     for block in read_blocks(path, choose, progress=progress, told=told):
@@ -134,11 +131,9 @@ def _of_array(path: FilePath, values: np.ndarray, column: str | None) -> np.ndar
     names: Any = values.dtype.names
     width: Any = len(names) if names else values.shape[1] if values.ndim == 2 else None
     if names and values.ndim == 1:
-        if column is None and width > 1:
-            raise wrong_file(path, f"has the columns {listed(names)}; name one (--column)")
-        return values[names[position_of(path, list(names), width, "1" if column is None else column)]]
+        return values[names[only_column(path, list(names), width, column)]]
     if values.ndim == 2 and (column is not None or width == 1):
-        return values[:, position_of(path, None, width, "1" if column is None else column)]
+        return values[:, only_column(path, None, width, column)]
     if values.ndim != 1 or column is not None:
         shape = "shape (n,)" if column is None else "two dimensions for --column"
         raise InvalidInput(f"The array in '{path}' must have {shape}. Got {values.shape} instead.")

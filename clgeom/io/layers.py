@@ -6,7 +6,7 @@ import contextlib
 import re
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from clgeom.core.messages import listed, shown
 from clgeom.errors import InvalidInput
 from clgeom.io.cloud import Cloud
 from clgeom.io.columnar import check_names, cloud_of_geometries, numbers_of
-from clgeom.io.columns import position_of
+from clgeom.io.columns import Selection, only_column, position_of
 from clgeom.io.files import NO_NETWORK, FilePath, is_stdin, opened, reading, standard_input, suffix_of
 from clgeom.optional import require
 
@@ -30,23 +30,18 @@ VIRTUAL = re.compile(rb"<\s*(ogr|gdal|vrt|ogc)", re.IGNORECASE)
 LIMITS = (-(2**63), 2**63 - 1)
 
 
-def read_layer(path: FilePath, layer: str | None, columns: Sequence[str] | None, by: str | None, value: Any) -> Cloud:
-    """Return all vertices of a layer's geometries, each with the group and value of its feature.
-
-    Parameters are those of `clgeom.io.points.read_cloud`; `columns` is refused.
-    """
-    if columns is not None:
+def read_layer(path: FilePath, layer: str | None, selection: Selection) -> Cloud:
+    """Return all vertices of a layer's geometries, each with the group or value of its feature; x and y are refused."""
+    if selection.columns is not None:
         raise InvalidInput(f"The option --columns is for tables. The file '{path}' has geometries.")
     with _opened(path) as source:
         layer = _layer(path, source, layer)
         names = _attributes(source, layer)
-        by, value = (
-            None if name is None else names[position_of(path, names, len(names), name)] for name in (by, value)
-        )
-        used = [name for name in dict.fromkeys((by, value)) if name is not None]
-        meta, table = _read(path, source, layer, used, geometry=True)
+        position = selection.other(path, names, len(names))
+        other = None if position is None else names[position]
+        meta, table = _read(path, source, layer, [] if other is None else [other], geometry=True)
         geometry = meta["geometry_name"] or "wkb_geometry"
-        return cloud_of_geometries(path, table, geometry, by=by, value=value, crs=meta["crs"])
+        return cloud_of_geometries(path, table, geometry, selection, other, meta["crs"])
 
 
 def read_attribute(path: FilePath, name: str | None = None, *, layer: str | None = None) -> np.ndarray:
@@ -54,9 +49,7 @@ def read_attribute(path: FilePath, name: str | None = None, *, layer: str | None
     with _opened(path) as source:
         layer = _layer(path, source, layer)
         names = _attributes(source, layer)
-        if name is None and len(names) != 1:
-            raise wrong_file(path, f"has the columns {listed(names)}; name one (--column)")
-        name = names[position_of(path, names, len(names), "1" if name is None else name)]
+        name = names[only_column(path, names, len(names), name)]
         return numbers_of(path, _read(path, source, layer, [name], geometry=False)[1][name], name)
 
 

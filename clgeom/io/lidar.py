@@ -5,17 +5,17 @@ from __future__ import annotations
 import contextlib
 import math
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from clgeom.arguments import wrong_file
-from clgeom.core.messages import listed, shown
+from clgeom.core.messages import shown
 from clgeom.errors import ClgeomError, InvalidInput
 from clgeom.intake.interop.frames import DAMAGED, crs_of_header
 from clgeom.io.cloud import Cloud, groups_of_values
-from clgeom.io.columns import position_of
+from clgeom.io.columns import Selection, only_column, position_of
 from clgeom.io.files import FilePath, Progress, opened, reading, suffix_of
 from clgeom.optional import require
 
@@ -33,38 +33,26 @@ UNPACKED = {
 }
 
 
-def lidar_clouds(
-    path: FilePath,
-    rows: int | None,
-    columns: Sequence[str] | None,
-    by: str | None,
-    value: Any,
-    progress: Progress | None,
-) -> Iterator[Cloud]:
+def lidar_clouds(path: FilePath, rows: int | None, selection: Selection, progress: Progress | None) -> Iterator[Cloud]:
     """Yield the points of a LAS or LAZ file in parts of at most `rows` points, all at once if it is None.
 
-    The other parameters are those of `clgeom.io.points.read_cloud`; columns are dimensions, by default X and Y. Points
-    are the file's int32 numbers, with scale and offset; float64 if a scale is not positive. Values of X, Y and Z are in
-    units of the reference system.
+    Columns are dimensions, by default X and Y. Points are the file's int32 numbers, with scale and offset; float64 if a
+    scale is not positive. Values of X, Y and Z are in units of the reference system.
     """
-    with _opened(path, columns or AXES[:2], by, value) as file:
+    columns, by, value = selection.columns or AXES[:2], selection.by, selection.value
+    with _opened(path, columns, by, value) as file:
         header, names = file.header, list(file.header.point_format.dimension_names)
-        pair = [names[position_of(path, names, len(names), column)] for column in columns or AXES[:2]]
+        pair = [names[position_of(path, names, len(names), column)] for column in columns]
         if pair[0] == pair[1]:
             raise InvalidInput(f"The columns of x and y in '{path}' must be two. Got '{pair[0]}' for both instead.")
-        by, value = (
-            None if name is None else names[position_of(path, names, len(names), name)] for name in (by, value)
-        )
+        position = selection.other(path, names, len(names))
+        other = [] if position is None else [names[position]]
         crs = crs_of_header(header)
         (x_scale, x_offset), (y_scale, y_offset) = (_scale_of(path, header, name) for name in pair)
         scale, offset = (x_scale, y_scale), (x_offset, y_offset)
-        others = tuple(name for name in (by, value) if name)
-        for points, *found in _read(path, file, (*pair, *others), rows, progress):
-            if by:
-                found[0] = groups_of_values(path, found[0], by)
-            if value:
-                found[-1] = _scaled(path, header, value, found[-1])
-            groups, values = found[0] if by else None, found[-1] if value else None
+        for points, *found in _read(path, file, (*pair, *other), rows, progress):
+            groups = None if by is None else groups_of_values(path, found[0], other[0])
+            values = None if value is None else _scaled(path, header, other[0], found[0])
             if scale == (1, 1) and offset == (0, 0):
                 yield Cloud(points, tuple(pair), groups, values, crs)
             elif not min(scale) > 0:
@@ -77,9 +65,7 @@ def read_dimension(path: FilePath, name: str | None = None) -> np.ndarray:
     """Return one dimension of a LAS or LAZ file, shape (n,). X, Y and Z are scaled."""
     with _opened(path, (name,)) as file:
         header, names = file.header, list(file.header.point_format.dimension_names)
-        if name is None:
-            raise wrong_file(path, f"has the columns {listed(names)}; name one (--column)")
-        name = names[position_of(path, names, len(names), name)]
+        name = names[only_column(path, names, len(names), name)]
         return _scaled(path, header, name, next(_read(path, file, (name, name), None, None))[0][:, 0])
 
 

@@ -14,7 +14,7 @@ from clgeom.core.messages import shown
 from clgeom.errors import InvalidInput, short
 from clgeom.io.arrays import npy_clouds, read_numpy
 from clgeom.io.cloud import Cloud, Texts, parts_of
-from clgeom.io.columns import choose_columns, position_of
+from clgeom.io.columns import Selection, choose_columns
 from clgeom.io.files import FilePath, Progress, check_selection, kind_of, suffix_of
 from clgeom.io.layout import MissingNumber
 from clgeom.io.tables import line_of_row, read_blocks
@@ -104,7 +104,7 @@ def read_cloud(
     In a table of text the name of a group is kept as it is written, without the blanks around it unless they are
     quoted. The names become integers if each is written as Python writes an int: "01", "+1" and "1.0" are text.
     """
-    (cloud,) = _clouds(path, None, columns, by, value, array, layer, nan_if_empty, progress)
+    (cloud,) = _clouds(path, None, Selection(columns, by, value), array, layer, nan_if_empty, progress)
     return cloud
 
 
@@ -125,15 +125,13 @@ def cloud_parts(
     Archives (.npz) and vector files are read whole and then cut. Groups of tables are texts: whether all of them are
     integers is known at the end only. A file without points gives an empty part.
     """
-    return _clouds(path, rows, columns, by, None, array, layer, nan_if_empty, progress)
+    return _clouds(path, rows, Selection(columns, by), array, layer, nan_if_empty, progress)
 
 
 def _clouds(
     path: FilePath,
     rows: int | None,
-    columns: Sequence[str] | None,
-    by: str | None,
-    value: Any,
+    selection: Selection,
     array: str | None,
     layer: str | None,
     nan_if_empty: bool,
@@ -141,26 +139,26 @@ def _clouds(
 ) -> Iterator[Cloud]:
     """Yield the clouds of parts of a file; one of all points if `rows` is None."""
     kind = kind_of(path)
-    if columns is not None and len(columns) != 2:
-        raise wrong("columns", "read_points", "two columns", short(columns), verb="name")
+    if selection.columns is not None and len(selection.columns) != 2:
+        raise wrong("columns", "read_points", "two columns", short(selection.columns), verb="name")
     check_selection(path, kind, array, layer, "The '{}' parameter of read_points")
     if kind == "table":
-        return table_clouds(path, rows, columns, by, value, nan_if_empty, progress)
+        return table_clouds(path, rows, selection, nan_if_empty, progress)
     if kind == "arrow":
         from clgeom.io.columnar import columnar_clouds
 
-        return columnar_clouds(path, rows, columns, by, value, nan_if_empty, progress)
+        return columnar_clouds(path, rows, selection, nan_if_empty, progress)
     if kind == "lidar":
         from clgeom.io.lidar import lidar_clouds
 
-        return lidar_clouds(path, rows, columns, by, value, progress)
+        return lidar_clouds(path, rows, selection, progress)
     if kind == "layer":
         from clgeom.io.layers import read_layer
 
-        return parts_of(read_layer(path, layer, columns, by, value), rows, progress)
+        return parts_of(read_layer(path, layer, selection), rows, progress)
     if rows is not None and suffix_of(path) == ".npy":
-        return npy_clouds(path, rows, columns, by, progress)
-    return parts_of(read_numpy(path, columns, by, value, array), rows, progress)
+        return npy_clouds(path, rows, selection, progress)
+    return parts_of(read_numpy(path, selection, array), rows, progress)
 
 
 #: What to do about points that are not finite.
@@ -200,36 +198,30 @@ def place_of(path: FilePath, row: Any, column: str | None) -> str:
 
 
 def table_clouds(
-    path: FilePath,
-    rows: int | None,
-    columns: Sequence[str] | None,
-    by: str | None,
-    value: Any,
-    nan_if_empty: bool,
-    progress: Progress | None,
+    path: FilePath, rows: int | None, selection: Selection, nan_if_empty: bool, progress: Progress | None
 ) -> Iterator[Cloud]:
     """Yield the points of a table of text; groups are texts unless all points are in one cloud."""
-    other = by if value is None else value
+    has_groups, has_values = selection.by is not None, selection.value is not None
 
     def choose(names: Any, width: int) -> tuple[Any, ...]:
-        position = None if other is None else position_of(path, names, width, other)
-        pair = choose_columns(path, names, width, columns, by=position)
-        return (pair, position) if value is None else ((*pair, position), None)
+        other = selection.other(path, names, width)
+        pair = choose_columns(path, names, width, selection.columns, by=other)
+        return ((*pair, other), None) if has_values else (pair, other)
 
-    missing = "a coordinate" if value is None else "a number"
+    missing = "a number" if has_values else "a coordinate"
     layout, first, parts, texts = None, 0, list[np.ndarray](), Texts()
     for block in read_blocks(path, choose, missing=missing, nan_if_empty=nan_if_empty, progress=progress):
         layout = block.layout
         parts.append(block.floats())
-        if by is not None:
+        if has_groups:
             texts.add(*block.numbered_texts())
         if rows is not None and len(parts[-1]):
-            cloud = _cloud_of_lines(path, layout, parts[-1], None if by is None else texts, first, integers=False)
+            cloud = _cloud_of_lines(path, layout, parts[-1], texts if has_groups else None, first, integers=False)
             first, parts, texts = first + len(parts[-1]), [], Texts()
             yield from parts_of(cloud, rows)
     if rows is None or not first:
-        numbers = np.concatenate(parts) if len(parts) > 1 else parts[0] if parts else np.empty((0, 3 - (value is None)))
-        yield _cloud_of_lines(path, layout, numbers, None if by is None else texts, 0, integers=True)
+        numbers = np.concatenate(parts) if parts else np.empty((0, 2 + has_values))
+        yield _cloud_of_lines(path, layout, numbers, texts if has_groups else None, 0, integers=True)
 
 
 def _cloud_of_lines(

@@ -112,8 +112,8 @@ class Block:
         column = self.layout.text
         assert column is not None
         if self._arrow is None:
-            numbers: dict[str, int] = {}
-            return np.array([numbers.setdefault(t, len(numbers)) for t in self.texts(column)], np.int64), list(numbers)
+            texts = self.texts(column)
+            return np.arange(len(texts)), texts
         found = self._arrow[str(column)].unify_dictionaries()
         if not found.num_chunks:
             return np.empty(0, np.int64), []
