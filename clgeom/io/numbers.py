@@ -87,11 +87,11 @@ def as_float(field: str) -> float:
 
 
 class BadField(ValueError):
-    """A field that `as_float` refuses, by its position in a list."""
+    """A field that `as_float` refuses, by its position in a list, and why."""
 
-    def __init__(self, position: int) -> None:
-        super().__init__(position)
-        self.position = position
+    def __init__(self, position: int, reason: str) -> None:
+        super().__init__(reason)
+        self.position, self.reason = position, reason
 
 
 def as_floats(fields: list[str], *, nan_if_missing: bool = False) -> np.ndarray:
@@ -106,9 +106,9 @@ def as_floats(fields: list[str], *, nan_if_missing: bool = False) -> np.ndarray:
     for position, field in enumerate(fields):
         try:
             values[position] = as_float(field)
-        except ValueError:
+        except ValueError as error:
             if not (nan_if_missing and is_missing(field)):
-                raise BadField(position) from None
+                raise BadField(position, str(error)) from None
             values[position] = math.nan
     return values
 

@@ -29,7 +29,7 @@ from clgeom.intake.interop.rasters import (
 from clgeom.intake.interop.strips import Strips, is_large
 from clgeom.io.arrays import Archive, load_array
 from clgeom.io.files import NO_NETWORK, TABLES, FilePath, reading
-from clgeom.io.numbers import EXACT, as_float, may_lose
+from clgeom.io.numbers import EXACT, BadField, as_floats, is_number
 from clgeom.io.zarr_codecs import check_codecs
 from clgeom.optional import require
 
@@ -326,30 +326,16 @@ def _ascii_values(path: FilePath, shape: Any) -> Any:
     return (values if is_other.any() else single).reshape(shape)
 
 
-def _ascii_numbers(path: FilePath, words: list[bytes]) -> Any:
+def _ascii_numbers(path: FilePath, words: list[bytes]) -> np.ndarray:
     """Return words as float64."""
+    fields = [word.decode("latin-1") for word in words]
     try:
-        if b"_" in b"".join(words):
-            raise ValueError
-        values = np.array(words, dtype="S").astype(np.float64) if words else np.empty(0)
-    except ValueError:
-        bad = next((word for word in words if not _is_number(word)), b"")
-        raise wrong_file(path, f"must hold numbers. Got {shown(bad.decode('latin-1'))} instead") from None
-    if may_lose(b" ".join(words), values):
-        for word in words:
-            try:
-                as_float(word.decode("ascii"))
-            except ValueError as error:
-                raise wrong_file(path, f"must hold numbers of float64: '{word.decode()}' {error}") from None
-    return values
-
-
-def _is_number(word: bytes) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return b"_" not in word
+        return as_floats(fields)
+    except BadField as bad:
+        field = fields[bad.position]
+        if is_number(field):
+            raise wrong_file(path, f"must hold numbers of float64: '{field}' {bad.reason}") from None
+        raise wrong_file(path, f"must hold numbers. Got {shown(field)} instead") from None
 
 
 def _read_numpy(path: FilePath, suffix: str, band: int, array: str | None) -> Raster:
