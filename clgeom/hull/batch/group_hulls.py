@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from clgeom.core.host_memory import in_place, show_host
-from clgeom.core.launch import allocate, fill, read, run, settle, write
+from clgeom.core.launch import allocate, copy, fill, read, run, settle, write
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select, select_fitting
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from clgeom.core.policies import Policy
     from clgeom.hull.batch.hulls import HullsWork
+    from clgeom.hull.result import Hull
     from clgeom.intake.arrays import DeviceArray
     from clgeom.intake.typing import Collinear, HostOrDevice
 
@@ -46,8 +47,8 @@ MOST_OF_TILE = 1 << 16
 #: Most points: kernels index them with uint32.
 MOST_POINTS = (1 << 32) - (1 << 20)
 
-#: The result of a large group that was solved by itself: its number, vertices, their coordinates, and the dimension.
-LargeHull: TypeAlias = tuple[int, np.ndarray, np.ndarray, int]
+#: A large group that `convex_hull` solved: its number, the indices of its vertices among all points, and its hull.
+LargeHull: TypeAlias = "tuple[int, np.ndarray, Hull]"
 #: Indices of vertices, their coordinates, offsets, areas, perimeters: of all groups.
 GroupArrays: TypeAlias = "tuple[HostOrDevice, ...]"
 
@@ -282,7 +283,7 @@ class GroupHulls:
                 return alone
             n, rounds = total, rounds + 1
             ids, rows = Scratch("ids", np.uint32, n), Scratch("rows", self.array.dtype, 2 * n)
-            plan = Plan(self._emit_step(most, n, ids, np.uint32, starts="slots_before"))
+            plan = Plan(self._emit_step(most, n, ids, starts="slots_before"))
             plan += gather_plan(self.profile, self.array, "points", ids, n, rows)
             memory.pop("rows", None)
             memory |= {"before": made[left], "slots_before": made[slot_of], "offsets_out": self.status}
@@ -303,38 +304,31 @@ class GroupHulls:
         return [self._alone(made, int(which[i]), int(begins[i]), int(sizes[i])) for i in np.flatnonzero(sizes > most)]
 
     def _alone(self, made: dict[str, Any], k: int, begin: int, size: int) -> LargeHull:
-        """(group, vertices, their coordinates, dimension) of large group k, solved by `convex_hull`."""
+        """Return the hull of large group k, solved by `convex_hull`."""
         group = int(read(self.session, made["large"], np.uint32, 1, k)[0])
         points = read(self.session, made["rows"], self.array.dtype, 2 * size, 2 * begin).reshape(-1, 2)
         numbers = read(self.session, made["ids"], np.uint32, size, begin)
         collinear: Collinear = "keep" if self.work.keep_collinear else "drop"
         hull = convex_hull(points, collinear=collinear, device=self.session)
-        return group, numbers[hull.vertices], hull.points, hull.dimension
+        return group, numbers[hull.vertices], hull
 
     # Results
 
     def _emit_step(
-        self,
-        groups: int,
-        total: int,
-        values: str | Scratch,
-        dtype: type[np.generic],
-        *,
-        first: int = 0,
-        with_offsets: bool = False,
-        starts: str = "starts",
+        self, groups: int, total: int, values: Scratch, *, starts: str = "starts", with_offsets: bool = False
     ) -> Step:
-        """Return a step that writes vertices one after another as numbers of a type, and the offsets of all groups."""
-        policy = select(self.profile, EMIT, np.dtype(dtype), total)
+        """Return a step that writes vertices one after another, in the type of `values`, and the offsets of groups."""
+        dtype = np.dtype(values.dtype)
+        policy = select(self.profile, EMIT, dtype, total)
         reach = max(total, groups + 1 if with_offsets else 0)
-        counts = np.uint32(groups), np.uint32(total), np.uint32(first), np.uint32(with_offsets)
+        counts = np.uint32(groups), np.uint32(total), np.uint32(0), np.uint32(with_offsets)
         return Step(
             EMIT,
             policy,
             args=("slots", starts, "before", *counts, values, "offsets_out"),
             groups=max(ceil_div(reach, policy.tile), 1),
-            params={"number": c_name(np.dtype(dtype))},
-            bytes_moved=total * (4 + np.dtype(dtype).itemsize),
+            params={"number": c_name(dtype)},
+            bytes_moved=total * (4 + dtype.itemsize),
         )
 
     def _emit(self, alone: list[LargeHull]) -> GroupArrays:
@@ -347,7 +341,7 @@ class GroupHulls:
         vertices, offsets = _Results(self, np.int64, total), _Results(self, np.int64, self.groups + 1)
         corners = _Results(self, self.array.dtype, total, 2)
         ids, rows = Scratch("ids", np.uint64, total), Scratch("corners", self.array.dtype, 2 * total)
-        plan = Plan(self._emit_step(self.groups, total, ids, np.uint64, with_offsets=True))
+        plan = Plan(self._emit_step(self.groups, total, ids, with_offsets=True))
         plan += gather_plan(self.profile, self.array, "points", ids, total, rows)
         run(
             self.session,
@@ -375,28 +369,18 @@ class GroupHulls:
             if not alone and not in_doubt:
                 return areas, perimeters
             corners, counted, *measures = map(on_host, (corners, offsets, areas, perimeters))
-            for group, _, _, dimension in alone:
-                measures[0][group], measures[1][group] = -1.0 if dimension == 2 else 0.0, -1.0 if dimension else 0.0
+            for group, _, hull in alone:
+                measures[0][group], measures[1][group] = hull.area, hull.perimeter
             measure_doubtful(corners, counted, *measures)
         return self.work.upload(*measures) if self.work.on_device else measures
 
     def _put_back(self, alone: list[LargeHull]) -> None:
         """Write the vertices of the groups that `_alone` solved to `slots` and `counts`."""
         counts = read(self.session, self.counts, np.uint32, self.groups)
-        zero = self._numbers(np.zeros(1))
-        for group, vertices, _, _ in alone:
+        for group, vertices, _ in alone:
             counts[group] = len(vertices)
             begin = int(read(self.session, self.starts, np.uint32, 1, group)[0])
-            step = self._emit_step(1, len(vertices), "values", np.uint32, first=begin)
-            run(
-                self.session,
-                Plan(step),
-                slots=self._numbers(vertices),
-                starts=zero,
-                before=zero,
-                values=self.slots,
-                offsets_out=self.status,
-            )
+            copy(self.session, self._numbers(vertices), self.slots, 4 * len(vertices), at=4 * begin)
         write(self.session, self.counts, counts)
 
     def _require_finite(self) -> int:
