@@ -32,7 +32,7 @@ from clgeom.hull import convex
 from clgeom.hull.antimeridian import warn_of_sample, warn_of_samples
 from clgeom.hull.batch import hulls as batches
 from clgeom.hull.batch.result import HullBatch
-from clgeom.hull.batch.stream import LabelledHulls, union_by_label
+from clgeom.hull.batch.stream import LabelledHulls, one_kind, union_by_label
 from clgeom.hull.result import Hull
 from clgeom.intake.arrays import as_point_array, as_point_array_with_sizes, canonical_points
 from clgeom.intake.interop.columns import choose_pair
@@ -294,12 +294,7 @@ def _one_column(columns: list[Any]) -> Any:
 
             return concat(series, ignore_index=True)
         return pandas.concat([one for one in series if len(one)] or series[:1], ignore_index=True)
-    if not filled:
-        return columns[0]
-    kinds = {"number" if column.dtype.kind in "iuf" else column.dtype.kind for column in filled}
-    if "O" in kinds or len(kinds) > 1:
-        return _objects([label for column in filled for label in column.tolist()])
-    return np.concatenate(filled)
+    return one_kind(filled) if filled else columns[0]
 
 
 # Points -----------------------------------------------------------------------------------------------------------

@@ -101,7 +101,7 @@ def hulls_of_chunks(
 
     def unite() -> None:
         nonlocal parts, held
-        column = _one_kind([part.batch.label_column for part in parts])
+        column = one_kind([part.batch.label_column for part in parts])
         try:
             part = union_by_label(parts, column, by_group, caller=CALLER)
         except DeviceLimit:  # once more, with all memory that is not in use
@@ -161,7 +161,7 @@ def hulls_of_chunks(
         if stream.empty:  # in the types of the chunks
             rows, names = zip(*stream.empty.values())
             points = np.concatenate(rows)
-            labels = names[0] if len(names) == 1 else _one_kind(list(map(as_array, names)))
+            labels = names[0] if len(names) == 1 else one_kind(list(map(as_array, names)))
         return replace(by_label(points, labels, **options), crs=stream.known_crs, peak=meter.peak())
     unite()
     meter.see(session)
@@ -194,7 +194,7 @@ def _sampled(piece: Piece, noise: Any, turn: float) -> tuple[np.ndarray, Sample]
     return as_array(labels.column_of(distinct)), Sample.of(points, owners, len(distinct), turn)
 
 
-def _one_kind(labels: Sequence[np.ndarray]) -> np.ndarray:
+def one_kind(labels: Sequence[np.ndarray]) -> np.ndarray:
     """Distinct labels of all parts as one array; as Python's objects where NumPy would change some of them."""
     kinds = {next(k for k, kind in enumerate(KINDS) if one.dtype.kind in kind) for one in labels}
     try:
