@@ -126,7 +126,7 @@ def earth_areas(geometries: Any, crs: Any, *, caller: str) -> np.ndarray:
     """
     system, rings, signs, owner = as_crs(crs, caller=caller), [], [], []
     for number, geometry in enumerate(geometries):
-        for ring, sign in _once(_rings(geometry), system):
+        for ring, sign in _rings(geometry, system):
             ring = np.asarray(ring, np.float64)[:, :2]
             ring = ring[(ring != np.roll(ring, 1, axis=0)).any(axis=1)]  # not closed
             if len(ring) > 2:
@@ -168,11 +168,6 @@ def ragged_areas(places: np.ndarray, offsets: Any, crs: Any, *, caller: str) -> 
     return Earth(system, caller).areas(places, offsets)
 
 
-def _rings(geometry: dict[str, Any]) -> list[Any]:
-    """Pairs of a ring and its sign for all polygons of a geometry: 1, or -1 for a hole."""
-    return [(ring, 1 - 2 * (i > 0)) for rings in polygons_in(geometry) for i, ring in enumerate(rings)]
-
-
 @keeps_subnormals
 def plain_area(ring: Any, system: Any) -> float:
     """Return the area within a ring, in m2, in a system without an ellipsoid."""
@@ -182,11 +177,12 @@ def plain_area(ring: Any, system: Any) -> float:
     return abs(twice) / 2 * across.unit_conversion_factor * up.unit_conversion_factor
 
 
-def _once(rings: Any, system: Any) -> Any:
-    """Rings and signs; those of a geographic system that reach far round the globe are replaced by parts of it."""
+def _rings(geometry: dict[str, Any], system: Any) -> list[Any]:
+    """Pairs of a ring and its sign, -1 for a hole; of parts of a geometry that reaches far round the globe."""
+    rings = [(ring, 1 - 2 * (i > 0)) for polygon in polygons_in(geometry) for i, ring in enumerate(polygon)]
     turn, x = turn_of(system), [place[0] for ring, _ in rings for place in ring]
     if turn and x and max(x) - min(x) > turn * (1 + 1e-12 if is_plain_geographic(system) else 0.25):
-        return _in_slices(rings, turn)
+        return list(_in_slices(rings, turn))
     return rings
 
 

@@ -281,9 +281,3 @@ def numbered_parts(parts: Any) -> Any:
             there &= ~np.ma.getmaskarray(points).any(axis=1)
         yield (rows if there.all() else rows[there]), first + np.flatnonzero(there)
         first += len(points)
-
-
-def sides_of(across: Across, rows: NDArray[Any]) -> list[NDArray[np.int64]]:
-    """Return the indices of rows on either side of the cut, without an empty side."""
-    east = across.is_east(rows[:, 0])
-    return [side for side in map(np.flatnonzero, (~east, east)) if len(side)]

@@ -25,7 +25,6 @@ from clgeom.geo.longitudes import (
     antimeridian_warning,
     latitude_fault,
     numbered_parts,
-    sides_of,
     turn_of_crs,
     wrapped,
 )
@@ -156,8 +155,8 @@ def _hull_across(
     """Return the hull of points whose longitudes are continuous across the antimeridian."""
     ids, corners = [np.empty(0, np.int64)], [found.points[:0]]
     for rows, numbers in parts:
-        x = wrapped(rows[:, 0], across.turn)
-        for side in sides_of(across, rows):
+        x, east = wrapped(rows[:, 0], across.turn), across.is_east(rows[:, 0])
+        for side in filter(len, map(np.flatnonzero, (~east, east))):
             part = solve(np.stack([x[side], rows[side, 1]], axis=1))
             ids.append(numbers[side[part.vertices]])
             corners.append(rows[side[part.vertices]])

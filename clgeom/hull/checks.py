@@ -130,7 +130,7 @@ def signs(session: Session, dtype: np.dtype) -> str:
 def shapes_of_the_sieve(session: Session, dtype: np.dtype) -> str:
     from clgeom.core.policies import Policy
     from clgeom.core.tuning import override
-    from clgeom.hull.sieve.sieve import sieved_hull
+    from clgeom.hull.sieve.sieve import start_sieve
     from clgeom.intake.arrays import to_device
 
     points = _cloud(20_011, dtype)
@@ -138,7 +138,7 @@ def shapes_of_the_sieve(session: Session, dtype: np.dtype) -> str:
         with override({"hull/sieve/sieve": shape}):
             array = to_device(session, points, caller="selftest")
             for short in (True, False):
-                found = sieved_hull(array, keep_collinear=False, short=short)
+                found = start_sieve(array, keep_collinear=False, short=short)()
                 same(found.corners, _corners(points), f"{dtype}, {shape.variant}")
     return "hull of 20,011 points, by polygons and by tiles"
 

@@ -298,7 +298,8 @@ class Solution:
             corners: Any = self.corners  # known where vertices are on the host
             return self.vertices, corners
         vertices, host = self.vertices.read(), self.vertices.points.host
-        return vertices, self.vertices.read_corners() if host is None else rows_at(host, vertices)
+        corners = self.vertices.corners_of(self.vertices.gather()) if host is None else rows_at(host, vertices)
+        return vertices, corners
 
 
 def hull_of(points: DeviceArray, options: HullOptions) -> Solution:

@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 #: Hulls of more vertices do not measure their area and perimeter for a notebook.
 MEASURED = 100_000
 
-#: Columns of tables, and the attributes that they hold.
-_MEASURES = {"points": "n", "area": "area", "perimeter": "perimeter"}
-
 
 @keeps_subnormals
 @dataclass(frozen=True, eq=False)
@@ -266,7 +263,7 @@ class Hull(Exchange):
         return self.points if self.across is None else self.across.continuous(self.points)
 
     def _columns(self) -> dict[str, np.ndarray]:
-        return {name: np.array([getattr(self, own)]) for name, own in _MEASURES.items()}
+        return {"points": np.array([self.n]), "area": np.array([self.area]), "perimeter": np.array([self.perimeter])}
 
     @property
     def _more_formats(self) -> tuple[str, ...]:
@@ -294,9 +291,6 @@ class VerticesOnDevice:
 
     def read(self) -> NDArray[Any]:
         return read(self.points.session, self.ids, np.uint32, self.count).astype(np.int64)
-
-    def read_corners(self) -> NDArray[Any]:
-        return self.corners_of(self.gather())
 
     def corners_of(self, buffer: cl.Buffer) -> NDArray[Any]:
         return read(self.points.session, buffer, self.points.dtype, 2 * self.count).reshape(-1, 2)

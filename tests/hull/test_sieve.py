@@ -22,7 +22,7 @@ from clgeom.hull.convex import convex_hull
 from clgeom.hull.sieve import launches as sieve_launches
 from clgeom.hull.sieve import sieve
 from clgeom.hull.sieve.launches import Polygons, Tiles
-from clgeom.hull.sieve.sieve import hull_plan, sieved_hull
+from clgeom.hull.sieve.sieve import hull_plan, start_sieve
 from clgeom.intake.arrays import to_device
 
 #: Tiles of 64 points and, for groups, of 128: a few hundred points take every path.
@@ -63,8 +63,8 @@ def is_built(session, shape, dtype):
 
 
 def found_by(session, points, keep=False, short=True):
-    """What sieved_hull finds, and the ids of the points it leaves when it finds no hull."""
-    found = sieved_hull(to_device(session, points, caller="test"), keep_collinear=keep, short=short)
+    """What the sieve finds, and the ids of the points it leaves when it finds no hull."""
+    found = start_sieve(to_device(session, points, caller="test"), keep_collinear=keep, short=short)()
     if found.vertices is not None:
         return found, None
     everything = np.arange(len(points))
@@ -282,7 +282,7 @@ def test_not_finite(session):
             points = cloud(name, 900, np.float32)
             points[at, column] = value
             with override(SHAPES[shape]):
-                found = sieved_hull(to_device(session, points, caller="test"), keep_collinear=False)
+                found = start_sieve(to_device(session, points, caller="test"), keep_collinear=False)()
             assert found.nonfinite, (shape, name, at, column, value)
 
 
@@ -291,7 +291,7 @@ def test_not_finite_in_one_tile(subtests, session, shape):
         with subtests.test(n=n, every=every):
             points = cloud("normal", n, np.float32)
             points[::every] = np.nan
-            assert sieved_hull(to_device(session, points, caller="test"), keep_collinear=False).nonfinite
+            assert start_sieve(to_device(session, points, caller="test"), keep_collinear=False)().nonfinite
 
 
 @pytest.mark.parametrize("value", (np.nan, np.inf))

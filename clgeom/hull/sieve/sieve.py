@@ -48,18 +48,14 @@ class SieveResult:
     nonfinite: bool = False
 
 
-def sieved_hull(points: DeviceArray, *, keep_collinear: bool, sieve: bool = True, short: bool = True) -> SieveResult:
-    """Return the hull of a DeviceArray of one chunk and a point at least, or a list of points with all its vertices.
-
-    Without `sieve`, more points than one tile are returned as they are. With `short`, few points take fewer launches.
-    """
-    return start_sieve(points, keep_collinear=keep_collinear, sieve=sieve, short=short)()
-
-
 def start_sieve(
     points: DeviceArray, *, keep_collinear: bool, sieve: bool = True, short: bool = True
 ) -> Callable[[], SieveResult]:
-    """Enqueue the launches of `sieved_hull`; return a function that waits for them and returns its result."""
+    """Enqueue the launches for the hull of a DeviceArray of one chunk and a point; return a function that waits for it.
+
+    Its result is the hull, or a list of points with all its vertices: all points without `sieve`, if they are more than
+    one tile. With `short`, few points take fewer launches.
+    """
     session, n = points.session, points.n
     if not sieve and n > _launches(points, keep_collinear)[1].size:
         return lambda: SieveResult(n=n)

@@ -45,8 +45,8 @@ LARGEST_BLOCK = 1 << 15
 #: Most points for which method="auto" takes the published method, in one launch. PoCL: 0.47 ms for 10 points and 0.52
 #: for 300, by runs 0.68 and 0.65; from 1000 points on it is slower.
 PUBLISHED_UP_TO = 256
-#: The hoods of each stage, and what the phases of each stage left in the device's memory; both None without a trace.
-Traced: TypeAlias = tuple[tuple[list[np.ndarray], ...] | None, tuple[np.ndarray, ...] | None]
+#: The hoods of each stage, and what the phases of each stage left in the device's memory; empty without a trace.
+Traced: TypeAlias = tuple[()] | tuple[tuple[list[np.ndarray], ...], tuple[np.ndarray, ...]]
 
 
 @keeps_subnormals
@@ -248,7 +248,7 @@ def hood_of(
     """Return the vertices, their coordinates, and (stages, results) of one hood of a DeviceArray in order."""
     options = {"keep_collinear": keep_collinear, "method": method}
     if points.n == 0:
-        return np.empty(0, np.int64), np.empty((0, 2), points.dtype), ((), ()) if trace else (None, None)
+        return np.empty(0, np.int64), np.empty((0, 2), points.dtype), ((), ()) if trace else ()
     if len(points.chunks) > 1:
         return _hood_of_chunks(points, side, options)
     session = points.session
@@ -258,7 +258,7 @@ def hood_of(
         result, vertices, traced = _published(points, side, keep_collinear=keep_collinear, trace=trace)
     else:
         result, vertices = _by_runs(points, side, keep_collinear=keep_collinear)
-        traced = (None, None)
+        traced = ()
     rows = Scratch("hood_points", points.dtype, 2 * vertices.count)
     plan = gather_plan(session.profile, points, "points", vertices, vertices.count, rows)
     buffers: dict[str, Any] = {vertices.name: result[vertices]}
@@ -278,7 +278,7 @@ def _hood_of_chunks(points: DeviceArray, side: int, options: dict[str, Any]) -> 
         )
     union = to_device(points.session, corners, caller="hood")
     vertices, corners, _ = hood_of(union, side, **options)
-    return ids[vertices], corners, (None, None)
+    return ids[vertices], corners, ()
 
 
 # By runs: the work-optimal form -----------------------------------------------------------------------------------
@@ -385,22 +385,16 @@ def block_policy(profile: DeviceProfile, dtype: np.dtype, n: int) -> Policy:
     policy = select(profile, "hull/wagener/hood_match_blocks", dtype, n)
     items = 1 << (policy.items_per_thread.bit_length() - 1)
     point = 2 * (2 * np.dtype(dtype).itemsize) // 2 + 4 + 2 + 6  # coordinates, two hoods, sizes, results of samples
-
-    def fits(wg_size: int, items: int) -> bool:
-        return wg_size * items <= LARGEST_BLOCK and wg_size * items * point + 64 <= profile.local_mem_bytes
-
-    wg_size = policy.wg_size
-    while items > 1 and not fits(wg_size, items):
-        items //= 2
-    while wg_size > 1 and not fits(wg_size, items):
-        wg_size //= 2
+    most, wg_size = min(LARGEST_BLOCK, (profile.local_mem_bytes - 64) // point), policy.wg_size
+    while wg_size * items > max(most, 1):
+        items, wg_size = (items // 2, wg_size) if items > 1 else (items, wg_size // 2)
     return replace(policy, wg_size=wg_size, items_per_thread=items)
 
 
 def _published(points: DeviceArray, side: int, *, keep_collinear: bool, trace: bool) -> tuple[Result, Scratch, Traced]:
     session, n = points.session, points.n
     made = matching_plan(session, "points[0]", n, points.dtype, side, keep_collinear=keep_collinear, local=not trace)
-    traced: Traced = (None, None)
+    traced: Traced = ()
     if not trace:
         result = run(session, made.plan, points=points)
     else:
