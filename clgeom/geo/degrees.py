@@ -79,22 +79,22 @@ class InDegrees:
 
     def to_shapely(self) -> np.ndarray:
         """Return the polygons as an array of Shapely geometries."""
-        made = self.shapes.to_shapely()
+        polygons = self.shapes.to_shapely()
         for number, shape in self.others.items():
-            made[number] = shape
-        return made
+            polygons[number] = shape
+        return polygons
 
     def geojson(self) -> list[str]:
         """Return the GeoJSON of each polygon."""
-        made = self.shapes.geojson("%r" if self.decimals is None else f"%.{self.decimals}f")
+        texts = self.shapes.geojson("%r" if self.decimals is None else f"%.{self.decimals}f")
         for number, shape in self.others.items():
-            made[number] = json.dumps(as_geojson(shape), allow_nan=False)
-        return made
+            texts[number] = json.dumps(as_geojson(shape), allow_nan=False)
+        return texts
 
 
 @keeps_subnormals
 def in_degrees(
-    given: Ragged, crs: Any, *, caller: str, resolution: float, densify: Any = None, sheets: Sheets | None = None
+    ragged: Ragged, crs: Any, *, caller: str, resolution: float, densify: Any = None, sheets: Sheets | None = None
 ) -> InDegrees:
     """Polygons in longitude and latitude, by the rules of RFC 7946.
 
@@ -104,22 +104,22 @@ def in_degrees(
     `InvalidInput` if coordinates are not on the earth, or polygons that must stay apart do not in float64.
     """
     plain = is_wgs84(crs, caller)
-    if plain and _is_plain(given, given.places):
-        made = InDegrees(given)
-        return replace(made, others=_valid(made.shapes, lambda wrong: made.shapes.to_shapely()[wrong]))
-    curves = None if plain else _curves(given, crs, caller, resolution, densify)
+    if plain and _is_plain(ragged, ragged.places):
+        same = InDegrees(ragged)
+        return replace(same, others=_valid(same.shapes, lambda wrong: same.shapes.to_shapely()[wrong]))
+    curves = None if plain else _curves(ragged, crs, caller, resolution, densify)
     if curves is None:
         lonlat = LonLat(crs, caller=caller, resolution=resolution, densify=densify)
-        shapes = lonlat.shapes(given.to_shapely().tolist())
+        shapes = lonlat.shapes(ragged.to_shapely().tolist())
         if sheets is not None and sheets.apart and not _stay_apart(np.array(shapes, object), sheets):
             raise InvalidInput(
                 f"{caller} is not possible: in longitude and latitude the polygons would overlap, so near to a pole or "
                 "to 180 degrees of longitude. Write .gpkg."
             )
-        return InDegrees(given, lonlat.added, None, dict(enumerate(shapes)))
+        return InDegrees(ragged, lonlat.added, None, dict(enumerate(shapes)))
     if sheets is not None and sheets.apart:
         for share, decimals in FINER:
-            some = curves if share == 1 else _curves(given, crs, caller, resolution, densify, share)
+            some = curves if share == 1 else _curves(ragged, crs, caller, resolution, densify, share)
             rounded = None if some is None else some.as_they_are(decimals)
             if rounded is not None and _stay_apart(rounded.shapes.to_shapely(), sheets):
                 return rounded
@@ -129,7 +129,7 @@ def in_degrees(
         )
     if sheets is None or sheets.ranks.max(initial=0) == 0:
         return curves.outwards()
-    return _nested(curves.outwards(_growth(given, curves, sheets)), sheets)
+    return _nested(curves.outwards(_growth(ragged, curves, sheets)), sheets)
 
 
 def is_wgs84(crs: Any, caller: str) -> bool:
@@ -140,11 +140,11 @@ def is_wgs84(crs: Any, caller: str) -> bool:
     return is_plain_geographic(system) and system.equals(WGS84, ignore_axis_order=True)
 
 
-def _valid(shapes: Ragged, mended: Any) -> dict[int, Any]:
-    """Return the polygons that are not valid, by their number, as `mended` makes them valid."""
+def _valid(shapes: Ragged, valid: Any) -> dict[int, Any]:
+    """Return the polygons that are not valid, by their number, as ``valid(numbers)`` makes them valid."""
     shapely = require_shapely()
     wrong = np.flatnonzero(~shapely.is_valid(shapes.to_shapely()))
-    return dict(zip(wrong.tolist(), mended(wrong))) if len(wrong) else {}
+    return dict(zip(wrong.tolist(), valid(wrong))) if len(wrong) else {}
 
 
 # From the plane to curves ---------------------------------------------------------------------------------------------
@@ -191,14 +191,14 @@ class Curves:
             most = 1.0
             if growth is not None:
                 most = np.maximum.reduceat(growth, self.flat.rings[self.flat.polygons[:-1]])[wrong]
-            made = shapely.buffer(flat, least * most, join_style="mitre")
-            return shapely.transform(made, lambda places: places / self.sides).tolist()
+            buffered = shapely.buffer(flat, least * most, join_style="mitre")
+            return shapely.transform(buffered, lambda places: places / self.sides).tolist()
 
         return InDegrees(shapes, self.added, DECIMALS, _valid(shapes, joined))
 
 
 def _curves(
-    given: Ragged, crs: Any, caller: str, resolution: float, densify: float | None, finer: float = 1.0
+    ragged: Ragged, crs: Any, caller: str, resolution: float, densify: float | None, finer: float = 1.0
 ) -> Curves | None:
     """Return the polygons with edges cut; None near a meridian of 180 degrees or a pole, and where `crs` is not smooth.
 
@@ -206,13 +206,13 @@ def _curves(
     """
     system = as_crs(crs, caller=caller)
     geographic = system.is_geographic
-    if not len(given.places) or (geographic and (system.is_derived or not _is_plain(given, given.places))):
+    if not len(ragged.places) or (geographic and (system.is_derived or not _is_plain(ragged, ragged.places))):
         return None
     mapping = Mapping(system, caller, target=as_crs(WGS84, caller=caller))
-    x, y = given.places.T
+    x, y = ragged.places.T
     reach = max(np.ptp(x), np.ptp(y), resolution)
     seen = np.stack(mapping.anywhere(x, y), axis=1)
-    if not _is_plain(given, seen) or not (geographic or _is_one_to_one(system, given.places, reach)):
+    if not _is_plain(ragged, seen) or not (geographic or _is_one_to_one(system, ragged.places, reach)):
         return None
     sides = np.array([math.cos(math.radians(seen[:, 1].mean())), 1.0])
 
@@ -226,16 +226,16 @@ def _curves(
         return None
     side = resolution * float(np.linalg.svd(scales, compute_uv=False)[:, 1].min())
     tolerance = max(SHARE * side if densify is None else densify / DEGREE, MARGIN) * finer
-    places, rings, source, farthest = given.places, given.rings, np.arange(len(given.places)), 0.0
+    places, rings, source, farthest = ragged.places, ragged.rings, np.arange(len(ragged.places)), 0.0
     for _ in range(MOST_CUTS):
-        after = Ragged(places, rings, given.polygons).following
+        after = Ragged(places, rings, ragged.polygons).following
         away = np.hypot(*(images((places + places[after]) / 2) - (seen + seen[after]) / 2).T)
         if not np.isfinite(away).all():
             return None
         farthest = float(away.max())
         if farthest <= tolerance:
-            added = len(places) - len(given.places)
-            return Curves(Ragged(seen, rings, given.polygons), source, sides, farthest, side, added)
+            added = len(places) - len(ragged.places)
+            return Curves(Ragged(seen, rings, ragged.polygons), source, sides, farthest, side, added)
         # half as long is a quarter as far away
         pieces = np.maximum(np.ceil(np.sqrt(away / tolerance * 1.1)), 1).astype(np.int64)
         edge = np.repeat(np.arange(len(places)), pieces)
@@ -255,14 +255,14 @@ def _cut(places: np.ndarray, after: Any, edge: Any, place: Any, pieces: Any) -> 
     return np.where((place == 0)[:, None], begin, first + (last - first) * share[:, None])
 
 
-def _is_plain(given: Ragged, places: np.ndarray) -> bool:
+def _is_plain(ragged: Ragged, places: np.ndarray) -> bool:
     """Return whether polygons with these vertices are far from the poles and from 180 degrees of longitude."""
     if not len(places):
         return True
     if not np.isfinite(places).all():
         return False
     longitude, latitude = np.abs(places).max(axis=0)
-    widest = np.abs(places[given.following, 0] - places[:, 0]).max()
+    widest = np.abs(places[ragged.following, 0] - places[:, 0]).max()
     return bool(longitude < 180 - 2 * MARGIN and widest < WIDEST and latitude < HIGHEST)
 
 
@@ -278,13 +278,13 @@ def _is_one_to_one(system: Any, places: np.ndarray, reach: Any) -> bool:
     return bool(np.hypot(back[0] - x, back[1] - y).max() <= most)
 
 
-def _miters(given: Ragged) -> tuple[Any, ...]:
+def _miters(ragged: Ragged) -> tuple[Any, ...]:
     """Return the shift of each vertex if all edges move to their right by 1, and the normal of the edge after it."""
-    after = given.following
-    along = given.places[after] - given.places
+    after = ragged.following
+    along = ragged.places[after] - ragged.places
     length = np.hypot(*along.T)
     normal = np.stack([along[:, 1], -along[:, 0]], axis=1) / np.where(length > 0, length, 1)[:, None]
-    both = normal[given.before] + normal
+    both = normal[ragged.before] + normal
     square = (both**2).sum(axis=1)
     return 2 * both / np.where(square > 0, square, 1)[:, None], normal
 
@@ -292,19 +292,19 @@ def _miters(given: Ragged) -> tuple[Any, ...]:
 # Levels ---------------------------------------------------------------------------------------------------------------
 
 
-def _growth(given: Ragged, curves: Curves, sheets: Sheets) -> np.ndarray:
+def _growth(ragged: Ragged, curves: Curves, sheets: Sheets) -> np.ndarray:
     """For each vertex of the curves how many times as far it moves as one that is alone.
 
     Where a corner of a cell is on the boundary of a polygon and of one within it, an edge of the outer one moves beyond
     the edge of the inner one, or beyond the corner that the inner one has there.
     """
-    corners, owner, after, before = lattice_of(sheets.corners), given.owner, given.following, given.before
+    corners, owner, after, before = lattice_of(sheets.corners), ragged.owner, ragged.following, ragged.before
     keys = corners.keys(sheets.maps[owner[corners.edge]])
     ranks = sheets.ranks[owner[corners.edge]]
     is_first = np.append(True, curves.edge[1:] != curves.edge[:-1])
     miters, normals = (values[is_first] for values in _miters(curves.flat))
     turns_out = normals[before, 0] * normals[:, 1] - normals[before, 1] * normals[:, 0] > 0
-    growth, most = np.ones(len(given.places)), max(MOST_GROWTH, MOST_SHARE * curves.side / curves.least)
+    growth, most = np.ones(len(ragged.places)), max(MOST_GROWTH, MOST_SHARE * curves.side / curves.least)
     for rank in range(1, int(ranks.max()) + 1):
         inner, outer = np.flatnonzero(ranks == rank - 1), np.flatnonzero(ranks == rank)
         inner = inner[np.argsort(keys[inner], kind="stable")]
@@ -312,12 +312,12 @@ def _growth(given: Ragged, curves: Curves, sheets: Sheets) -> np.ndarray:
         outer, first, last = (values[first < last] for values in (outer, first, last))
         edge, is_vertex, wanted = corners.edge[outer], corners.is_vertex[outer], np.zeros(len(outer))
         for one in (inner[first], inner[last - 1]):  # two polygons of a level may touch at a corner
-            own = corners.edge[one]
-            is_corner = corners.is_vertex[one] & turns_out[own]
-            corner = growth[own, None] * miters[own]
+            inside = corners.edge[one]
+            is_corner = corners.is_vertex[one] & turns_out[inside]
+            corner = growth[inside, None] * miters[inside]
             beyond, other = ((corner * normals[of]).sum(axis=1) for of in (edge, before[edge]))
             both = np.where(turns_out[edge], np.maximum(beyond, other), np.minimum(beyond, other))
-            along = np.where(corners.is_vertex[one], growth[own], np.maximum(growth[own], growth[after[own]]))
+            along = np.where(corners.is_vertex[one], growth[inside], np.maximum(growth[inside], growth[after[inside]]))
             wanted = np.maximum(wanted, along)
             wanted = np.where(is_corner, np.maximum(wanted, np.where(is_vertex, both, beyond)), wanted)
         wanted = np.minimum(1.05 * wanted + 5 * 10.0**-DECIMALS / curves.least, most)
@@ -337,13 +337,13 @@ def _pairs(sheets: Sheets) -> Iterator[Any]:
     outer, inner = shapely.STRtree(inside).query(shapes, predicate="contains")
     order = np.argsort(ranks[outer], kind="stable")
     bounds = np.searchsorted(ranks[outer][order], np.arange(1, int(ranks.max(initial=0)) + 2))
-    for own in np.split(order, bounds)[1:-1]:
-        yield outer[own], inner[own]
+    for of_rank in np.split(order, bounds)[1:-1]:
+        yield outer[of_rank], inner[of_rank]
 
 
-def _nested(made: InDegrees, sheets: Sheets) -> InDegrees:
+def _nested(outlines: InDegrees, sheets: Sheets) -> InDegrees:
     """Unite each polygon with what of the next level within it reaches beyond it."""
-    shapely, shapes, changed = require_shapely(), made.to_shapely(), set(made.others)
+    shapely, shapes, changed = require_shapely(), outlines.to_shapely(), set(outlines.others)
     slack = 2 * 10.0**-DECIMALS  # more than the rounding of a union
     for outer, inner in _pairs(sheets):
         for whole in (False, True):  # first with the parts beyond it
@@ -354,11 +354,11 @@ def _nested(made: InDegrees, sheets: Sheets) -> InDegrees:
             outer, inner = outer[order], inner[order]
             parts = shapes[inner] if whole else shapely.difference(shapes[inner], shapes[outer])
             parts = shapely.buffer(parts, slack, join_style="mitre")
-            found, begins = np.unique(outer, return_index=True)
-            for one, own in zip(found.tolist(), np.split(parts, begins[1:])):
-                shapes[one] = shapely.union_all([shapes[one], *own])
-                changed.add(one)
-    return replace(made, others={number: shapes[number] for number in sorted(changed)})
+            owners, begins = np.unique(outer, return_index=True)
+            for number, reaching in zip(owners.tolist(), np.split(parts, begins[1:])):
+                shapes[number] = shapely.union_all([shapes[number], *reaching])
+                changed.add(number)
+    return replace(outlines, others={number: shapes[number] for number in sorted(changed)})
 
 
 def _stay_apart(shapes: Any, sheets: Sheets) -> bool:
@@ -367,9 +367,9 @@ def _stay_apart(shapes: Any, sheets: Sheets) -> bool:
     if not shapely.is_valid(shapes).all():
         return False
     for rank in range(int(sheets.ranks.max(initial=0)) + 1):
-        own = shapes[sheets.ranks == rank]
-        one, other = shapely.STRtree(own).query(own, predicate="intersects")
-        one, other = own[one[one < other]], own[other[one < other]]
+        of_rank = shapes[sheets.ranks == rank]
+        one, other = shapely.STRtree(of_rank).query(of_rank, predicate="intersects")
+        one, other = of_rank[one[one < other]], of_rank[other[one < other]]
         if shapely.relate_pattern(one, other, "T********").any():
             return False
     return all(shapely.covers(shapes[outer], shapes[inner]).all() for outer, inner in _pairs(sheets))

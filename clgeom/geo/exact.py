@@ -46,11 +46,11 @@ def ordered_hull(x: Sequence[Any], y: Sequence[Any], *, keep_collinear: bool) ->
         return (places if keep_collinear else [places[0], places[-1]]), 1
 
     def chain(along: Any) -> Any:
-        found: list[int] = []
+        stack: list[int] = []
         for k in along:
-            while len(found) > 1 and (turn := side(found[-2], found[-1], k)) <= 0 and (turn or not keep_collinear):
-                found.pop()
-            found.append(k)
-        return found[:-1]
+            while len(stack) > 1 and (turn := side(stack[-2], stack[-1], k)) <= 0 and (turn or not keep_collinear):
+                stack.pop()
+            stack.append(k)
+        return stack[:-1]
 
     return chain(places) + chain(places[::-1]), 2

@@ -69,10 +69,10 @@ class Across:
 
     def continuous(self, points: NDArray[Any]) -> NDArray[np.float64]:
         """Return the positions with continuous longitudes, rounded to float64."""
-        made = np.array(points, np.float64)
-        x = wrapped(made[..., 0], self.turn)
-        made[..., 0] = np.where(x < self.cut, x + self.turn, x)
-        return made
+        moved = np.array(points, np.float64)
+        x = wrapped(moved[..., 0], self.turn)
+        moved[..., 0] = np.where(x < self.cut, x + self.turn, x)
+        return moved
 
     def exact(self, points: NDArray[Any]) -> tuple[list[int], list[int], int, int]:
         """Continuous longitudes, latitudes, and half a turn, as integers; and the exponent of a product of both."""
@@ -100,13 +100,13 @@ class Across:
         ends: float = self.turn / 2
         sides: tuple[list[Any], list[Any]] = ([], [])  # west and east of half a turn
         for k, (longitude, latitude) in enumerate(zip(x.tolist(), corners[:, 1].tolist())):
-            own = across[k] - half
-            if own <= 0:
-                sides[0].append((longitude if own or longitude > 0 else ends, latitude))
-            if own >= 0:
+            east = across[k] - half
+            if east <= 0:
+                sides[0].append((longitude if east or longitude > 0 else ends, latitude))
+            if east >= 0:
                 sides[1].append((longitude, latitude))
             after = (k + 1) % len(x)
-            if own * (across[after] - half) < 0 and (after or dimension == 2):
+            if east * (across[after] - half) < 0 and (after or dimension == 2):
                 share = Fraction(half - across[k], across[after] - across[k])
                 place = float(heights[k] + share * (heights[after] - heights[k]))
                 for side, end in zip(sides, (ends, -ends)):

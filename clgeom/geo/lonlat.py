@@ -121,31 +121,31 @@ class LonLat:
 
     def shapes(self, shapes: Any) -> list[Any]:
         """Return Shapely shapes in longitude and latitude."""
-        shapely, found, polygons, owner = require_shapely(), [None] * len(shapes), [], []
-        for number, made in enumerate(shapes):
-            kind = made.geom_type
+        shapely, images, polygons, owner = require_shapely(), [None] * len(shapes), [], []
+        for number, shape in enumerate(shapes):
+            kind = shape.geom_type
             if kind == "GeometryCollection":
-                found[number] = shapely.GeometryCollection(self.shapes(made.geoms))
+                images[number] = shapely.GeometryCollection(self.shapes(shape.geoms))
                 continue
-            if "Polygon" in kind and not made.is_valid:
-                made = polygons_of(made)
-            if made.is_empty:  # polygons without area, too
-                found[number] = shapely.Polygon()
+            if "Polygon" in kind and not shape.is_valid:
+                shape = polygons_of(shape)
+            if shape.is_empty:  # polygons without area, too
+                images[number] = shapely.Polygon()
                 continue
             if self.mapping is None or self.turn:
-                self._check(made)
+                self._check(shape)
             if "Polygon" in kind:
-                parts = shapely.get_parts(made).tolist()
+                parts = shapely.get_parts(shape).tolist()
                 polygons += parts
                 owner += [number] * len(parts)
             elif "Line" in kind:
-                found[number] = shapely.union_all([self._line(part) for part in shapely.get_parts(made).tolist()])
+                images[number] = shapely.union_all([self._line(part) for part in shapely.get_parts(shape).tolist()])
             else:
-                found[number] = shapely.transform(made, self._places)
-        images = _united(self._polygons(polygons), owner, len(shapes))
+                images[number] = shapely.transform(shape, self._places)
+        united = _united(self._polygons(polygons), owner, len(shapes))
         for number in set(owner):
-            found[number] = polygons_of(images[number])
-        return found
+            images[number] = polygons_of(united[number])
+        return images
 
     def _check(self, shape: Any) -> None:
         """Refuse coordinates beyond the range of longitude and latitude, except by half a cell at a pole."""
@@ -193,8 +193,8 @@ class LonLat:
             reach = self._reach(line)
             self._check_on_earth(places, reach)
             (places,), _ = self._curves([places], self._tolerance(places, reach))
-        made = shapely.LineString(places)
-        parts = shapely.get_parts(_cut(made, _turns_of(made, 0.0))).tolist()
+        curve = shapely.LineString(places)
+        parts = shapely.get_parts(_cut(curve, _turns_of(curve, 0.0))).tolist()
         return shapely.union_all([part for part in parts if part.geom_type == "LineString"])
 
     # Polygons ---------------------------------------------------------------------------------------------------
@@ -257,13 +257,13 @@ class LonLat:
     @functools.cached_property
     def _poles(self) -> Any:
         """(x, y, latitude) of positions that may be poles."""
-        found = []
+        poles = []
         for latitude in (90.0, -90.0):
             x, y = self.mapping.transformer.transform(0.0, latitude, direction="INVERSE")
             for turn in (0.0, self.turn, -self.turn) if self.turn else (0.0,):
                 if math.isfinite(x) and math.isfinite(y):
-                    found.append((x + turn, y, latitude))
-        return found
+                    poles.append((x + turn, y, latitude))
+        return poles
 
     def _with_poles(self, polygon: Any) -> Any:
         """Return a polygon with a small disc round each pole in it or next to it, so that no edge meets a pole."""
@@ -314,9 +314,9 @@ class LonLat:
         bounds = np.searchsorted(owner[order], np.arange(len(lines) + 1))
         self.added += len(owner) - int(sizes.sum())
         curves = []
-        for own, end in zip(np.split(order, bounds[1:-1]), last):
-            places = np.concatenate([seen[own], [end]])
-            on = places[0, 0] + np.r_[0, np.cumsum(widths[own])]
+        for pieces, end in zip(np.split(order, bounds[1:-1]), last):
+            places = np.concatenate([seen[pieces], [end]])
+            on = places[0, 0] + np.r_[0, np.cumsum(widths[pieces])]
             places[:, 0] += 360 * np.round((on - places[:, 0]) / 360)
             curves.append(places)
         return curves, away

@@ -41,9 +41,9 @@ class Ragged:
     @property
     def before(self) -> np.ndarray:
         """The vertex before each vertex on its ring."""
-        found = np.empty(len(self.places), np.int64)
-        found[self.following] = np.arange(len(found))
-        return found
+        before = np.empty(len(self.places), np.int64)
+        before[self.following] = np.arange(len(before))
+        return before
 
     @property
     def owner(self) -> np.ndarray:
@@ -81,8 +81,8 @@ class Ragged:
 
     def geojson(self, number: str = "%r") -> list[str]:
         """Return the GeoJSON of each polygon; `number` formats a coordinate."""
-        made = self._texts(f"[{number}, {number}]", ", ", "], [", "]]}}\n")
-        return [f'{{"type": "Polygon", "coordinates": [[{text}' for text in made]
+        texts = self._texts(f"[{number}, {number}]", ", ", "], [", "]]}}\n")
+        return [f'{{"type": "Polygon", "coordinates": [[{text}' for text in texts]
 
     def wkt(self) -> list[str]:
         """Return the WKT of each polygon, with every bit of its coordinates."""
@@ -117,20 +117,20 @@ class Lattice:
         return (sheets * height + self.places[:, 1]) * width + self.places[:, 0]
 
 
-def lattice_of(given: Ragged) -> Lattice:
+def lattice_of(ragged: Ragged) -> Lattice:
     """Return the corners of cells on the edges of polygons, whose places are columns and rows."""
-    corners = given.places.astype(np.int64)
-    along = corners[given.following] - corners
+    corners = ragged.places.astype(np.int64)
+    along = corners[ragged.following] - corners
     steps = np.maximum(np.gcd(*along.T), 1)
     edge = np.repeat(np.arange(len(corners)), steps)
     place = np.arange(len(edge)) - np.repeat(np.cumsum(steps) - steps, steps)
     return Lattice(corners[edge] + (along // steps[:, None])[edge] * place[:, None], edge, place == 0)
 
 
-def noded(given: Ragged) -> Ragged:
+def noded(ragged: Ragged) -> Ragged:
     """Return polygons of cells with all vertices of all that lie on their edges: neighbours have common vertices."""
-    found = lattice_of(given)
-    keys = found.keys()
-    kept = found.is_vertex | np.isin(keys, keys[found.is_vertex])
-    sizes = np.bincount(found.edge[kept], minlength=len(given.places))
-    return Ragged(found.places[kept], np.append(0, np.cumsum(sizes))[given.rings], given.polygons)
+    lattice = lattice_of(ragged)
+    keys = lattice.keys()
+    kept = lattice.is_vertex | np.isin(keys, keys[lattice.is_vertex])
+    sizes = np.bincount(lattice.edge[kept], minlength=len(ragged.places))
+    return Ragged(lattice.places[kept], np.append(0, np.cumsum(sizes))[ragged.rings], ragged.polygons)
