@@ -17,7 +17,7 @@ from clgeom.core.device import Session
 from clgeom.core.failures import failures
 from clgeom.core.host_memory import in_place, show_host
 from clgeom.core.launch import allocate, fill, read, run
-from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.plan import Plan, Step
 from clgeom.errors import InputWarning, InvalidInput, warn
 from clgeom.geo.geodesy import shown
 from clgeom.intake.arrays import as_device_values, c_name, chunk_bounds, session_of, to_device
@@ -243,15 +243,6 @@ def _stored(name: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.uint8) if name == "line_of_sight" else dtype
 
 
-def _launch(job: _Job, count: int, buffers: dict[str, Any]) -> int:
-    """Run the kernel. Return a bit for each parameter with a cell out of range, and `NEAR`."""
-    session, (plan, poison) = job.session, path_loss_plan(job, count)
-    buffers["poison"] = allocate(session, 4)
-    fill(session, buffers["poison"], np.uint32(0), 1)
-    result = run(session, plan, **buffers)
-    return int(result.read(poison)[0]) if job.call.outside == "raise" else 0
-
-
 def _refuse_or_warn(job: _Job, poison: int) -> None:
     """Refuse the first cell out of range of the first such parameter, and warn of the first cell that is too near."""
     call = job.call
@@ -276,9 +267,9 @@ def _refuse_or_warn(job: _Job, poison: int) -> None:
         call.warn_near(first_of(values, values < values.dtype.type(call.ranges["distance"][0])))
 
 
-def path_loss_plan(job: _Job, n: int) -> tuple[Plan, Scratch]:
-    """One launch over `n` cells, with the fields of the job in buffers of their names."""
-    call, dtype, single, fields = job.call, job.dtype, job.single, job.fields
+def _launch(job: _Job, n: int, buffers: dict[str, Any]) -> int:
+    """Run the kernel over `n` cells. Return a bit for each parameter with a cell out of range, and `NEAR`."""
+    session, call, dtype, single, fields = job.session, job.call, job.dtype, job.single, job.fields
 
     def argument(name: str) -> Any:
         return name if name in fields else _stored(name, dtype).type(single[name])
@@ -290,11 +281,12 @@ def path_loss_plan(job: _Job, n: int) -> tuple[Plan, Scratch]:
     )
     low = call.ranges["distance"][0]
     near = call.continues and ("distance" in fields or dtype.type(single["distance"]) < dtype.type(low))
-    poison = Scratch("poison", np.uint32, 1)
+    poison = allocate(session, 4)
+    fill(session, poison, np.uint32(0), 1)
     step = Step.over(
-        job.session.profile,
+        session.profile,
         KERNEL,
-        (*map(argument, PARAMETERS[call.model]), np.uint64(n), "losses", poison),
+        (*map(argument, PARAMETERS[call.model]), np.uint64(n), "losses", "poison"),
         n,
         dtype=dtype,
         params={
@@ -309,7 +301,8 @@ def path_loss_plan(job: _Job, n: int) -> tuple[Plan, Scratch]:
         },
         bytes_moved=n * (1 + len(fields)) * dtype.itemsize,
     )
-    return Plan(step), poison
+    run(session, Plan(step), **buffers, poison=poison)
+    return int(read(session, poison, np.uint32, 1)[0]) if call.outside == "raise" else 0
 
 
 def _literal(value: float, dtype: np.dtype[Any]) -> str:

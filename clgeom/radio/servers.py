@@ -248,10 +248,12 @@ def best_server(
         warn_unused({"ground_m": (ground_m, None)}, CALLER, beside)
     rows, tables = rows_of(model, transmitters, cells, mobile, around, grounds)
     params["tables"] = len(tables) > 0
-    job = _ServerJob(session, grid, rows, tables, params, noise, least)
+    a, b, _, d, e, _ = grid.transform
+    numbers = tuple(map(np.float32, (a, b, d, e, 10 ** (noise / 10), least)))
+    lists, fields = {"transmitters": rows.reshape(-1), "tables": tables}, {"grounds": ground, "extras": extra}
     on_device = boolean(on_device, "on_device", caller=CALLER)
     with Call(CALLER, profile=profile) as call:
-        power, server, ratio = _computed(job, ground, extra, on_device)
+        power, server, ratio = _computed(session, shape, lists, numbers, params, fields, on_device)
     if not on_device and (server < 0).all():
         _warn_unserved(transmitters[0], power, grid)
     return ServerMap(power, server, ratio, grid.transform, crs, transmitters, tuple(call.phases))
@@ -265,47 +267,39 @@ def _warn_unserved(one: Transmitter, power: NDArray[np.float32], grid: Any) -> N
     warn(f"No cell of the map of {CALLER} is served. {place}{most}", InputWarning)
 
 
-@dataclass(frozen=True)
-class _ServerJob:
-    """The input that all launches of a call share."""
-
-    session: Session
-    grid: Any
-    rows: NDArray[np.float32]
-    tables: NDArray[np.float32]
-    params: dict[str, Any]
-    noise: float
-    sensitivity: float
-
-
-def _computed(job: _ServerJob, ground: Any, extra: Any, on_device: bool) -> list[Any]:
+def _computed(
+    session: Session,
+    shape: tuple[int, int],
+    lists: dict[str, NDArray[np.float32]],
+    numbers: tuple[np.float32, ...],
+    params: dict[str, Any],
+    fields: dict[str, Any],
+    on_device: bool,
+) -> list[Any]:
     """Return the maps, on the device or on the host: there by strips of rows where one allocation is too small."""
-    (rows, columns), session = job.grid.shape, job.session
+    (rows, columns), real, extra = shape, np.dtype(np.float32), fields["extras"]
     make = functools.partial(new_array, session) if on_device else np.empty
-    maps: list[Any] = [make((rows, columns), dtype) for dtype in OUTPUTS.values()]
-    lists: dict[str, Any] = {}
-    for name, values in (("transmitters", job.rows.reshape(-1)), ("tables", job.tables)):
+    maps: list[Any] = [make(shape, dtype) for dtype in OUTPUTS.values()]
+    inputs: dict[str, Any] = {}
+    for name, values in lists.items():
         values = values if len(values) else np.zeros(1, np.float32)
-        lists[name] = to_device(session, values, caller=CALLER).one_buffer(f"The list of {name} of {CALLER}")
-    a, b, _, d, e, _ = job.grid.transform
-    mw, count = 0.0 if math.isinf(job.noise) else 10 ** (job.noise / 10), len(job.rows)
-    floats = tuple(map(np.float32, (a, b, d, e, mw, job.sensitivity)))
-    inputs = ("transmitters", np.uint32(count), "tables", "grounds", "extras")
-    moved = 10 + 4 * (job.params["grounds"] + count * job.params["extras"])
-    whole = on_device or any(map(is_device_array, (ground, extra)))
+        inputs[name] = to_device(session, values, caller=CALLER).one_buffer(f"The list of {name} of {CALLER}")
+    count = len(lists["transmitters"]) // len(FIELDS)
+    first_args = ("transmitters", np.uint32(count), "tables", "grounds", "extras")
+    moved = 10 + 4 * (params["grounds"] + count * params["extras"])
+    whole = on_device or any(map(is_device_array, fields.values()))
     row_bytes = 4 * columns * (1 if extra is None else len(extra))
     strip = rows if whole else max(min(rows, session.profile.max_alloc_bytes // row_bytes), 1)
     for first in range(0, rows, strip):
         last = min(first + strip, rows)
-        n, buffers = (last - first) * columns, dict(lists)
-        for name, value in (("grounds", ground), ("extras", extra)):
+        n, buffers = (last - first) * columns, dict(inputs)
+        for name, value in fields.items():
             part = value if value is None or whole else value[..., first:last, :]
-            buffers[name] = lists["tables"] if value is None else whole_buffer(session, part, name, CALLER)  # not read
+            buffers[name] = inputs["tables"] if value is None else whole_buffer(session, part, name, CALLER)  # not read
         for array, (name, dtype) in zip(maps, OUTPUTS.items()):
             buffers[name] = array.base_data if on_device else allocate(session, n * dtype.itemsize)
-        args: tuple[Any, ...] = (*inputs, *map(np.uint32, (first, last - first, columns)), *floats, *OUTPUTS)
-        real = np.dtype(np.float32)
-        step = Step.over(session.profile, KERNEL, args, n, dtype=real, params=job.params, bytes_moved=n * moved)
+        args: tuple[Any, ...] = (*first_args, *map(np.uint32, (first, last - first, columns)), *numbers, *OUTPUTS)
+        step = Step.over(session.profile, KERNEL, args, n, dtype=real, params=params, bytes_moved=n * moved)
         run(session, Plan(step), **buffers)
         if not on_device:
             for array, (name, dtype) in zip(maps, OUTPUTS.items()):

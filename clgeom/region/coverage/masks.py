@@ -59,11 +59,6 @@ class CoveredCells:
     classes: StripClasses | None  # those of a raster in strips that are read once
 
     @property
-    def is_on_device(self) -> bool:
-        """Whether the raster is one array on a device."""
-        return type(self.values) is not np.ndarray and is_device_array(self.values)
-
-    @property
     def device_arrays(self) -> list[Any]:
         """The arrays on devices that the raster consists of, each with its stack; none if it came from the host."""
         if type(self.values) is np.ndarray:
@@ -171,7 +166,7 @@ class Masks:
         while first < len(thresholds):
             room = max(min(len(thresholds) - first, most), 1)
             width = max(w for w in LEVELS_AT_ONCE if w <= room)
-            params = {**self.compared.params(self.stack.value), "levels": width}
+            params = {**self.compared.params(self.stack.dtype), "levels": width}
             yield first, constant(self.session, thresholds[first : first + width]), params
             first += width
 

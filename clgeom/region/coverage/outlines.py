@@ -20,6 +20,7 @@ from clgeom.core.call import Call
 from clgeom.core.device import Session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import DeviceLimit, InvalidInput, is_number, short
+from clgeom.intake.device_arrays import is_device_array
 from clgeom.intake.dispatch import dispatch
 from clgeom.intake.interop.rasters import Raster
 from clgeom.intake.typing import AnyArray, ChunksLike, DevicesLike, FloatLike, IntLike
@@ -174,7 +175,7 @@ class OutlineWork(MaskWork):
     def __init__(self, call: Call, cells: CoveredCells, goal: Goal) -> None:
         most = max(CELLS_AT_ONCE, call.session.profile.global_mem_bytes // CELL_BYTES)
         super().__init__(call, cells.masks, functools.partial(outlines_on_host, goal=goal), cells=most)
-        self.goal, self.array = goal, cells.values if cells.is_on_device else None
+        self.goal, self.array = goal, cells.values if is_device_array(cells.values) else None
 
     def at_once(self, session: Session) -> Any:
         if self.array is None:

@@ -74,10 +74,6 @@ class Stack:
     strips: Strips | None = None
     integers: bool = False
 
-    @property
-    def value(self) -> str:
-        return c_name(self.dtype)
-
     def map(self, number: int) -> np.ndarray:
         """One of the maps on the host."""
         if self.array is not None:
@@ -317,8 +313,9 @@ class Levels:
         absent = None if self.nodata is None else ordered_bits(np.array(self.nodata, self.dtype))[()]
         return replace(self, thresholds=ordered_bits(self.thresholds), nodata=absent, by_bits=True)
 
-    def params(self, value: str) -> dict[str, Any]:
+    def params(self, raster_type: np.dtype[Any]) -> dict[str, Any]:
         """Template parameters of the kernels that compare."""
+        value = c_name(raster_type)
         return {
             "value": BITS[value] if self.by_bits else value,
             "threshold": c_name(self.dtype),

@@ -38,7 +38,6 @@ class Emitted:
 
     corners: int
     rings: int
-    polygons: int
     exact_corners: int
     memory: dict[str, Any]
     counts: dict[str, int]
@@ -72,7 +71,7 @@ def emitted(rings: DeviceRings, before: list[Emitted], removed: tuple[cl.Buffer,
     memory = {"corners": corners, **{name: made[scratch] for name, scratch in out.items()}}
     counts = dict.fromkeys(COLUMNS, p)
     counts |= {"corners": 2 * corner_count, "ring_offsets": ring_count + 1, "polygon_offsets": p + 1}
-    return Emitted(corner_count, ring_count, p, n, memory, counts, runs.is_kept)
+    return Emitted(corner_count, ring_count, n, memory, counts, runs.is_kept)
 
 
 def _kept(profile: DeviceProfile, corners: int, rings: int) -> tuple[Plan, tuple[Scratch, Scratch]]:

@@ -76,7 +76,7 @@ def runs_of(masks: Masks) -> CountedRuns:
 
 def _runs(masks: Masks) -> CountedRuns:
     session, stack, levels = masks.session, masks.stack, masks.compared
-    pieces, params = list(masks.pieces(halo=0)), levels.params(stack.value)
+    pieces, params = list(masks.pieces(halo=0)), levels.params(stack.dtype)
     buffers: dict[str, Any] = {f"raster_{i}": piece.buffer for i, piece in enumerate(pieces)}
     buffers["thresholds"] = constant(session, levels.thresholds)
     places = tuple((one.start, one.first_map - masks.first_map, one.maps, one.first_row, one.rows) for one in pieces)
