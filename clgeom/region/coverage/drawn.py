@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import numpy as np
 
 from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.plan import Phase
 from clgeom.errors import InvalidInput
 from clgeom.exchange import Exchange
 from clgeom.geo.geodesy import area_km2, as_crs, axes_of_crs, shown
 from clgeom.geo.geojson import polygons_in
+from clgeom.intake.chunks import Peak
 from clgeom.intake.device_arrays import on_host
 from clgeom.intake.interop.rasters import chosen_unit
 from clgeom.intake.interop.strips import Strips
@@ -196,12 +198,24 @@ class MapRegions(OnMap, Sequence[Region]):
     """Base of all regions of the levels of a raster."""
 
     given: tuple[float, ...]
+    direction: str
+    phases: tuple[Phase, ...]
+    peak: Peak | None = None
     if TYPE_CHECKING:  # an attribute or a property of subclasses
 
         @property
         def levels(self) -> NDArray[np.int64]: ...
 
     _noun: str  # for messages
+
+    def __init__(self, grid: Grid, given: tuple[float, ...], direction: str, phases: tuple[Phase, ...]) -> None:
+        self.grid, self.given, self.direction, self.phases = grid, given, direction, phases
+
+    def __repr__(self) -> str:
+        levels = ", ".join(f"{level:g}" for level in self.given)
+        rows, columns = self.grid.shape
+        what = f"{len(self):,} {self._noun}s {self.direction} {levels} of {rows} x {columns} cells"
+        return f"{type(self).__name__}({what})"
 
     def _region(self, index: int) -> Region:
         """Return a region by its index, which is in range."""

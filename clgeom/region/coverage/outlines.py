@@ -175,7 +175,8 @@ class OutlineWork(MaskWork):
     def __init__(self, call: Call, cells: CoveredCells, goal: Goal) -> None:
         most = max(CELLS_AT_ONCE, call.session.profile.global_mem_bytes // CELL_BYTES)
         super().__init__(call, cells.masks, functools.partial(outlines_on_host, goal=goal), cells=most)
-        self.goal, self.array = goal, cells.values if is_device_array(cells.values) else None
+        values = cells.values
+        self.goal, self.array = goal, values if type(values) is not np.ndarray and is_device_array(values) else None
 
     def at_once(self, session: Session) -> Any:
         if self.array is None:

@@ -16,7 +16,6 @@ from clgeom.core.messages import counted
 from clgeom.core.plan import Phase
 from clgeom.errors import InvalidInput
 from clgeom.intake.arrays import canonical_queries
-from clgeom.intake.chunks import Peak
 from clgeom.intake.typing import ArrayLike, NDArray
 from clgeom.optional import require_shapely
 from clgeom.region.arc.chain_geometry import signs
@@ -261,11 +260,6 @@ class CoverageRegions(MapRegions[CoverageRegion]):
     [1.0]
     """
 
-    grid: Grid
-    given: tuple[float, ...]
-    direction: str
-    phases: tuple[Phase, ...]
-    peak: Peak | None = None
     _noun = "region"
 
     def __init__(
@@ -276,8 +270,8 @@ class CoverageRegions(MapRegions[CoverageRegion]):
         direction: str,
         phases: tuple[Phase, ...],
     ) -> None:
+        super().__init__(grid, given, direction, phases)
         self._groups = tuple(groups)
-        self.grid, self.given, self.direction, self.phases = grid, given, direction, phases
 
     @functools.cached_property
     def _table(self) -> np.ndarray:
@@ -321,11 +315,6 @@ class CoverageRegions(MapRegions[CoverageRegion]):
             None if group.cells is None else int(group.cells[i]),
             (group.holes or {}).get(i, ()),
         )
-
-    def __repr__(self) -> str:
-        levels = ", ".join(f"{level:g}" for level in self.given)
-        rows, columns = self.grid.shape
-        return f"CoverageRegions({len(self):,} regions {self.direction} {levels} of {rows} x {columns} cells)"
 
     @property
     def areas(self) -> NDArray[np.float64]:

@@ -15,7 +15,6 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import counted
 from clgeom.core.plan import Phase
 from clgeom.errors import short
-from clgeom.intake.chunks import Peak
 from clgeom.intake.device_arrays import fetched, on_host
 from clgeom.intake.typing import FloatLike, NDArray
 from clgeom.optional import require_shapely
@@ -152,12 +151,7 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
     parts: NDArray[np.int64]
     cells: NDArray[np.int64]
     exact_vertices: int
-    grid: Grid
-    given: tuple[float, ...]
-    direction: str
-    phases: tuple[Phase, ...]
     apart: bool = False
-    peak: Peak | None = None
     _noun = "polygon"
 
     def __init__(
@@ -172,7 +166,7 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
         self.corners, self.ring_offsets, self.polygon_offsets = (arrays[name] for name in ARRAYS[:3])
         self.maps, self.levels, self.parts, self.cells = (arrays[name] for name in COLUMNS)
         self.exact_vertices = exact_vertices
-        self.grid, self.given, self.direction, self.phases = grid, given, direction, phases
+        super().__init__(grid, given, direction, phases)
         self._copy: CoveragePolygons | None = None
 
     @property
@@ -217,12 +211,7 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
         )
 
     def __repr__(self) -> str:
-        levels = ", ".join(f"{level:g}" for level in self.given)
-        rows, columns = self.grid.shape
-        return (
-            f"CoveragePolygons({len(self):,} polygons {self.direction} {levels} of {rows} x {columns} cells, "
-            f"{len(self.corners):,} vertices)"
-        )
+        return f"{super().__repr__()[:-1]}, {len(self.corners):,} vertices)"
 
     @functools.cached_property
     def _ragged(self) -> Any:
