@@ -183,7 +183,7 @@ def _regions(raster: Any, levels: Any, session: Session, profile: bool, options:
 
         along_cells = options["outline"] == "cells"
         joined = "sides" if along_cells else "corners" if options["parts"] else "levels"
-        where = {"direction": options["direction"], "device": session, "joined": joined, "told": left_out.update}
+        where = {"direction": options["direction"], "device": session, "joined": joined, "report": left_out.update}
         kept = without_small_parts(raster, levels, options["least"], **where)
         if joined != "corners":  # `_kept` leaves out the regions of others
             raster = kept

@@ -28,7 +28,7 @@ from clgeom.intake.typing import FloatLike, IntLike, NDArray
 from clgeom.region.arc.chains import CUTS
 from clgeom.region.coverage.grid import Grid, as_grid
 from clgeom.region.coverage.masks import Masks, Segmentation
-from clgeom.region.coverage.outlines import checked_goal, in_cells, outlines_on_host
+from clgeom.region.coverage.outlines import checked_goal, goal_in_cells, outlines_on_host
 from clgeom.region.coverage.parts import regions_of
 from clgeom.region.coverage.rasters import Levels, Stack, as_levels, as_stack, canonical_raster
 from clgeom.region.coverage.regions import checked_holes, refuse_others
@@ -388,7 +388,7 @@ def _unpacked(packed: NDArray[np.int32], width: int, height: int, levels: int) -
 def _polygons(options: _Options, strip: Strip) -> CoveragePolygons:
     """Return the polygons of all runs."""
     masks, grid = _whole_raster(options, strip)
-    arrays, exact = outlines_on_host(masks, in_cells(options.goal, grid), strip.across)
+    arrays, exact = outlines_on_host(masks, goal_in_cells(options.goal, grid), strip.across)
     return CoveragePolygons(arrays, exact, grid, masks.levels.given, options.direction, ())
 
 

@@ -101,20 +101,20 @@ class _Job:
     shape: tuple[int, ...]
 
 
-def link(distance: Any, frequency: Any, base_height: Any, mobile_height: Any) -> dict[str, Any]:
+def link_parameters(distance: Any, frequency: Any, base_height: Any, mobile_height: Any) -> dict[str, Any]:
     """Name the parameters that nearly all models have."""
     return dict(zip(LINK, (distance, frequency, base_height, mobile_height)))
 
 
 def losses(call: LossModel, values: dict[str, Any], device: DeviceLike) -> Any:
     """Return the loss for the parameters of a public function, with at most one warning."""
-    loss = computed_losses(call, values, device)
+    loss = compute_losses(call, values, device)
     if call.warnings:
         warn(" ".join(call.warnings.values()), InputWarning)
     return loss
 
 
-def computed_losses(call: LossModel, values: dict[str, Any], device: DeviceLike) -> Any:
+def compute_losses(call: LossModel, values: dict[str, Any], device: DeviceLike) -> Any:
     """Return the loss as `losses` does, and leave the warnings in `call`."""
     if not boolean(call.strict, "strict", caller=call.caller) and call.outside != "raise":
         raise InvalidInput(
@@ -131,9 +131,9 @@ def computed_losses(call: LossModel, values: dict[str, Any], device: DeviceLike)
     _check_numbers(call, single)
     if not fields:  # one number is a map of one cell
         fields = {"distance": np.array([single.pop("distance")])}
-        return float(_computed(_Job(session, call, dtype, single, fields, (1,)), False)[0])
+        return float(_compute_map(_Job(session, call, dtype, single, fields, (1,)), False)[0])
     job = _Job(session, call, dtype, single, fields, _common_shape(call, fields))
-    return _computed(job, on_device is not None)
+    return _compute_map(job, on_device is not None)
 
 
 def _split(call: LossModel, values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -190,12 +190,12 @@ def _check_numbers(call: LossModel, single: dict[str, Any]) -> None:
         call.warn_near(repr(single["distance"]))
 
 
-def _computed(job: _Job, on_device: bool) -> Any:
+def _compute_map(job: _Job, on_device: bool) -> Any:
     """Compute a map: on the device if an array is there, else chunk by chunk where it is larger than one allocation."""
     session, shape, dtype = job.session, job.shape, job.dtype
     count, in_memory = math.prod(shape), session.profile.is_cpu and not on_device
     out: Any = new_array(session, shape, dtype) if on_device else np.empty(count, dtype)
-    fields = {name: _flat(job, name, value) for name, value in job.fields.items()}
+    fields = {name: _cell_values(job, name, value) for name, value in job.fields.items()}
     parts = chunk_bounds(session.profile, count, dtype.itemsize)
     if on_device and count:
         parts = [(0, count)]
@@ -219,9 +219,9 @@ def _computed(job: _Job, on_device: bool) -> Any:
     return out if on_device else out.reshape(shape)
 
 
-def _flat(job: _Job, name: str, value: Any) -> Any:
+def _cell_values(job: _Job, name: str, value: Any) -> Any:
     """Return the value of each cell, in the type that the kernel takes: an array on the host, or a DeviceArray."""
-    stored, caller = _stored(name, job.dtype), job.call.caller
+    stored, caller = _storage_type(name, job.dtype), job.call.caller
     if not is_device_array(value):
         return np.ascontiguousarray(np.broadcast_to(value, job.shape), stored).reshape(-1)
     if value.shape != job.shape:
@@ -239,7 +239,7 @@ def as_type(session: Session, array: Any, dtype: np.dtype[Any], name: str, calle
         return array.astype(dtype)
 
 
-def _stored(name: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
+def _storage_type(name: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.uint8) if name == "line_of_sight" else dtype
 
 
@@ -248,7 +248,7 @@ def _refuse_or_warn(job: _Job, poison: int) -> None:
     call = job.call
 
     def values_of_cells(name: str) -> NDArray[Any]:
-        values: NDArray[Any] = _flat(job, name, on_host(job.fields[name]))
+        values: NDArray[Any] = _cell_values(job, name, on_host(job.fields[name]))
         return values
 
     def first_of(values: NDArray[Any], bad: NDArray[np.bool_]) -> str:
@@ -272,7 +272,7 @@ def _launch(job: _Job, n: int, buffers: dict[str, Any]) -> int:
     session, call, dtype, single, fields = job.session, job.call, job.dtype, job.single, job.fields
 
     def argument(name: str) -> Any:
-        return name if name in fields else _stored(name, dtype).type(single[name])
+        return name if name in fields else _storage_type(name, dtype).type(single[name])
 
     ranges = tuple(
         (name, _literal(call.lowest(name), dtype), _literal(limits[1], dtype))

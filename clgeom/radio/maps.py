@@ -19,7 +19,7 @@ from clgeom.intake.device_arrays import on_host
 from clgeom.intake.interop.objects import values_of
 from clgeom.intake.typing import ArrayLike, DeviceLike, DTypeLike, FloatLike, NDArray, Shape
 from clgeom.radio.antennas import warn_unused
-from clgeom.radio.cells import LEAST_KM, PARAMETERS, LossModel, computed_losses
+from clgeom.radio.cells import LEAST_KM, PARAMETERS, LossModel, compute_losses
 from clgeom.radio.models import CITIES, MODELS, ModelName
 from clgeom.radio.sites import check_crs
 
@@ -409,7 +409,7 @@ def coverage_map(
         link["distance"] = np.clip(distance, LEAST_KM, reach).astype(np.float32)
         if model == "wim":
             link["orientation"] = orientation_map(shape, position, street)
-        received = np.float32(power) - computed_losses(call, {name: link[name] for name in names}, device)
+        received = np.float32(power) - compute_losses(call, {name: link[name] for name in names}, device)
         if sigma:
             received += shadowing(
                 shape, sigma=sigma, correlation=correlation, pixel=pixel, seed=np.random.default_rng(stream)

@@ -14,7 +14,7 @@ from clgeom.arguments import boolean, one_of
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike
 from clgeom.radio.antennas import refuse_unused, warn_unused
-from clgeom.radio.cells import LINK, LossModel, link, losses
+from clgeom.radio.cells import LINK, LossModel, link_parameters, losses
 from clgeom.radio.models import CITIES, PHYSICAL, WALFISCH_IKEGAMI
 
 
@@ -112,7 +112,7 @@ def walfisch_ikegami(
     """
     one_of(city, CITIES, "city", caller="walfisch_ikegami")
     values = {
-        **link(distance, frequency, base_height, mobile_height),
+        **link_parameters(distance, frequency, base_height, mobile_height),
         "roof_height": roof_height,
         "street_width": street_width,
         "separation": separation,
@@ -228,7 +228,7 @@ def two_ray(
     >>> round(radio.two_ray(10.0, frequency=900, base_height=30), 2)
     126.94
     """
-    values = link(distance, frequency, base_height, mobile_height)
+    values = link_parameters(distance, frequency, base_height, mobile_height)
     if boolean(interference, "interference", caller="two_ray"):
         values["reflection"] = reflection
     else:

@@ -253,7 +253,7 @@ def best_server(
     lists, fields = {"transmitters": rows.reshape(-1), "tables": tables}, {"grounds": ground, "extras": extra}
     on_device = boolean(on_device, "on_device", caller=CALLER)
     with Call(CALLER, profile=profile) as call:
-        power, server, ratio = _computed(session, shape, lists, numbers, params, fields, on_device)
+        power, server, ratio = _compute_maps(session, shape, lists, numbers, params, fields, on_device)
     if not on_device and (server < 0).all():
         _warn_unserved(transmitters[0], power, grid)
     return ServerMap(power, server, ratio, grid.transform, crs, transmitters, tuple(call.phases))
@@ -267,7 +267,7 @@ def _warn_unserved(one: Transmitter, power: NDArray[np.float32], grid: Any) -> N
     warn(f"No cell of the map of {CALLER} is served. {place}{most}", InputWarning)
 
 
-def _computed(
+def _compute_maps(
     session: Session,
     shape: tuple[int, int],
     lists: dict[str, NDArray[np.float32]],

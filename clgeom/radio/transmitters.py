@@ -232,7 +232,7 @@ def rows_of(
         values |= {"column": math.floor(column), "column_part": column - math.floor(column)}
         values |= {"row": math.floor(row), "row_part": row - math.floor(row)}
         values |= {"rise": mobile_height - one.height_m - ground, "eirp": one.eirp_dbm}
-        values["farthest"] = _below(1e30 if one.range_m is None else min(one.range_m**2, 1e30))
+        values["farthest"] = _round_down(1e30 if one.range_m is None else min(one.range_m**2, 1e30))
         values |= _antenna_axes(one)
         try:
             values |= loss_fields(model, one.frequency_mhz, one.height_m, mobile_height, surroundings)
@@ -246,7 +246,7 @@ def rows_of(
     return rows.astype(np.float32), np.array(tables, np.float32).reshape(-1)
 
 
-def _below(value: float) -> float:
+def _round_down(value: float) -> float:
     """Return the greatest float32 up to a value, so that exact distances are compared exactly."""
     rounded = np.float32(value)
     return float(rounded if float(rounded) <= value else np.nextafter(rounded, np.float32(0)))

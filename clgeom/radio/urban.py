@@ -10,7 +10,7 @@ from typing import Any, Literal
 from clgeom.arguments import one_of
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike
-from clgeom.radio.cells import LossModel, link, losses
+from clgeom.radio.cells import LossModel, link_parameters, losses
 from clgeom.radio.models import AREAS, CITIES, COST231_HATA, OKUMURA_HATA, URBAN_MACRO, URBAN_MICRO
 
 
@@ -74,7 +74,7 @@ def okumura_hata(
     one_of(area, AREAS, "area", caller="okumura_hata")
     one_of(city, CITIES, "city", caller="okumura_hata")
     call = LossModel("okumura_hata", "okumura_hata", OKUMURA_HATA, outside, dtype, city, area, strict)
-    return losses(call, link(distance, frequency, base_height, mobile_height), device)
+    return losses(call, link_parameters(distance, frequency, base_height, mobile_height), device)
 
 
 @keeps_subnormals
@@ -133,7 +133,7 @@ def cost231_hata(
     """
     one_of(city, CITIES, "city", caller="cost231_hata")
     call = LossModel("cost231_hata", "cost231_hata", COST231_HATA, outside, dtype, city, strict=strict)
-    return losses(call, link(distance, frequency, base_height, mobile_height), device)
+    return losses(call, link_parameters(distance, frequency, base_height, mobile_height), device)
 
 
 @keeps_subnormals
@@ -193,7 +193,7 @@ def urban_macro(
     129.9
     """
     call = LossModel("urban_macro", "urban_macro", URBAN_MACRO, outside, dtype, strict=strict)
-    values = {**link(distance, frequency, base_height, mobile_height), "line_of_sight": line_of_sight}
+    values = {**link_parameters(distance, frequency, base_height, mobile_height), "line_of_sight": line_of_sight}
     return losses(call, values, device)
 
 
@@ -254,5 +254,5 @@ def urban_micro(
     104.64
     """
     call = LossModel("urban_micro", "urban_micro", URBAN_MICRO, outside, dtype, strict=strict)
-    values = {**link(distance, frequency, base_height, mobile_height), "line_of_sight": line_of_sight}
+    values = {**link_parameters(distance, frequency, base_height, mobile_height), "line_of_sight": line_of_sight}
     return losses(call, values, device)

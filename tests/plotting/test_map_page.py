@@ -21,7 +21,7 @@ def data_of(text):
     return json.loads(re.search('<script type="application/json" id="data">(.*?)</script>', text)[1])
 
 
-def rings_of(data, number):
+def trace_rings(data, number):
     """The rings of a part in map coordinates, as the script of the page makes them."""
     codes = (np.reshape(code, (-1, 2)) for code in data["features"][number][1])
     return [np.cumsum(code, axis=0) * data["step"] + data["origin"] for code in codes]
@@ -52,7 +52,7 @@ def test_page_holds_the_polygons(session, tmp_path, outline):
         attributes = dict(attributes)
         assert level == (region.level == -90) and attributes["cells"] == f"{region.cells:,}"
         assert attributes["area of polygon"].endswith(" m\u00b2")
-        rings = rings_of(data, number)
+        rings = trace_rings(data, number)
         twice = [np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y) for x, y in ((r - r[0]).T for r in rings)]
         assert sum(twice) / 2 == pytest.approx(region.to_shapely().area, rel=2e-2)
         low, high = np.concatenate(rings).min(axis=0), np.concatenate(rings).max(axis=0)

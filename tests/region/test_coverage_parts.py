@@ -13,7 +13,7 @@ from clgeom.core.tuning import override
 from clgeom.region.coverage.holes import is_strictly_inside
 from clgeom.region.coverage.masks import Masks
 from clgeom.region.coverage.rasters import as_levels, as_stack
-from clgeom.region.coverage.runs import connected, covered_runs
+from clgeom.region.coverage.runs import covered_runs, label_parts
 
 #: Shares of few runs, so that parts lie in many of them; groups of several items, and of one.
 SHARES = (
@@ -46,11 +46,11 @@ def test_parts_do_not_depend_on_shares(session, policy):
         stack = as_stack(mask, session, caller="test")
         all_masks = Masks(stack, as_levels(1, ">=", None, stack.dtype, caller="test"), 0, 1)
         runs = covered_runs(all_masks)
-        for some, cells, corners in ((runs, mask, True), (runs.between(), ~mask, False)):
+        for some, cells, corners in ((runs, mask, True), (runs.gaps(), ~mask, False)):
             labels, count = ndimage.label(cells, np.ones((3, 3)) if corners else None)
             label = labels[some.top, some.column]
             with override({"region/coverage/coverage_unite": policy, "region/coverage/coverage_roots": policy}):
-                roots = connected(all_masks, some, corners=corners)
+                roots = label_parts(all_masks, some, corners=corners)
             first = np.unique(label, return_index=True)[1]  # of the runs of each part
             assert count == len(first) and (roots == first[label - 1]).all()
 

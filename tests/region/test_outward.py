@@ -73,10 +73,10 @@ def check(found, maps, *, tolerance=None, iou=None, vertices=None, part_vertices
 def no_edges_meet(found):
     """Whether edges of one map and level have no points in common but ends, in integers, without any package."""
     masks = found.maps * len(found.given) + found.levels
-    return all(no_edges_cross(edges_of(rings_of(found.select(masks == index)))) for index in np.unique(masks))
+    return all(no_edges_cross(edges_of(trace_rings(found.select(masks == index)))) for index in np.unique(masks))
 
 
-def rings_of(found):
+def trace_rings(found):
     return [list(map(tuple, ring.tolist())) for ring in np.split(found.corners, found.ring_offsets[1:-1])]
 
 
@@ -448,4 +448,4 @@ def test_both_budgets_of_vertices_hold_together(session):
 )
 def test_the_area_that_may_be_added_is_exact(cells, iou):
     exact = [min(math.floor(2 * count * (1 / Fraction(iou) - 1)), (1 << 63) - 1) for count in cells]
-    assert outward._rooms(np.array(cells), outward.Goal(iou=iou)).tolist() == exact
+    assert outward._allowed_gains(np.array(cells), outward.Goal(iou=iou)).tolist() == exact

@@ -86,9 +86,9 @@ def masks_of(raster, levels, session):
     return Masks(stack, as_levels(levels, ">=", None, stack.dtype, caller="test"), 0, stack.maps)
 
 
-def rings_of(masks):
+def trace_rings(masks):
     """The rings of masks on the host; what the device tells of them agrees with them."""
-    found = tracing.rings_of(masks)
+    found = tracing.trace_rings(masks)
     if found is None:
         return NOTHING
     n, session = found.corners, masks.session
@@ -137,8 +137,8 @@ def check(found, masks):
 @pytest.mark.parametrize("name", SHAPES)
 def test_rings_of_pictures(session, name):
     mask = picture(name)
-    check(rings_of(masks_of(mask, 1, session)), [mask])
-    check(rings_of(masks_of(~mask, 1, session)), [~mask])
+    check(trace_rings(masks_of(mask, 1, session)), [mask])
+    check(trace_rings(masks_of(~mask, 1, session)), [~mask])
 
 
 @pytest.mark.settings("as_is", "as_gpu", "small_groups", "as_amd")
@@ -148,18 +148,18 @@ def test_rings_of_pictures(session, name):
     )
 )
 def test_rings_of_any_small_maps(any_session, maps):
-    found = rings_of(masks_of(maps, (1, 2, 3), any_session))
+    found = trace_rings(masks_of(maps, (1, 2, 3), any_session))
     check(found, [values >= level for values in maps for level in (1, 2, 3)])
 
 
 def test_rings_do_not_depend_on_launches(session):
     rng = np.random.default_rng(5)
     maps = rng.random((2, 61, 83)).astype(np.float32)
-    first = rings_of(masks_of(maps, LEVELS, session))
+    first = trace_rings(masks_of(maps, LEVELS, session))
     check(first, [values >= np.float32(level) for values in maps for level in LEVELS])
     for policies in SHAPES_OF_LAUNCHES:
         with override(policies):
-            again = rings_of(masks_of(maps, LEVELS, session))
+            again = trace_rings(masks_of(maps, LEVELS, session))
         for name in ("corners", "saddles", "rings", "polygons", "masks"):
             assert np.array_equal(getattr(first, name), getattr(again, name)), (policies, name)
 
@@ -170,10 +170,10 @@ def test_runs_over_words_of_cells(any_session, columns):
     rng = np.random.default_rng(columns)
     maps = rng.random((2, 90, columns)) < rng.choice([0.1, 0.5, 0.97], (2, 90, 1))
     maps[0, :3] = True  # runs of whole rows
-    check(rings_of(masks_of(maps, 1, any_session)), maps)
+    check(trace_rings(masks_of(maps, 1, any_session)), maps)
     values = (rng.random((9, columns)) * 12).astype(np.uint8)  # more levels than rings_bits takes at once
     levels = tuple(range(1, 12))
-    check(rings_of(masks_of(values, levels, any_session)), [values >= level for level in levels])
+    check(trace_rings(masks_of(values, levels, any_session)), [values >= level for level in levels])
 
 
 @pytest.mark.settings("as_is", "as_gpu")
@@ -184,12 +184,12 @@ def test_long_rings(any_session):
     spiral = (away + 6 * angle / np.pi) % 12 < 5
     stairs = columns + 0 * rows > rows
     for mask in (away < 78.5, (away < 70.5) & (away > 66), spiral, stairs, ~spiral):
-        check(rings_of(masks_of(mask, 1, any_session)), [mask])
+        check(trace_rings(masks_of(mask, 1, any_session)), [mask])
 
 
 def test_saddles_are_corners_of_two_rings(session):
     mask = np.random.default_rng(6).random((40, 50)) < 0.5
-    found = rings_of(masks_of(mask, 1, session))
+    found = trace_rings(masks_of(mask, 1, session))
     places, which, counts = np.unique(found.corners, axis=0, return_inverse=True, return_counts=True)
     assert len(places) and counts.max() == 2
     assert np.array_equal(found.saddles, counts[which.ravel()] == 2)
@@ -211,7 +211,7 @@ def test_stacks_in_several_batches_are_as_in_one(session, monkeypatch, budget):
     for name in ("corners", "cells", "parts"):
         assert np.array_equal(getattr(whole, name), np.concatenate([getattr(one, name) for one in alone])), name
     assert whole.maps.tolist() == [i for i, one in enumerate(alone) for _ in range(len(one))]
-    assert tracing.rings_of(masks_of(np.zeros((4, 5)), 1, session)) is None
+    assert tracing.trace_rings(masks_of(np.zeros((4, 5)), 1, session)) is None
     monkeypatch.setattr(runs, "MOST_RUNS", 20)
     with pytest.raises(DeviceLimit, match="more than 20 runs"):
         coverage_regions(maps, 1, **arguments)
@@ -227,7 +227,7 @@ def test_runs_are_found_by_words_where_one_array_holds_these(session, monkeypatc
         for most in (78, 77):  # of two levels, 13 rows and 3 words
             drop_plans(gpu)
             monkeypatch.setattr(runs, "MOST_WORDS", most)
-            check(rings_of(masks_of(values, (20, 50), gpu)), [values >= 20, values >= 50])
+            check(trace_rings(masks_of(values, (20, 50), gpu)), [values >= 20, values >= 50])
     assert called == ["_by_words", "_by_rows"]
 
 
@@ -240,12 +240,12 @@ def test_plans_are_kept_for_sizes_rounded_up(any_session):
     plans = []
     for _ in range(3):
         for values in maps:
-            check(rings_of(masks_of(values, (1,), any_session)), [values > 0])
+            check(trace_rings(masks_of(values, (1,), any_session)), [values > 0])
         plans.append([set(any_session.cache.of(kind)) for kind in PLANS])
     assert all(plans[0]) and plans[0] == plans[1] == plans[2]
     with any_session.pool.poisoned():  # beyond the rings themselves, sizes that are rounded up are never written
         for values in maps:
-            check(rings_of(masks_of(values, (1,), any_session)), [values > 0])
+            check(trace_rings(masks_of(values, (1,), any_session)), [values > 0])
     assert len(plans[0][1]) < len(maps) - 1  # the least and the most runs differ by more than a factor of 2
     arrays = [to_array(any_session, values) for values in maps]
     found = [raster_outlines(values, 1) for values in arrays]
@@ -259,7 +259,7 @@ def test_plans_of_many_runs_are_not_kept(session, monkeypatch):
     monkeypatch.setattr(runs, "MOST_KEPT", 100)
     with in_setting(session.device, "as_gpu") as gpu:
         drop_plans(gpu)
-        check(rings_of(masks_of(values, (2,), gpu)), [values >= 2])
+        check(trace_rings(masks_of(values, (2,), gpu)), [values >= 2])
         assert not gpu.cache.of("rings linked") and gpu.cache.of("runs counted")
 
 
@@ -268,7 +268,7 @@ def test_rings_of_rasters_larger_than_an_allocation(any_session):
     rows, columns = np.ogrid[:700, :600]
     values = np.hypot(rows - 300, columns - 280).astype(np.float32) % 60
     assert values.nbytes > any_session.profile.max_alloc_bytes
-    check(rings_of(masks_of(values, (20, 50), any_session)), [values >= 20, values >= 50])
+    check(trace_rings(masks_of(values, (20, 50), any_session)), [values >= 20, values >= 50])
 
 
 def test_chosen_polygons(session):

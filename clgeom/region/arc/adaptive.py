@@ -133,13 +133,13 @@ def adaptive_region(
     (16.0, 6.0)
     """
     how = Construction(segments, cuts, assume_sorted)
-    region: Region | CrossRegion = region_of(
+    region: Region | CrossRegion = compute_region(
         points, how, axis, nonfinite=nonfinite, device=device, profile=profile, bounds=bounds
     )
     return region
 
 
-def region_of(
+def compute_region(
     points: Any,
     how: Construction,
     axis: str,

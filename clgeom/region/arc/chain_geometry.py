@@ -32,7 +32,7 @@ def signs(a: Points, b: Points, c: Points, session: Session | None) -> NDArray[n
     return host_signs(*(np.asarray(points, np.float64) for points in (a, b, c)))
 
 
-def above(chain: Points, points: Points, session: Session | None) -> NDArray[np.int8]:
+def sides_of(chain: Points, points: Points, session: Session | None) -> NDArray[np.int8]:
     """Return whether points in a chain's range of x are above it (1), on it (0) or below it (-1)."""
     if len(chain) == 1:
         return np.asarray(np.sign(points[:, 1].astype(object) - chain[0, 1].item()), np.int8)
@@ -40,13 +40,13 @@ def above(chain: Points, points: Points, session: Session | None) -> NDArray[np.
     return signs(rows_at(chain, edge), rows_at(chain, edge + 1), points, session)
 
 
-def between(points: Points, lower: Points, upper: Points, session: Session | None) -> NDArray[np.bool_]:
+def is_between(points: Points, lower: Points, upper: Points, session: Session | None) -> NDArray[np.bool_]:
     """Return whether points are between two chains, or on them."""
     inside = np.zeros(len(points), bool)
     if len(lower):
         at = np.flatnonzero((points[:, 0] >= lower[0, 0]) & (points[:, 0] <= lower[-1, 0]))
         points = rows_at(points, at)
-        inside[at] = (above(lower, points, session) >= 0) & (above(upper, points, session) <= 0)
+        inside[at] = (sides_of(lower, points, session) >= 0) & (sides_of(upper, points, session) <= 0)
     return inside
 
 
@@ -54,7 +54,9 @@ def parts_between(lower: Points, upper: Points, session: Session | None) -> list
     """Polygons, segments and points between the chains, from left to right."""
     if len(lower) == 0:
         return []
-    touching = np.concatenate([upper[above(lower, upper, session) == 0], lower[above(upper, lower, session) == 0]])
+    touching = np.concatenate(
+        [upper[sides_of(lower, upper, session) == 0], lower[sides_of(upper, lower, session) == 0]]
+    )
     touching = touching[np.unique(touching[:, 0], return_index=True)[1]]
     if len(lower) == 1:
         return [touching if len(touching) else np.concatenate([lower, upper])]
@@ -75,7 +77,7 @@ def parts_between(lower: Points, upper: Points, session: Session | None) -> list
     return parts
 
 
-def simplified(chain: Points, side: int, tolerance: float) -> Points:
+def simplify_chain(chain: Points, side: int, tolerance: float) -> Points:
     """Return a chain without vertices that lie slightly below the line through their neighbours (above it for side -1).
 
     The vertex with the least cost is removed first. Its cost is the largest distance along y between the line and the

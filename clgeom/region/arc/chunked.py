@@ -126,7 +126,7 @@ def chains_of_chunks(
             ranks = [k * kept // segments for k in range(1, segments)]
             cuts_of = {k: order_statistics(passes, k, low[k], high[k], ranks) for k in columns}
         else:
-            cuts_of = {k: widths(low[k], high[k], segments, passes.dtype) for k in columns}
+            cuts_of = {k: width_cuts(low[k], high[k], segments, passes.dtype) for k in columns}
 
     def labelled() -> Iterator[tuple[np.ndarray, np.ndarray]]:
         for piece in passes.pieces():
@@ -136,7 +136,7 @@ def chains_of_chunks(
             passes.dtype = passes.dtype or rows.dtype
             for number, column in enumerate(columns):
                 if column not in cuts_of and bounds is not None:
-                    cuts_of[column] = widths(*_within(bounds, column, passes.dtype), segments, passes.dtype)
+                    cuts_of[column] = width_cuts(*_bounds_outward(bounds, column, passes.dtype), segments, passes.dtype)
                 along = rows[:, column].astype(passes.dtype, copy=False)
                 owners = np.searchsorted(cuts_of[column], along, side="right")
                 yield rows[:, ::-1] if column else rows, owners + number * segments
@@ -166,7 +166,7 @@ def chains_of_chunks(
 # Cuts at equal widths -------------------------------------------------------------------------------------------
 
 
-def widths(low: Any, high: Any, segments: int, dtype: Any) -> np.ndarray:
+def width_cuts(low: Any, high: Any, segments: int, dtype: Any) -> np.ndarray:
     """Return the least coordinate of each segment but the first, as arc_cuts has it for points from `low` to `high`."""
     dtype = np.dtype(dtype)
     order = KeyOrder(dtype)
@@ -211,7 +211,7 @@ def widths(low: Any, high: Any, segments: int, dtype: Any) -> np.ndarray:
     return order.keys_of_digits(np.array(found, order.storage))
 
 
-def _within(bounds: tuple[float, ...], column: int, dtype: np.dtype[Any]) -> tuple[Any, Any]:
+def _bounds_outward(bounds: tuple[float, ...], column: int, dtype: np.dtype[Any]) -> tuple[Any, Any]:
     """Return the bounds along an axis in the type of the points, outward."""
     low, high = bounds[column], bounds[column + 2]
     if dtype.kind == "i":

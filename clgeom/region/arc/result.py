@@ -24,7 +24,7 @@ from clgeom.intake.interop.columns import column_of_counts
 from clgeom.intake.typing import ArrayLike, NDArray
 from clgeom.markup import card, rings_svg
 from clgeom.optional import require_shapely
-from clgeom.region.arc.chain_geometry import between, parts_between, simplified
+from clgeom.region.arc.chain_geometry import is_between, parts_between, simplify_chain
 from clgeom.region.arc.chains import Chains
 
 #: Most vertices of a region whose repr shows the area.
@@ -293,15 +293,15 @@ class Region(PointRegion):
         queries, single = canonical_queries(points, caller="Region.contains")
         dtype = np.result_type(queries, self.dtype)
         lower, upper = (chain.astype(dtype, copy=False) for chain in self._both())
-        inside = between(self._turned(queries.astype(dtype, copy=False)), lower, upper, self._session)
+        inside = is_between(self._turned(queries.astype(dtype, copy=False)), lower, upper, self._session)
         return bool(inside[0]) if single else inside
 
     def simplify(self, tolerance: float) -> Region:
         tolerance = checked_tolerance(tolerance, caller="Region.simplify")
         lower, upper = self._both()
         return Region(
-            simplified(lower, -1, tolerance),
-            simplified(upper, 1, tolerance),
+            simplify_chain(lower, -1, tolerance),
+            simplify_chain(upper, 1, tolerance),
             segments=self.segments,
             n=self.n,
             axis=self.axis,

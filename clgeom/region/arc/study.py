@@ -16,7 +16,7 @@ from clgeom.arguments import one_of
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.plan import Phase
 from clgeom.intake.typing import AnyArray, DeviceLike, IntLike, NDArray, Nonfinite
-from clgeom.region.arc.adaptive import Cuts, region_of
+from clgeom.region.arc.adaptive import Cuts, compute_region
 from clgeom.region.arc.chains import Chains
 from clgeom.region.arc.chunked import Construction
 from clgeom.region.arc.result import CrossRegion, Region
@@ -64,7 +64,9 @@ def region_by_kernel(
     6.0
     """
     how = Construction(segments, cuts, assume_sorted, kernel=kernel)
-    region: Region | CrossRegion = region_of(points, how, axis, nonfinite=nonfinite, device=device, profile=profile)
+    region: Region | CrossRegion = compute_region(
+        points, how, axis, nonfinite=nonfinite, device=device, profile=profile
+    )
     return region
 
 
@@ -106,7 +108,7 @@ def published_walk(
     """
     one_of(axis, ("x", "y"), "axis", caller="published_walk")
     how = Construction(segments, cuts, assume_sorted, join="published")
-    walk: Walk = region_of(
+    walk: Walk = compute_region(
         points, how, axis, nonfinite=nonfinite, device=device, profile=profile, result=Walk.of_chains
     )
     return walk

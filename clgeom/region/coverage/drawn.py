@@ -208,9 +208,6 @@ class MapRegions(OnMap, Sequence[Region]):
 
     _noun: str  # for messages
 
-    def __init__(self, grid: Grid, given: tuple[float, ...], direction: str, phases: tuple[Phase, ...]) -> None:
-        self.grid, self.given, self.direction, self.phases = grid, given, direction, phases
-
     def __repr__(self) -> str:
         levels = ", ".join(f"{level:g}" for level in self.given)
         rows, columns = self.grid.shape
@@ -304,7 +301,7 @@ def plot_regions(
     unit = chosen_unit(unit, regions, caller="plot", raster=raster)
     grid = next((region.grid for region in regions if hasattr(region, "grid")), None)
     axes = None if grid is None else axes_of(grid)
-    raster = _placed(raster, grid)
+    raster = _with_place(raster, grid)
     sites = getattr(raster, "sites", ()) if sites is None else sites
     return plot_coverage(outlines(regions, unit), ax, **image(raster), unit=unit, title=title, axes=axes, sites=sites)
 
@@ -324,7 +321,7 @@ def save_html(
     """
     from clgeom.plotting.map_page import save_page, thinned
 
-    raster = _placed(raster, next((region.grid for region in regions if hasattr(region, "grid")), None))
+    raster = _with_place(raster, next((region.grid for region in regions if hasattr(region, "grid")), None))
     if raster is not None:
         k, transform = thinned(raster.values.shape, tuple(raster.transform or IDENTITY)[:6])
         some = raster.values.thinned(k) if isinstance(raster.values, Strips) else raster.values[::k, ::k]
@@ -334,7 +331,7 @@ def save_html(
     save_page(regions, path, sites=getattr(raster, "sites", ()) if sites is None else sites, **options)
 
 
-def _placed(raster: Any, grid: Grid | None) -> Any:
+def _with_place(raster: Any, grid: Grid | None) -> Any:
     """Return a raster with its values and place; an array has the cells of the regions."""
     if raster is None or (hasattr(raster, "values") and hasattr(raster, "transform")):
         return raster

@@ -24,7 +24,7 @@ from clgeom.region.arc.outline_plans import OutlineOptions, Output, outline_plan
 from clgeom.region.coverage.masks import REAL, Masks, Segmentation
 from clgeom.region.coverage.rasters import Piece
 from clgeom.region.coverage.result import Group
-from clgeom.region.coverage.runs import FEW_PIECES, planned
+from clgeom.region.coverage.runs import FEW_PIECES, cached_plan
 
 if TYPE_CHECKING:
     import pyopencl as cl
@@ -60,7 +60,7 @@ def _lines(masks: Masks) -> dict[Scratch, cl.Buffer]:
     placed = tuple((one.start, one.first_map - masks.first_map, one.maps, one.first_row, one.rows) for one in pieces)
     key = "coverage lines", stack.dtype, stack.rows, stack.columns, len(masks), placed, launches, nodata
     make = functools.partial(_lines_plan, masks, pieces, levels)
-    plan, made = planned(session, key, make, is_kept=len(pieces) <= FEW_PIECES)
+    plan, made = cached_plan(session, key, make, is_kept=len(pieces) <= FEW_PIECES)
     buffers: dict[str, Any] = {f"raster_{i}": piece.buffer for i, piece in enumerate(pieces)}
     buffers |= {f"thresholds_{first}": thresholds for first, thresholds, _ in levels}
     found = run(session, plan, **buffers)
@@ -108,7 +108,7 @@ def _chains(masks: Masks, lines: dict[Scratch, cl.Buffer], segments: int, cuts: 
         return Plan(candidates) + outlines, out
 
     later = masks.stack.buffer is not None and not session.profile.is_cpu
-    plan = planned(session, ("coverage chains", options), make)
+    plan = cached_plan(session, ("coverage chains", options), make)
     buffers: dict[str, Any] = {memory.name: buffer for memory, buffer in lines.items()}
     chains = chains_of(session, options, planned=plan, later=later, **buffers)
     if not later:
@@ -122,7 +122,7 @@ def _extents_plan(masks: Masks, pieces: list[Piece], launches: list[Any]) -> tup
     kernel = "region/coverage/coverage_extents"
     policy = select(profile, kernel, stack.dtype, stack.rows * stack.columns)
     strips = 1 if policy.variant == "serial" else ceil_div(stack.columns, policy.wg_size)
-    placed, bands = _placed(pieces, stack.rows, policy, strips, profile.compute_units)
+    placed, bands = _assign_bands(pieces, stack.rows, policy, strips, profile.compute_units)
     extents = Scratch("coverage_extents", np.int32, 2 * stack.columns * len(masks) * bands)
     steps = []
     for first_level, _, params in launches:
@@ -143,7 +143,7 @@ def _extents_plan(masks: Masks, pieces: list[Piece], launches: list[Any]) -> tup
     return Plan(*steps), extents, bands
 
 
-def _placed(
+def _assign_bands(
     pieces: list[Piece], rows: int, policy: Policy, strips: int, units: int
 ) -> tuple[list[tuple[Piece, int, int]], int]:
     """(piece, number of its bands, its first band) of every piece, and the number of bands of a map.

@@ -16,7 +16,7 @@ import numpy as np
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.intake.typing import NDArray
 from clgeom.region.coverage.masks import Masks
-from clgeom.region.coverage.runs import Runs, connected
+from clgeom.region.coverage.runs import Runs, label_parts
 
 
 @keeps_subnormals
@@ -46,13 +46,13 @@ class Hole:
         return outer, *(ring for ring in inner if self._region_of_island(ring) == self.region)
 
     def _region_of_island(self, ring: NDArray[Any]) -> int:
-        return int(self.owner[self.runs.holding(self.mask, *right_of(ring))])
+        return int(self.owner[self.runs.find(self.mask, *right_of(ring))])
 
 
 def holes_of(masks: Masks, runs: Runs, owner: NDArray[np.int64], least: float) -> dict[int, list[Hole]]:
     """Return a dictionary from regions to their holes of at least `least` cells. `owner` has the region of each run."""
-    gaps = runs.between()
-    roots = connected(masks, gaps, corners=False)
+    gaps = runs.gaps()
+    roots = label_parts(masks, gaps, corners=False)
     side = gaps.column % gaps.width
     at_edge = (gaps.top == 0) | (gaps.bottom == gaps.rows - 1) | (side == 0) | (side == gaps.width - 1)
     sizes = np.bincount(roots, gaps.lengths, len(gaps))

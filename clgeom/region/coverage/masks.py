@@ -147,7 +147,7 @@ class Masks:
         """Return the masks with rows and columns exchanged."""
         return Masks(self.stack.turned(self.first_map, self.maps), self.levels, 0, self.maps)
 
-    def some(self, first: int, maps: int) -> Masks:
+    def subset(self, first: int, maps: int) -> Masks:
         """Return the masks of maps from the `first` of these on."""
         return replace(self, first_map=self.first_map + first, maps=maps)
 
@@ -225,7 +225,7 @@ class MaskWork(Work):
 
     def piece(self, session: Session, start: int, stop: int) -> list[Any]:
         masks = replace(self.masks, stack=replace(self.masks.stack, session=session))
-        return self._made(masks.some(start, stop - start))
+        return self._made(masks.subset(start, stop - start))
 
     def begin(self, session: Session, part: Masks) -> Callable[[], list[Any]]:
         made, told = self._made(part), self.progress is not None
@@ -248,7 +248,7 @@ def batches_of(masks: Masks, segments: int = 1, cells: int | None = None) -> Ite
     """Yield the masks of a few maps at a time, so that no allocation is too large."""
     maps = maps_at_once(masks, segments, cells)
     for first in each(masks.session, range(0, masks.maps, maps)):
-        yield masks.some(first, min(maps, masks.maps - first))
+        yield masks.subset(first, min(maps, masks.maps - first))
 
 
 def maps_at_once(masks: Masks, segments: int = 1, cells: int | None = None) -> int:
@@ -268,7 +268,7 @@ def regions_at_once(session: Session, segments: int) -> int:
     return max(min(SEGMENTS_AT_ONCE, room) // segments, 1)
 
 
-def written(session: Session, values: np.ndarray) -> cl.Buffer:
+def new_buffer(session: Session, values: np.ndarray) -> cl.Buffer:
     """Return a buffer with these values, which kernels may write."""
     buffer = allocate(session, values.nbytes)
     if values.size:

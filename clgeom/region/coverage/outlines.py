@@ -37,10 +37,10 @@ from clgeom.region.coverage.masks import (
     maps_at_once,
 )
 from clgeom.region.rings.budgets import Goal
-from clgeom.region.rings.emission import Emitted, arrays_of, emitted, joined
-from clgeom.region.rings.outward import simplified
+from clgeom.region.rings.emission import Emitted, arrays_of, emit_polygons, joined
+from clgeom.region.rings.outward import simplify_outward
 from clgeom.region.rings.polygons import CoveragePolygons
-from clgeom.region.rings.trace import rings_of
+from clgeom.region.rings.trace import trace_rings
 
 #: More vertices than any polygons have.
 ANY_NUMBER = 1 << 62
@@ -121,13 +121,15 @@ def raster_outlines(
     [3.5, 2.0]
     """
     goal = checked_goal(vertices, part_vertices, tolerance, iou, apart, caller="raster_outlines")
-    return outlined(raster, levels, goal, direction=direction, device=device, profile=profile, caller="raster_outlines")
+    return outline_cells(
+        raster, levels, goal, direction=direction, device=device, profile=profile, caller="raster_outlines"
+    )
 
 
 def checked_goal(
     vertices: Any, part_vertices: Any, tolerance: Any, iou: Any, apart: bool = False, *, caller: str
 ) -> Goal:
-    """Return the budgets of a simplification, with the tolerance in the map's unit; see `in_cells`."""
+    """Return the budgets of a simplification, with the tolerance in the map's unit; see `goal_in_cells`."""
     most, part_most = (
         None if count is None else min(integer(count, name, caller=caller), ANY_NUMBER)
         for name, count in (("vertices", vertices), ("part_vertices", part_vertices))
@@ -141,7 +143,7 @@ def checked_goal(
     return Goal(most, part_most, tolerance, iou, boolean(apart, "apart", caller=caller))
 
 
-def in_cells(goal: Goal, grid: Grid) -> Goal:
+def goal_in_cells(goal: Goal, grid: Grid) -> Goal:
     """Return the goal with its tolerance in cells, in the direction in which cells are longest."""
     if goal.tolerance is None:
         return goal
@@ -149,13 +151,13 @@ def in_cells(goal: Goal, grid: Grid) -> Goal:
     return replace(goal, tolerance=goal.tolerance / float(np.linalg.norm(np.array([[a, b], [d, e]]), 2)))
 
 
-def outlined(
+def outline_cells(
     raster: Any, levels: Any, goal: Goal, *, direction: str, device: Any, profile: bool, caller: str
 ) -> CoveragePolygons:
     """Return the polygons of `raster_outlines` for a checked goal."""
     call = Call(caller, profile=profile)
     cells = covered_cells(call, raster, levels, direction, device, whole=goal.apart)
-    work = OutlineWork(call, cells, in_cells(goal, cells.grid))
+    work = OutlineWork(call, cells, goal_in_cells(goal, cells.grid))
     if goal.apart:
         _check_apart(cells, caller)
         call.sessions = call.sessions[:1]  # one device simplifies them, together
@@ -183,7 +185,7 @@ class OutlineWork(MaskWork):
             return _joined(super().at_once(session))
         batches: list[Emitted] = []
         for masks in batches_of(self.masks, cells=self.cells):
-            batches += _emitted(masks, self.goal, batches)
+            batches += _emit_batches(masks, self.goal, batches)
         arrays = arrays_of(session, batches, self.array.queue or session.queue, on_device=True)
         return arrays, sum(batch.exact_corners for batch in batches)
 
@@ -202,27 +204,27 @@ def outlines_on_host(masks: Masks, goal: Goal, runs: np.ndarray | None = None) -
 
     `runs` are those in the rows of a raster that is not there itself.
     """
-    batches = _emitted(masks, goal, [], runs)
+    batches = _emit_batches(masks, goal, [], runs)
     return arrays_of(masks.session, batches, on_device=False), sum(batch.exact_corners for batch in batches)
 
 
-def _emitted(masks: Masks, goal: Goal, before: list[Emitted], runs: np.ndarray | None = None) -> list[Emitted]:
+def _emit_batches(masks: Masks, goal: Goal, before: list[Emitted], runs: np.ndarray | None = None) -> list[Emitted]:
     """Return the polygons of some masks, that follow others, in a list; of halves of the maps if memory is short."""
     made: list[Emitted] = []
     pending, is_simplified = [masks], goal not in (Goal(), Goal(apart=True))
     while pending:
         some = pending.pop()
         try:
-            rings = rings_of(some, runs)
+            rings = trace_rings(some, runs)
             if rings is None:  # nothing is covered
                 continue
-            taken = simplified(rings, goal) if is_simplified else None
-            made.append(emitted(rings, [*before, *made], taken))
+            taken = simplify_outward(rings, goal) if is_simplified else None
+            made.append(emit_polygons(rings, [*before, *made], taken))
         except DeviceLimit:
             if some.maps == 1 or goal.apart:
                 raise
             half = some.maps // 2
-            pending += (some.some(half, some.maps - half), some.some(0, half))
+            pending += (some.subset(half, some.maps - half), some.subset(0, half))
     return made
 
 

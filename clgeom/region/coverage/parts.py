@@ -15,9 +15,9 @@ from clgeom.core.device import Session
 from clgeom.region.arc.chains import Chains, chains_of
 from clgeom.region.arc.outline_plans import OutlineOptions
 from clgeom.region.coverage.holes import holes_of
-from clgeom.region.coverage.masks import CANDIDATES_AT_ONCE, REAL, Masks, Segmentation, regions_at_once, written
+from clgeom.region.coverage.masks import CANDIDATES_AT_ONCE, REAL, Masks, Segmentation, new_buffer, regions_at_once
 from clgeom.region.coverage.result import Group
-from clgeom.region.coverage.runs import Runs, connected, covered_runs
+from clgeom.region.coverage.runs import Runs, covered_runs, label_parts
 
 #: Bytes of a candidate in the largest buffer of `chains_of`.
 CANDIDATE_BYTES = 16
@@ -50,10 +50,10 @@ def regions_of(
         groups, across = [], None
         if turned is not None:
             numbers, lines_there = turned
-            made = outlines(masks.session, lines_there, segments, segmentation.cuts)
+            made = outline_chains(masks.session, lines_there, segments, segmentation.cuts)
             where = {r: (chains, i) for chains, some in made for i, r in enumerate(some.tolist())}
             across = [where[r] for r in numbers.tolist()]
-        for chains, some in outlines(masks.session, lines, segments, segmentation.cuts):
+        for chains, some in outline_chains(masks.session, lines, segments, segmentation.cuts):
             own = {i: tuple(holes[r]) for i, r in enumerate(some.tolist()) if r in holes}
             other = None if across is None else [across[r] for r in some.tolist()]
             groups.append(Group(chains, maps[some], levels[some], part[some], cells[some], own, other))
@@ -68,7 +68,7 @@ def _owners(masks: Masks, runs: Runs, parts: bool) -> tuple[np.ndarray, np.ndarr
     """
     if not parts:
         return runs.mask, np.arange(len(masks))
-    first, owner = np.unique(connected(masks, runs, corners=True), return_inverse=True)
+    first, owner = np.unique(label_parts(masks, runs, corners=True), return_inverse=True)
     return owner, runs.mask[first]
 
 
@@ -78,7 +78,7 @@ def _across(masks: Masks, there: Runs, runs: Runs, owner: np.ndarray, parts: boo
     number = np.arange(len(mask_there))
     if parts:  # the same part there has the first cell of the region's first run here
         first = np.unique(owner, return_index=True)[1]
-        number = owner_there[there.holding(runs.mask[first], runs.top[first], runs.column[first] % runs.width)]
+        number = owner_there[there.find(runs.mask[first], runs.top[first], runs.column[first] % runs.width)]
     return number, lines_of(there, owner_there, len(mask_there))
 
 
@@ -121,7 +121,7 @@ def lines_of(runs: Runs, owner: np.ndarray, regions: int) -> Lines:
     return Lines(x, low, high, np.searchsorted(whose, np.arange(regions + 1)))
 
 
-def outlines(session: Session, lines: Lines, most: int, cuts: str) -> list[tuple[Chains, np.ndarray]]:
+def outline_chains(session: Session, lines: Lines, most: int, cuts: str) -> list[tuple[Chains, np.ndarray]]:
     """(chains, numbers of their regions) of all regions; regions of similar size share a call.
 
     `most` is the largest number of segments.
@@ -154,10 +154,11 @@ def _chains(session: Session, lines: Lines, regions: np.ndarray, segments: int, 
     starts = np.r_[0, np.cumsum(sizes)]
     pick = np.arange(starts[-1]) + np.repeat(lines.starts[regions] - starts[:-1], sizes)
     lower, upper = (
-        written(session, np.stack([lines.x[pick], rows[pick]], axis=1).astype(REAL)) for rows in (lines.low, lines.high)
+        new_buffer(session, np.stack([lines.x[pick], rows[pick]], axis=1).astype(REAL))
+        for rows in (lines.low, lines.high)
     )
     options = OutlineOptions(REAL, len(pick), "lower", "upper", segments, "starts", len(regions), cuts)
-    starts_there = written(session, starts.astype(np.uint32))
+    starts_there = new_buffer(session, starts.astype(np.uint32))
     chains = chains_of(session, options, lower=lower, upper=upper, starts=starts_there)
     chains.vertices()
     return chains

@@ -105,7 +105,7 @@ class Stack:
         if array is not None and fitting:
             for first in range(first_map, first_map + maps, fitting):
                 count = min(fitting, first_map + maps - first)
-                yield Piece(self.sent(array[first : first + count]), 0, first, count, 0, self.rows)
+                yield Piece(self.upload(array[first : first + count]), 0, first, count, 0, self.rows)
             return
         height = self._fitting_rows(halo)
         if self.strips is not None:
@@ -115,7 +115,7 @@ class Stack:
                 last = min(first + height, self.rows)
                 above, below = min(halo, first), min(halo, self.rows - last)
                 part = self._rows_of(one, first - above, last + below)
-                yield Piece(self.sent(part), above * self.columns, one, 1, first, last - first)
+                yield Piece(self.upload(part), above * self.columns, one, 1, first, last - first)
 
     def _rows_of(self, number: int, begin: int, end: int) -> np.ndarray:
         """Return some rows of a map on the host, or of the only one in a file."""
@@ -142,7 +142,7 @@ class Stack:
             )
         return rows - 2 * halo
 
-    def sent(self, values: np.ndarray) -> cl.Buffer:
+    def upload(self, values: np.ndarray) -> cl.Buffer:
         """Return a buffer with these values, which kernels only read."""
         flat = np.ascontiguousarray(values).reshape(-1)
         return to_device(self.session, flat, caller=self.caller).one_buffer(f"A strip of a map of {self.caller}")

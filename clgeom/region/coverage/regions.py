@@ -30,7 +30,7 @@ from clgeom.region.arc.chains import CUTS
 from clgeom.region.coverage.extents import whole_regions
 from clgeom.region.coverage.masks import CELLS_AT_ONCE, MaskWork, Segmentation, covered_cells
 from clgeom.region.coverage.measures import CoverageResolutions
-from clgeom.region.coverage.outlines import checked_goal, outlined
+from clgeom.region.coverage.outlines import checked_goal, outline_cells
 from clgeom.region.coverage.parts import regions_of_runs
 from clgeom.region.coverage.result import CoverageRegions
 from clgeom.region.rings.polygons import CoveragePolygons
@@ -296,7 +296,7 @@ def coverage_regions(
         raster = Raster(raster, transform, crs, nodata)
     shared: dict[str, Any] = {"direction": direction, "device": device, "profile": profile, "caller": caller}
     if outline == "cells":
-        return outlined(raster, levels, checked_goal(**budgets, caller=caller), **shared)
+        return outline_cells(raster, levels, checked_goal(**budgets, caller=caller), **shared)
     return _regions(raster, levels, **own, holes=holes, **shared)
 
 

@@ -270,7 +270,7 @@ class CoverageRegions(MapRegions[CoverageRegion]):
         direction: str,
         phases: tuple[Phase, ...],
     ) -> None:
-        super().__init__(grid, given, direction, phases)
+        self.grid, self.given, self.direction, self.phases = grid, given, direction, phases
         self._groups = tuple(groups)
 
     @functools.cached_property
@@ -337,11 +337,11 @@ class CoverageRegions(MapRegions[CoverageRegion]):
 
 
 def _region_of(chains: Chains, number: int, axis: str = "x") -> Region:
-    lower, upper = (_straightened(chain) for chain in chains[number])
+    lower, upper = (_without_collinear(chain) for chain in chains[number])
     return Region(lower, upper, segments=chains.head.effective[number], axis=axis)
 
 
-def _straightened(chain: np.ndarray) -> np.ndarray:
+def _without_collinear(chain: np.ndarray) -> np.ndarray:
     """Return a chain without the vertices on the line between their neighbours; many corners of cells are."""
     if len(chain) < 3:
         return chain

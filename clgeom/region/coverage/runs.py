@@ -17,14 +17,14 @@ from clgeom.core.profile import DeviceProfile
 from clgeom.core.tuning import select
 from clgeom.intake.device_arrays import as_array
 from clgeom.primitives.compact import partition
-from clgeom.region.coverage.masks import Masks, written
+from clgeom.region.coverage.masks import Masks, new_buffer
 from clgeom.region.coverage.rasters import Piece
 
 #: Most runs, and most pieces of a raster, of which plans are kept.
 MOST_KEPT, FEW_PIECES = 1 << 16, 4
 
 
-def planned(
+def cached_plan(
     session: Session, key: tuple[Any, ...], make: Callable[[], Any], *, is_kept: bool = True, memory: bool = True
 ) -> Any:
     """Return the plan that ``make()`` returns, and what follows it; if it is kept from the session's cache."""
@@ -71,11 +71,11 @@ class Runs:
         """Column and top of each run as one ascending number."""
         return np.asarray(self.column * self.rows + self.top)
 
-    def holding(self, mask: Any, column: Any, row: Any) -> Any:
+    def find(self, mask: Any, column: Any, row: Any) -> Any:
         """Return the numbers of the runs that hold these cells, which are in some; columns are those of a mask."""
         return np.asarray(np.searchsorted(self.keys, (mask * self.width + column) * self.rows + row, side="right") - 1)
 
-    def between(self) -> Runs:
+    def gaps(self) -> Runs:
         """Return the runs of uncovered cells between these, up to the edges of the map."""
         span = self.rows + 1  # a run may begin after the last row
         edges = np.arange(self.columns) * span
@@ -97,7 +97,7 @@ def covered_runs(masks: Masks) -> Runs:
         cells, place = piece.maps * piece.rows * columns, (piece.start, piece.maps, piece.first_row, piece.rows)
         for first_level, thresholds, params in masks.level_launches(most=session.profile.max_alloc_bytes // cells):
             key = "runs labelled", stack.dtype, rows, columns, place, nodata, *params.items()
-            plan, labels = planned(session, key, functools.partial(_labelled, masks, piece, params))
+            plan, labels = cached_plan(session, key, functools.partial(_label_plan, masks, piece, params))
             made = run(session, plan, raster=piece.buffer, thresholds=thresholds)
             flat = as_array(session, made[labels], (labels.count,), np.uint8)
             only_begin, only_end, both = partition(flat, 3, device=session)
@@ -113,7 +113,7 @@ def covered_runs(masks: Masks) -> Runs:
     return Runs(column, top, end - column * rows, columns, len(masks) * columns, rows)
 
 
-def _labelled(masks: Masks, piece: Piece, params: dict[str, Any]) -> tuple[Plan, Scratch]:
+def _label_plan(masks: Masks, piece: Piece, params: dict[str, Any]) -> tuple[Plan, Scratch]:
     """(the plan that labels the ends of runs in a piece of a raster at a few levels, memory of the labels)."""
     stack, profile, kernel = masks.stack, masks.session.profile, "region/coverage/coverage_edges"
     cells = piece.maps * piece.rows * stack.columns
@@ -127,7 +127,7 @@ def _labelled(masks: Masks, piece: Piece, params: dict[str, Any]) -> tuple[Plan,
     return Plan(Step(kernel, policy, args, groups, params, moved)), labels
 
 
-def connected(masks: Masks, runs: Runs, *, corners: bool) -> np.ndarray:
+def label_parts(masks: Masks, runs: Runs, *, corners: bool) -> np.ndarray:
     """For every run of masks, or of their gaps, the first run of its connected part.
 
     With `corners` runs that share only a corner are connected.
@@ -138,11 +138,11 @@ def connected(masks: Masks, runs: Runs, *, corners: bool) -> np.ndarray:
         return np.empty(0, np.int64)
     starts = np.searchsorted(runs.column, np.arange(runs.columns + 1))
     buffers: dict[str, Any] = {
-        "tops": stack.sent(runs.top.astype(np.int32)),
-        "bottoms": stack.sent(runs.bottom.astype(np.int32)),
-        "columns": stack.sent(runs.column.astype(np.uint32)),
-        "starts": stack.sent(starts.astype(np.uint32)),
-        "parents": written(session, np.arange(n, dtype=np.uint32)),
+        "tops": stack.upload(runs.top.astype(np.int32)),
+        "bottoms": stack.upload(runs.bottom.astype(np.int32)),
+        "columns": stack.upload(runs.column.astype(np.uint32)),
+        "starts": stack.upload(starts.astype(np.uint32)),
+        "parents": new_buffer(session, np.arange(n, dtype=np.uint32)),
     }
     is_kept = n <= MOST_KEPT
     size = 1 << (n - 1).bit_length() if is_kept else n
@@ -152,7 +152,7 @@ def connected(masks: Masks, runs: Runs, *, corners: bool) -> np.ndarray:
         args = ("tops", "bottoms", "columns", "starts", number, Number("width"))
         return connection_plan(session.profile, size, args, "parents", number, roots, corners=corners), roots
 
-    plan, roots = planned(session, ("runs connected", size, corners), make, is_kept=is_kept)
+    plan, roots = cached_plan(session, ("runs connected", size, corners), make, is_kept=is_kept)
     numbers: dict[str, np.generic] = {"runs": np.uint32(n), "width": np.uint32(runs.width)}
     return run(session, plan, numbers=numbers, **buffers).read(roots, n).astype(np.int64)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clgeom.core.launch import allocate, fill, read, run
+from clgeom.core.launch import allocate, fill, read
 from clgeom.core.plan import Argument, Number, Plan, Scratch, Step
 from clgeom.primitives.scan import sums_plan
 from clgeom.region.rings.runs import UINT
@@ -84,8 +84,8 @@ class Removals:
         runs, masks = self.rings.runs, self.rings.masks
         sizes = runs.sized(max(self.corners, 1)), runs.sized(max(self.count, 1))
         key = (masks.maps, len(masks.levels.given), *sizes, *key)
-        plan, memory = runs.planned(self.session, f"removals {kind}", key, lambda: make(*sizes), memory=False)
-        return run(self.session, plan, numbers=self.numbers, **self.bound | bound), memory
+        key, buffers = (f"removals {kind}", *key), self.bound | bound
+        return runs.run(self.session, key, lambda: make(*sizes), self.numbers, buffers, memory=False)
 
     def cut(self) -> tuple[str, int] | None:
         """Mark the removals that the goal asks for in `taken`, and the holes that vanish by them in `vanished`.
@@ -141,7 +141,7 @@ class Removals:
                 plan += by_key
             return plan, order
 
-        keys = filled(session, LAST_KEY, self.rings.runs.sized(self.count))
+        keys = filled_buffer(session, LAST_KEY, self.rings.runs.sized(self.count))
         made, order = self.run("sorted", (by_polygon, self.only_last, *words), make, keys=keys)
         buffer: cl.Buffer = made[order]
         return buffer
@@ -153,13 +153,13 @@ class Removals:
         """
         session, owners = self.session, self.rings.polygons if by_polygon else self.rings.masks.maps
         by_area, limited = what == "area", what == "vertices" and self.goal.iou is not None
-        bound: dict[str, Any] = {"bounds": filled(session, np.uint64(0), 2 * owners)}
+        bound: dict[str, Any] = {"bounds": filled_buffer(session, np.uint64(0), 2 * owners)}
         if self.count:
             if by_polygon not in self.orders:
                 self.orders[by_polygon] = self._sorted(by_polygon, owners)
             bound["order"] = self.orders[by_polygon]
         if not by_area:
-            bound["state"] = filled(session, np.uint32(0), WORDS)
+            bound["state"] = filled_buffer(session, np.uint32(0), WORDS)
         self.numbers |= {"budget": np.uint64(budget), "owners": np.uint32(owners)}
         sized = self.rings.runs.sized(owners)
 
@@ -184,7 +184,7 @@ class Removals:
         return 0 if by_area else int(read(session, bound["state"], UINT, 1, LEAST_WORD)[0])
 
 
-def filled(session: Session, value: np.generic, count: int) -> cl.Buffer:
+def filled_buffer(session: Session, value: np.generic, count: int) -> cl.Buffer:
     """Return a buffer of equal numbers."""
     buffer = allocate(session, count * value.itemsize)
     fill(session, buffer, value, count)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clgeom.core.device import Session
-from clgeom.core.launch import allocate, copy, read, run
+from clgeom.core.launch import allocate, copy, read
 from clgeom.core.plan import Argument, Number, Plan, Scratch, Step
 from clgeom.core.profile import DeviceProfile
 from clgeom.intake.device_arrays import as_array, new_array, to_array
@@ -44,7 +45,9 @@ class Emitted:
     is_kept: bool
 
 
-def emitted(rings: DeviceRings, before: list[Emitted], removed: tuple[cl.Buffer, cl.Buffer] | None = None) -> Emitted:
+def emit_polygons(
+    rings: DeviceRings, before: list[Emitted], removed: tuple[cl.Buffer, cl.Buffer] | None = None
+) -> Emitted:
     """Return the polygons of a batch that follows others.
 
     `removed` names corners that are left out: a buffer of uint8 by corner, and one by ring of those that vanished.
@@ -57,24 +60,22 @@ def emitted(rings: DeviceRings, before: list[Emitted], removed: tuple[cl.Buffer,
     corners, corner_count, ring_count, bound = rings.memory["corners"], n, r, dict(rings.memory)
     sized = runs.sized(n), runs.sized(r), runs.sized(p)
     if removed is not None:
-        ranking, (ranks, sizes) = runs.planned(session, "rings kept", sized[:2], lambda: _kept(profile, *sized[:2]))
-        made = run(session, ranking, numbers=numbers, **bound, taken=removed[0], vanished=removed[1])
+        make, marks = functools.partial(_kept_plan, profile, *sized[:2]), dict(zip(("taken", "vanished"), removed))
+        made, (ranks, sizes) = runs.run(session, ("rings kept", *sized[:2]), make, numbers, bound | marks)
         total = int(made.read(sizes, 1, r)[0])
         ring_count, corner_count = total >> 32, total & 0xFFFFFFFF
         corners = allocate(session, 8 * corner_count)
         bound |= {"outward_ranks": made[ranks], "outward_sizes": made[sizes], "corners_out": corners}
     kept = removed is not None
-    plan, out = runs.planned(
-        session, "rings emitted", (*sized, levels, kept), lambda: _columns(profile, *sized, levels, kept=kept)
-    )
-    made = run(session, plan, numbers=numbers, **bound)
+    emit = functools.partial(_columns_plan, profile, *sized, levels, kept=kept)
+    made, out = runs.run(session, ("rings emitted", *sized, levels, kept), emit, numbers, bound)
     memory = {"corners": corners, **{name: made[scratch] for name, scratch in out.items()}}
     counts = dict.fromkeys(COLUMNS, p)
     counts |= {"corners": 2 * corner_count, "ring_offsets": ring_count + 1, "polygon_offsets": p + 1}
     return Emitted(corner_count, ring_count, n, memory, counts, runs.is_kept)
 
 
-def _kept(profile: DeviceProfile, corners: int, rings: int) -> tuple[Plan, tuple[Scratch, Scratch]]:
+def _kept_plan(profile: DeviceProfile, corners: int, rings: int) -> tuple[Plan, tuple[Scratch, Scratch]]:
     """(the plan that ranks the corners that a simplification keeps, memory of ranks and of the sizes of rings)."""
     ranks, sizes = Scratch("ranks", np.dtype(np.uint32), corners + 1), Scratch("kept_sizes", ULONG, rings + 1)
     n, args = Number("corners"), (ranks, "begins", Number("rings"), sizes)
@@ -84,7 +85,7 @@ def _kept(profile: DeviceProfile, corners: int, rings: int) -> tuple[Plan, tuple
     return plan + sums_plan(profile, sizes, sizes, prefix="kept_sizes"), (ranks, sizes)
 
 
-def _columns(
+def _columns_plan(
     profile: DeviceProfile, corners: int, rings: int, polygons: int, levels: int, *, kept: bool
 ) -> tuple[Plan, dict[str, Scratch]]:
     """(the plan of offsets and of the columns with a value for each polygon, its memory by name).

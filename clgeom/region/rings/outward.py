@@ -35,8 +35,8 @@ from clgeom.arguments import wrong
 from clgeom.core.launch import allocate, copy, fill, read, run
 from clgeom.core.plan import Argument, Number, Plan, Step
 from clgeom.core.tuning import select
-from clgeom.region.coverage.masks import written
-from clgeom.region.rings.budgets import Goal, Removals, filled
+from clgeom.region.coverage.masks import new_buffer
+from clgeom.region.rings.budgets import Goal, Removals, filled_buffer
 from clgeom.region.rings.trace import UINT, DeviceRings
 
 if TYPE_CHECKING:
@@ -56,18 +56,18 @@ LIMITS_AT_ONCE, LIMITS_AT_ONCE_ON_CPUS = 4, 1
 NARROW = (1 << 15) - 2
 
 
-def simplified(rings: DeviceRings, goal: Goal) -> tuple[cl.Buffer, cl.Buffer]:
+def simplify_outward(rings: DeviceRings, goal: Goal) -> tuple[cl.Buffer, cl.Buffer]:
     """Simplify the rings of masks (maps times levels) outwards as far as the goal says; nested by level.
 
     Returns buffers of uint8: for each corner whether it is taken away, and for each ring whether it is a hole that
     vanishes.
     """
-    tried, refused, work = goal, None, _Work(rings, goal)
+    tried, refused, work = goal, None, Simplification(rings, goal)
     while few := work.all_levels():  # where the level around is simplified less, the next one may need more
         name, least = few
         changed: dict[str, Any] = {name: least}
         refused, tried = refused or name, replace(tried, **changed)
-        work = _Work(rings, tried)
+        work = Simplification(rings, tried)
     if refused is None:
         return work.bound["taken"], work.bound["vanished"]
     what = "a part" if refused == "part_vertices" else "a map and level"
@@ -75,7 +75,7 @@ def simplified(rings: DeviceRings, goal: Goal) -> tuple[cl.Buffer, cl.Buffer]:
     raise wrong(refused, rings.masks.stack.caller, expected, f"{getattr(goal, refused):,}")
 
 
-class _Work:
+class Simplification:
     """The rings of all levels, with memory for the removals of one level after the other."""
 
     def __init__(self, rings: DeviceRings, goal: Goal) -> None:
@@ -99,16 +99,16 @@ class _Work:
             **{name: allocate(session, longest) for name in ("alive_0", "alive_1", "chosen", "dirty")},
             "candidates": allocate(session, ROUNDS * longest),  # each round of a limit lists a vertex at most once
             "taken": allocate(session, n),
-            "vanished": filled(session, np.uint8(0), rings.rings),
+            "vanished": filled_buffer(session, np.uint8(0), rings.rings),
             "bitmaps": allocate(session, 4 * self.stride * self.maps),
-            "rooms": written(session, _rooms(cells, goal)),
-            "wanted": written(session, _wanted(vertices, goal)),
-            "before": written(session, np.cumsum(np.insert(of_levels, 0, 0, axis=1), axis=1).astype(UINT)),
-            "states": written(session, self.states()),  # now, since a copy from the host waits for what is enqueued
+            "rooms": new_buffer(session, _allowed_gains(cells, goal)),
+            "wanted": new_buffer(session, _wanted_removals(vertices, goal)),
+            "before": new_buffer(session, np.cumsum(np.insert(of_levels, 0, 0, axis=1), axis=1).astype(UINT)),
+            "states": new_buffer(session, self.states()),  # now, since a copy from the host waits for what is enqueued
         }
         self.nested = self.levels > 1 or goal.apart
         if self.nested:
-            self.bound["outer"] = filled(session, np.uint32(0), self.stride * self.maps)
+            self.bound["outer"] = filled_buffer(session, np.uint32(0), self.stride * self.maps)
         self.is_first = True
 
     def states(self) -> np.ndarray:
@@ -135,7 +135,7 @@ class _Work:
     def removals(self, level: int) -> Removals:
         """Return the removals of a level."""
         removed, last, rounds, limit = (self.head[word] for word in (REMOVED, CUT, ROUND, MOST))
-        count, args = self.counts[level], self.of_level
+        count, args = self.counts[level], self.level_args
         return Removals(self.rings, self.goal, level, count, args, removed, last, rounds, limit, self.bound)
 
     def remove(self, level: int) -> None:
@@ -149,7 +149,7 @@ class _Work:
         measured = not (self.goal.apart or self.params["bounded"])
 
         def make(n: int) -> Plan:
-            args = ("corners", "saddles", "ring_of", "begins", *self.of_level, *self.of_bitmaps)
+            args = ("corners", "saddles", "ring_of", "begins", *self.level_args, *self.bitmap_args)
             args += ("mask_of", "outer" if nested else "bitmaps", "nodes", "taken", "bitmaps", f"alive_{int(measured)}")
             params = {"nested": nested, "measured": measured, "wide": self.params["wide"]}
             plan = Plan(Step.over(profile, BEGIN, (*args, "candidates", "state"), n, params=params, bytes_moved=36 * n))
@@ -192,7 +192,7 @@ class _Work:
         """Return the launches for a limit; `measured` if its candidates are listed."""
         profile, levels = self.session.profile, np.uint32(self.levels)
         measure: tuple[Argument, ...] = ("corners", "saddles", "ring_of", "begins", "mask_of", "facts", levels)
-        measure += ("bitmaps", "outer" if nested else "bitmaps", *self.of_bitmaps, self.tolerance)
+        measure += ("bitmaps", "outer" if nested else "bitmaps", *self.bitmap_args, self.tolerance)
         params, steps = {**self.params, "nested": nested}, []
         for number in range(ROUNDS):
             lists = (f"alive_{k}" if number == 0 else "dirty", f"alive_{1 - k}")
@@ -214,17 +214,17 @@ class _Work:
     def run(self, kind: str, level: int, key: tuple[Any, ...], make: Callable[[int], Plan]) -> None:
         """Run the plan of ``make(corners)`` for the corners of a level, whose number is rounded up."""
         runs, size = self.rings.runs, self.rings.runs.sized(max(self.counts[level], 1))
-        key = (size, self.maps, self.levels, self.words, self.stride, self.params["wide"], *key)
-        (plan,) = runs.planned(self.session, f"vertices {kind}", key, lambda: (make(size),), memory=False)
-        run(self.session, plan, numbers={"level": np.uint32(level)}, **self.bound)
+        key = (f"vertices {kind}", size, self.maps, self.levels, self.words, self.stride, self.params["wide"], *key)
+        numbers: dict[str, np.generic] = {"level": np.uint32(level)}
+        runs.run(self.session, key, lambda: (make(size), None), numbers, self.bound, memory=False)
 
     @property
-    def of_level(self) -> tuple[Argument, ...]:
+    def level_args(self) -> tuple[Argument, ...]:
         """Return the arguments by which kernels find the corners of a level."""
         return "before", "facts", np.uint32(self.maps), np.uint32(self.levels), Number("level")
 
     @property
-    def of_bitmaps(self) -> tuple[Argument, ...]:
+    def bitmap_args(self) -> tuple[Argument, ...]:
         """Words of a line of a bitmap, and of a map."""
         return np.uint32(self.words), np.uint64(self.stride)
 
@@ -233,13 +233,13 @@ class _Work:
         fill(self.session, self.bound["outer"], np.uint32(0), self.stride * self.maps)
 
         def make(n: int) -> Plan:
-            args = ("corners", *self.of_level, *self.of_bitmaps, "ring_of", "taken", "vanished", "outer")
+            args = ("corners", *self.level_args, *self.bitmap_args, "ring_of", "taken", "vanished", "outer")
             return Plan(Step.over(self.session.profile, MARK, args, n, bytes_moved=16 * n))
 
         self.run("marked", level, (), make)
 
 
-def _rooms(cells: np.ndarray, goal: Goal) -> np.ndarray:
+def _allowed_gains(cells: np.ndarray, goal: Goal) -> np.ndarray:
     """Twice the area that each mask may gain, exactly; uint64."""
     most = (1 << 63) - 1
     if goal.iou is None:
@@ -255,7 +255,7 @@ def _rooms(cells: np.ndarray, goal: Goal) -> np.ndarray:
     return np.asarray(rooms + (rest >= under) - (rest < 0).astype(np.uint64))
 
 
-def _wanted(vertices: np.ndarray, goal: Goal) -> np.ndarray:
+def _wanted_removals(vertices: np.ndarray, goal: Goal) -> np.ndarray:
     """Vertices that each mask must lose, or NEVER_WANTED; int32."""
     if goal.vertices is None:
         return np.full(len(vertices), NEVER_WANTED, np.int32)

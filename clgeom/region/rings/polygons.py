@@ -166,7 +166,7 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
         self.corners, self.ring_offsets, self.polygon_offsets = (arrays[name] for name in ARRAYS[:3])
         self.maps, self.levels, self.parts, self.cells = (arrays[name] for name in COLUMNS)
         self.exact_vertices = exact_vertices
-        super().__init__(grid, given, direction, phases)
+        self.grid, self.given, self.direction, self.phases = grid, given, direction, phases
         self._copy: CoveragePolygons | None = None
 
     @property

@@ -18,15 +18,15 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from clgeom.core.device import Session
-from clgeom.core.launch import allocate, constant, run
+from clgeom.core.launch import Result, allocate, constant, run
 from clgeom.core.plan import Argument, Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit
 from clgeom.primitives.scan import sums_plan
-from clgeom.region.coverage.masks import Masks, written
+from clgeom.region.coverage.masks import Masks, new_buffer
 from clgeom.region.coverage.rasters import Piece as RasterPiece
-from clgeom.region.coverage.runs import FEW_PIECES, MOST_KEPT, planned
+from clgeom.region.coverage.runs import FEW_PIECES, MOST_KEPT, cached_plan
 
 RUNS, BITS, ENDS = (f"region/rings/rings_{name}" for name in "runs bits ends".split())
 UINT = np.dtype(np.uint32)
@@ -62,19 +62,27 @@ class CountedRuns:
         """Whether the session keeps the plans of these runs."""
         return self.key is not None and self.count <= MOST_KEPT
 
-    def planned(
-        self, session: Session, kind: str, key: tuple[Any, ...], make: Callable[[], Any], memory: bool = True
-    ) -> Any:
-        """`clgeom.region.coverage.runs.planned`, if the session keeps these plans."""
-        return planned(session, (kind, *key), make, is_kept=self.is_kept, memory=memory)
+    def run(
+        self,
+        session: Session,
+        key: tuple[Any, ...],
+        make: Callable[[], Any],
+        numbers: dict[str, np.generic],
+        buffers: dict[str, Any],
+        *,
+        memory: bool = True,
+    ) -> tuple[Result, Any]:
+        """Run the plan of ``make()``, which the session keeps for few runs; return the result, and its memory."""
+        plan, scratch = cached_plan(session, key, make, is_kept=self.is_kept, memory=memory)
+        return run(session, plan, numbers=numbers, **buffers), scratch
 
 
-def runs_of(masks: Masks) -> CountedRuns:
+def count_runs(masks: Masks) -> CountedRuns:
     """Return the runs in all rows of masks."""
-    return _runs_of_strips(masks) if masks.stack.strips is not None else _runs(masks)
+    return _count_runs_of_strips(masks) if masks.stack.strips is not None else _count_runs(masks)
 
 
-def _runs(masks: Masks) -> CountedRuns:
+def _count_runs(masks: Masks) -> CountedRuns:
     session, stack, levels = masks.session, masks.stack, masks.compared
     pieces, params = list(masks.pieces(halo=0)), levels.params(stack.dtype)
     buffers: dict[str, Any] = {f"raster_{i}": piece.buffer for i, piece in enumerate(pieces)}
@@ -89,10 +97,10 @@ def _runs(masks: Masks) -> CountedRuns:
         return (_by_rows if serial else _by_words)(masks, _launches(masks, pieces), params)
 
     is_kept = len(pieces) <= FEW_PIECES
-    counting, memory, plan = planned(session, ("runs counted", *key), make, is_kept=is_kept)
+    counting, memory, plan = cached_plan(session, ("runs counted", *key), make, is_kept=is_kept)
     made = run(session, counting, **buffers)
     total = memory["rings_starts" if len(memory) == 1 else "rings_counts"]
-    count = _checked(int(made.read(total, 1, total.count - 1)[0]), masks)
+    count = _check_count(int(made.read(total, 1, total.count - 1)[0]), masks)
     if len(memory) == 1:
         buffers["coverage_starts"] = made[total]
     else:
@@ -101,7 +109,7 @@ def _runs(masks: Masks) -> CountedRuns:
     return CountedRuns(count, key if is_kept else None, plan, buffers)
 
 
-def _checked(count: int, masks: Masks) -> int:
+def _check_count(count: int, masks: Masks) -> int:
     most = MOST_RUNS
     if masks.maps > 1:  # a single map is tried in any case
         most = min(most, max(masks.session.profile.global_mem_bytes // RUN_BYTES, 1))
@@ -110,23 +118,23 @@ def _checked(count: int, masks: Masks) -> int:
     return count
 
 
-def _runs_of_strips(masks: Masks) -> CountedRuns:
-    """`_runs` of a raster that is read by strips, whose runs are those of all strips: no run crosses a row."""
+def _count_runs_of_strips(masks: Masks) -> CountedRuns:
+    """`_count_runs` of a raster that is read by strips, whose runs are those of all strips: no run crosses a row."""
     found, count = [], 0
     for piece in masks.pieces(halo=0):
         strip = replace(masks.stack, rows=piece.rows, buffer=piece.buffer, strips=None)
         own = packed_runs(replace(masks, stack=strip, first_map=0))
         own[1] += np.int32(piece.first_row)
-        count = _checked(count + own.shape[1], masks)
+        count = _check_count(count + own.shape[1], masks)
         found.append(own)
-    return given_runs(masks, runs_below(found))
+    return upload_runs(masks, runs_below(found))
 
 
 def packed_runs(masks: Masks) -> np.ndarray:
     """Return the runs of a map on the host, shape (4, number of runs), int32: level, row, first and last column, in
     order.
     """
-    runs = _runs(masks)
+    runs = _count_runs(masks)
     if runs.count == 0:
         return np.empty((4, 0), np.int32)
     plan, memory = runs.plan(runs.count)
@@ -141,9 +149,9 @@ def runs_below(strips: list[np.ndarray]) -> np.ndarray:
     return runs[:, np.argsort(runs[0], kind="stable")]  # strips follow each other in every level
 
 
-def given_runs(masks: Masks, runs: np.ndarray) -> CountedRuns:
+def upload_runs(masks: Masks, runs: np.ndarray) -> CountedRuns:
     """Return the packed runs of a raster, which are found already."""
-    session, rows, count = masks.session, masks.stack.rows, _checked(runs.shape[1], masks)
+    session, rows, count = masks.session, masks.stack.rows, _check_count(runs.shape[1], masks)
     if count == 0:
         return CountedRuns(0, None, lambda size: (Plan(), _memory(size)), {})
     level, row, lefts, rights = runs
@@ -151,8 +159,8 @@ def given_runs(masks: Masks, runs: np.ndarray) -> CountedRuns:
     starts = np.append(0, np.cumsum(np.bincount(row_of, minlength=len(masks) * rows)))
     numbers = np.arange(count, dtype=UINT)
     columns = zip(_memory(count), (lefts, rights, row_of.astype(UINT), numbers))
-    buffers = {scratch.name: written(session, np.ascontiguousarray(values)) for scratch, values in columns}
-    buffers["coverage_starts"] = written(session, starts.astype(UINT))
+    buffers = {scratch.name: new_buffer(session, np.ascontiguousarray(values)) for scratch, values in columns}
+    buffers["coverage_starts"] = new_buffer(session, starts.astype(UINT))
     return CountedRuns(count, ("given",), lambda size: (Plan(), _memory(size)), buffers)
 
 

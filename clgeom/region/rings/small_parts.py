@@ -25,7 +25,7 @@ from clgeom.region.rings.polygons import CoveragePolygons
 CALLER = "region"
 
 
-class LeftOut(NamedTuple):
+class SmallParts(NamedTuple):
     """Numbers of small parts at a level, and of their cells."""
 
     parts: int
@@ -40,7 +40,7 @@ def without_small_parts(
     direction: Literal[">=", "<="],
     device: Any,
     joined: Literal["sides", "corners", "levels"] = "sides",
-    told: Callable[[dict[float, LeftOut]], None] | None = None,
+    report: Callable[[dict[float, SmallParts]], None] | None = None,
 ) -> Raster:
     """Return a raster whose covered cells are, at each level, those in parts of at least the area `least`.
 
@@ -53,8 +53,8 @@ def without_small_parts(
     parts = _parts(exact, joined)
     is_small = np.bincount(parts, exact.cells)[parts] < least / grid.cell_area
     small = exact.select(is_small)
-    if told is not None:
-        told(_left_out(small, parts[is_small]))
+    if report is not None:
+        report(_count_small(small, parts[is_small]))
     if not len(small):
         return raster
     lowered = _Lowered(exact.given, direction, raster.nodata, grid.shape, *_cells(small))
@@ -69,12 +69,12 @@ def _parts(polygons: CoveragePolygons, joined: str) -> np.ndarray:
     return _joined_at_corners(polygons, masks) if joined == "corners" else masks
 
 
-def _left_out(small: CoveragePolygons, parts: np.ndarray) -> dict[float, LeftOut]:
+def _count_small(small: CoveragePolygons, parts: np.ndarray) -> dict[float, SmallParts]:
     """For each level the numbers of small parts and of their cells."""
     found = {}
     for number, level in enumerate(small.given):
         own = small.levels == number
-        found[level] = LeftOut(len(np.unique(parts[own])), int(small.cells[own].sum()))
+        found[level] = SmallParts(len(np.unique(parts[own])), int(small.cells[own].sum()))
     return found
 
 

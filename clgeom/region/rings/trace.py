@@ -13,13 +13,13 @@ The host reads the numbers of runs, of chains, of rings and corners, and a few n
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from clgeom.core.device import Session
-from clgeom.core.launch import run
 from clgeom.core.plan import Argument, Number, Plan, Scratch, Step
 from clgeom.core.profile import DeviceProfile
 from clgeom.core.tuning import select
@@ -27,7 +27,7 @@ from clgeom.errors import DeviceLimit
 from clgeom.primitives.scan import sums_plan
 from clgeom.region.coverage.masks import Masks
 from clgeom.region.coverage.runs import connection_plan
-from clgeom.region.rings.runs import CountedRuns, given_runs, runs_of
+from clgeom.region.rings.runs import CountedRuns, count_runs, upload_runs
 from clgeom.sorting.radix.passes import digit_windows, order_plan
 from clgeom.sorting.radix.work import features_of
 
@@ -73,7 +73,7 @@ def twice_areas(corners: np.ndarray, rings: np.ndarray) -> np.ndarray:
     return np.add.reduceat(x * y[after] - x[after] * y, rings[:-1])
 
 
-def rings_of(masks: Masks, given: np.ndarray | None = None) -> DeviceRings | None:
+def trace_rings(masks: Masks, given: np.ndarray | None = None) -> DeviceRings | None:
     """Return the rings around the covered cells of all masks, sorted by mask and by the first row and column of a
     polygon.
 
@@ -81,21 +81,24 @@ def rings_of(masks: Masks, given: np.ndarray | None = None) -> DeviceRings | Non
     which then only the size is used.
     """
     session, rows = masks.session, masks.stack.rows
-    runs = runs_of(masks) if given is None else given_runs(masks, given)
+    runs = count_runs(masks) if given is None else upload_runs(masks, given)
     if runs.count == 0:
         return None
     profile, size, starts = session.profile, runs.sized(runs.count), runs.buffers["coverage_starts"]
     key = len(masks), rows, size
     numbers: dict[str, np.generic] = {"runs": np.uint32(runs.count), "edges": np.uint32(2 * runs.count)}
-    linked, names = runs.planned(
-        session, "rings linked", (runs.key, *key), lambda: _linked(profile, len(masks), rows, *runs.plan(size))
+    made, names = runs.run(
+        session,
+        ("rings linked", runs.key, *key),
+        lambda: _link_plan(profile, len(masks), rows, *runs.plan(size)),
+        numbers,
+        runs.buffers,
     )
-    made = run(session, linked, numbers=numbers, **runs.buffers)
     found: dict[str, Any] = {scratch.name: made[scratch] for scratch in names.values()}
     chains = int(made.read(names["chains"], 1, 2 * runs.count)[0])
     length, numbers["chains"] = runs.sized(chains), np.uint32(chains)
-    ranked, ranks = runs.planned(session, "rings ranked", (size, length), lambda: _ranked(profile, size, length, names))
-    made = run(session, ranked, numbers=numbers, **found)
+    rank = functools.partial(_rank_plan, profile, size, length, names)
+    made, ranks = runs.run(session, ("rings ranked", size, length), rank, numbers, found)
     total = int(made.read(ranks["heads"], 1, chains)[0])
     rings, corners = total >> 32, total & 0xFFFFFFFF
     if corners > MOST_CORNERS:
@@ -105,10 +108,9 @@ def rings_of(masks: Masks, given: np.ndarray | None = None) -> DeviceRings | Non
     found |= {scratch.name: made[scratch] for scratch in ranks.values()}
     names, sizes = {**names, **ranks}, (length, runs.sized(rings), runs.sized(corners))
     numbers |= {"rings": np.uint32(rings), "corners": np.uint32(corners), "sides": np.uint32(corners // 2)}
-    placed, memory = runs.planned(
-        session, "rings placed", (*key, *sizes), lambda: _placed(session, names, *sizes, rows, len(masks))
-    )
-    made = run(session, placed, numbers=numbers, **found, coverage_starts=starts)
+    place = functools.partial(_placement_plan, session, names, *sizes, rows, len(masks))
+    buffers = found | {"coverage_starts": starts}
+    made, memory = runs.run(session, ("rings placed", *key, *sizes), place, numbers, buffers)
     facts = made.read(memory["facts"]).astype(np.int64)
     return DeviceRings(
         masks,
@@ -121,7 +123,7 @@ def rings_of(masks: Masks, given: np.ndarray | None = None) -> DeviceRings | Non
     )
 
 
-def _placed(
+def _placement_plan(
     session: Session, names: dict[str, Scratch], chains: int, rings: int, corners: int, rows: int, masks: int
 ) -> tuple[Plan, dict[str, Scratch]]:
     """(the plan from leading chains to rings in order and their corners, its memory by name)."""
@@ -173,7 +175,7 @@ def _placed(
     return plan + sums_plan(profile, memory["areas"], memory["areas"], prefix="areas") + Plan(found), memory
 
 
-def _linked(
+def _link_plan(
     profile: DeviceProfile, masks: int, rows: int, finding: Plan, runs: tuple[Scratch, ...]
 ) -> tuple[Plan, dict[str, Scratch]]:
     """(the plan that finds runs, links their ends and begins chains of these, its memory by name)."""
@@ -200,7 +202,7 @@ def _linked(
     return plan + sums_plan(profile, names["chains"], names["chains"], prefix="chains"), names
 
 
-def _ranked(
+def _rank_plan(
     profile: DeviceProfile, runs: int, chains: int, names: dict[str, Scratch]
 ) -> tuple[Plan, dict[str, Scratch]]:
     """(the plan that finds the ring of each chain and its place in it, its memory by name)."""
