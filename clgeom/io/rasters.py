@@ -6,7 +6,7 @@ import contextlib
 import operator
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,10 @@ from clgeom.geo.geodesy import shown
 from clgeom.intake.interop.rasters import (
     Raster,
     data_array,
+    dataset_band,
     own_unit,
     refuse_control_points,
     scaled_band,
-    strips_of,
 )
 from clgeom.intake.interop.strips import Strips, is_large
 from clgeom.io.arrays import Archive, load_array
@@ -36,8 +36,6 @@ from clgeom.optional import require
 #: Endings of rasters, and the GDAL driver that may open each. These drivers open no files except local ones beside the
 #: raster, and report a truncated file.
 RASTERS = {".tif": "GTiff", ".tiff": "GTiff", ".img": "HFA", ".asc": "AAIGrid", ".npy": None, ".npz": None}
-#: Endings of files of which rasterio reads a part without the rest.
-STRIPPED = (".tif", ".tiff", ".img")
 #: Endings of what xarray reads; a Zarr store is a folder.
 XARRAY = (".nc", ".nc4", ".zarr")
 #: Words that begin the lines of an Arc/Info ASCII file's header.
@@ -55,7 +53,6 @@ def read_raster(
     array: str | None = None,
     nodata: Any = None,
     window: Any = None,
-    strips: bool = False,
 ) -> Raster:
     """Return the raster of a file, scaled; cells without data are masked, by the nodata value and the file's mask.
 
@@ -74,10 +71,39 @@ def read_raster(
         Stored value of cells without data; replaces that of the file.
     window : tuple of 4 int, optional
         First row, first column, number of rows and of columns of the part to read; of a GeoTIFF no other part is read.
-    strips : bool
-        Leave large values of a NetCDF file or a Zarr store on disk: they are `Strips` of a file that is closed then.
     """
-    path = Path(path)
+    with _opened(Path(path), band, array, nodata) as raster:
+        return _part(path, raster, window)
+
+
+def open_raster(
+    path: FilePath, *, band: int = 1, array: str | None = None, nodata: Any = None, window: Any = None
+) -> Raster:
+    """Return the raster of a file as `read_raster` does, but the values of a large one as `Strips`.
+
+    GeoTIFF, Erdas Imagine and NetCDF files and Zarr stores are read by strips. Every strip is read by `read_raster`, so
+    a file that cannot be read is refused in the same words, when its part is read.
+    """
+    with _opened(Path(path), band, array, nodata) as raster:
+        values = raster.values
+        if not isinstance(values, Strips):
+            return _part(path, raster, window)
+        shape = values.shape
+        row, column, rows, columns = (0, 0, *shape) if window is None else _checked_window(path, window, shape)
+        if not is_large((rows, columns), values.dtype):
+            return _part(path, raster, window)
+
+        def part(first: int, left: int, height: int, width: int) -> Any:
+            there = (row + first, column + left, height, width)
+            return read_raster(path, band=band, nodata=nodata, window=there, array=array).values
+
+        strips = replace(values, window=part, shape=(rows, columns))
+        return replace(raster, values=strips, transform=_moved(raster.transform, row, column))
+
+
+@contextlib.contextmanager
+def _opened(path: Path, band: int, array: str | None, nodata: Any) -> Iterator[Raster]:
+    """Yield the whole raster of a file; its values are `Strips` where the file is read in parts."""
     suffix = path.suffix.lower()
     if suffix == ".vrt":
         raise wrong_file(
@@ -96,56 +122,13 @@ def read_raster(
     with reading(path):
         if suffix in (".npy", ".npz"):
             found = _read_numpy(path, suffix, band, array)
-            found = found if nodata is None else replace(found, nodata=nodata)
+            yield found if nodata is None else replace(found, nodata=nodata)
         elif suffix in XARRAY:
-            return _read_xarray(path, suffix, band, array, nodata, window, strips=strips)
+            with _opened_by_xarray(path, suffix, band, array, nodata) as raster:
+                yield raster
         else:
-            return _read_rasterio(path, band, nodata, window)
-        return found if window is None else _part(path, found, window)
-
-
-def open_raster(
-    path: FilePath, *, band: int = 1, array: str | None = None, nodata: Any = None, window: Any = None
-) -> Raster:
-    """Return the raster of a file as `read_raster` does, but the values of a large one as `Strips`.
-
-    GeoTIFF, Erdas Imagine and NetCDF files and Zarr stores are read by strips. Every strip is read by `read_raster`, so
-    a file that cannot be read is refused in the same words, when its part is read.
-    """
-    suffix, strips, row, column = Path(path).suffix.lower(), None, 0, 0
-
-    def part(first: int, left: int, height: int, width: int) -> Any:
-        there = (row + first, column + left, height, width)
-        return read_raster(path, band=band, nodata=nodata, window=there, array=array).values
-
-    if suffix in STRIPPED:
-        strips = _band_strips(path, band, part)
-    elif suffix in XARRAY:
-        whole = read_raster(path, band=band, array=array, nodata=nodata, strips=True)
-        if not isinstance(whole.values, Strips):
-            return whole if window is None else _part(path, whole, window)
-        strips = replace(whole.values, window=part)
-    if strips is not None:
-        shape = strips.shape
-        row, column, rows, columns = (0, 0, *shape) if window is None else _checked_window(path, window, shape)
-        if is_large((rows, columns), strips.dtype):
-            position = read_raster(path, band=band, nodata=nodata, window=(row, column, 1, 1), array=array)
-            return replace(position, values=replace(strips, shape=(rows, columns)))
-    return read_raster(path, band=band, nodata=nodata, window=window, array=array)
-
-
-def _band_strips(path: FilePath, band: int, window: Callable[[int, int, int, int], Any]) -> Strips | None:
-    """Return the band of a file as strips that `window` reads; None if it cannot be read: `read_raster` says why."""
-    require("rasterio", f"Reading '{path}'")
-    import rasterio
-
-    try:
-        with warnings.catch_warnings(), _quiet_log(), rasterio.Env(**NO_NETWORK):
-            warnings.simplefilter("ignore")
-            with rasterio.open(Path(path).absolute(), driver=RASTERS[Path(path).suffix.lower()]) as source:
-                return strips_of(source, band, window)
-    except (rasterio.errors.RasterioError, rasterio.errors.CRSError, UnicodeError, OSError, IndexError, TypeError):
-        return None
+            with _opened_by_rasterio(path, band, nodata) as raster:
+                yield raster
 
 
 def _checked_window(path: FilePath, window: Any, shape: Any) -> tuple[Any, ...]:
@@ -163,24 +146,30 @@ def _checked_window(path: FilePath, window: Any, shape: Any) -> tuple[Any, ...]:
     return row, column, rows, columns
 
 
-def _moved(transform: Any, row: Any, column: str | None) -> tuple[Any, ...]:
-    """Return the transform of a window that begins at a row and a column."""
+def _moved(transform: Any, row: int, column: int) -> tuple[Any, ...] | None:
+    """Return the transform of a window that begins at a row and a column; None without a transform."""
+    if transform is None:
+        return None
     a, b, c, d, e, f = transform[:6]
     return (a, b, a * column + b * row + c, d, e, d * column + e * row + f)
 
 
-def _part(path: FilePath, raster: Any, window: Any) -> Any:
-    """Return a window of a raster in memory."""
-    row, column, rows, columns = _checked_window(path, window, raster.values.shape)
-    values = raster.values[row : row + rows, column : column + columns]
-    transform = None if raster.transform is None else _moved(raster.transform, row, column)
-    return replace(raster, values=values, transform=transform)
+def _part(path: FilePath, raster: Raster, window: Any) -> Raster:
+    """Return a window of a raster in memory, or all of it."""
+    values = raster.values
+    if window is None:
+        return replace(raster, values=values.whole()) if isinstance(values, Strips) else raster
+    row, column, rows, columns = _checked_window(path, window, values.shape)
+    if isinstance(values, Strips):
+        values = values.window(row, column, rows, columns)
+    else:
+        values = values[row : row + rows, column : column + columns]
+    return replace(raster, values=values, transform=_moved(raster.transform, row, column))
 
 
-def _read_xarray(
-    path: Path, suffix: str, band: int, array: str | None, nodata: Any, window: Any, *, strips: bool = False
-) -> Any:
-    """Return a variable of a NetCDF file or of a Zarr store, scaled and masked as its attributes say."""
+@contextlib.contextmanager
+def _opened_by_xarray(path: Path, suffix: str, band: int, array: str | None, nodata: Any) -> Iterator[Raster]:
+    """Yield a variable of a NetCDF file or of a Zarr store, scaled and masked as its attributes say."""
     require("xarray", f"Reading '{path}'", extra="grids")
     import xarray
 
@@ -193,20 +182,12 @@ def _read_xarray(
             systems = [var for var in source.data_vars.values() if {"crs_wkt", "spatial_ref"} & set(var.attrs)]
             if len(systems) == 1 and "spatial_ref" not in one.coords:  # no variable refers to it
                 one = one.assign_coords(spatial_ref=systems[0].variable)
-
-            def checked(shape: Any) -> tuple[Any, ...]:
-                return _checked_window(path, window, shape)
-
-            what, part = f"The variable '{one.name}' in '{path}'", None if window is None else checked
-            found = data_array(one, what, nodata, band=band, window=part, strips=strips)
+            yield data_array(one, f"The variable '{one.name}' in '{path}'", nodata, band=band)
     except (InvalidInput, OSError, MemoryError):
         raise
     except Exception as error:  # of the libraries for these formats each has its own
         reason = str(error).splitlines() or [type(error).__name__]
         raise InvalidInput(f"The file '{path}' is not a raster, or it is damaged: {reason[0]}") from error
-    if window is None or found.transform is None:
-        return found
-    return replace(found, transform=_moved(found.transform, *window[:2]))
 
 
 def _variable_name(path: FilePath, source: Any, wanted: Any) -> Any:
@@ -223,39 +204,32 @@ def _variable_name(path: FilePath, source: Any, wanted: Any) -> Any:
     raise wrong_file(path, f"has the arrays {listed(flat)};{none} name one (--array)")
 
 
-def _read_rasterio(path: Path, band: int, nodata: Any, window: Any) -> Any:
+@contextlib.contextmanager
+def _opened_by_rasterio(path: Path, band: int, nodata: Any) -> Iterator[Raster]:
     require("rasterio", f"Reading '{path}'")
     import rasterio
-    import rasterio.windows
 
     _check_sides(path)
     # Only drivers that read this file and local files beside it; no file that these name is opened elsewhere.
-    alone = rasterio.Env(**NO_NETWORK)
+    alone, damaged = rasterio.Env(**NO_NETWORK), f"The file '{path}' is not a raster, or it is damaged"
     with warnings.catch_warnings(record=True) as caught, _quiet_log(), alone:
         warnings.simplefilter("always")
         try:
             with rasterio.open(path.absolute(), driver=RASTERS[path.suffix.lower()]) as source:
                 if not 1 <= band <= source.count:
                     raise wrong_file(path, f"has the bands 1 to {source.count}. Got band {band} instead")
-                part = None if window is None else _checked_window(path, window, source.shape)
-                where = None if part is None else rasterio.windows.Window(part[1], part[0], part[3], part[2])
-                values = source.read(band, window=where)
+                raster = dataset_band(source, band, damaged, nodata)
                 if source.driver == "AAIGrid":
                     values = _ascii_values(path, source.shape)
-                    if part is not None:
-                        values = _part(path, Raster(values), part).values
-                absent = source.nodatavals[band - 1] if nodata is None else nodata
-                raster = scaled_band(source, band, values, absent, where)
-                unplaced = any(issubclass(one.category, rasterio.errors.NotGeoreferencedWarning) for one in caught)
-                transform, crs = tuple(source.transform)[:6], source.crs
-                transform = transform if part is None else _moved(transform, *part[:2])
+                    raster = replace(raster, values=scaled_band(source, band, values, raster.nodata))
                 refuse_control_points(source, f"The file '{path}'", "gdalwarp in.tif out.tif")
+                if not any(issubclass(one.category, rasterio.errors.NotGeoreferencedWarning) for one in caught):
+                    crs = None if source.crs is None else source.crs.to_string()
+                    raster = replace(raster, transform=tuple(source.transform)[:6], crs=crs)
+                yield raster
         except (rasterio.errors.RasterioError, rasterio.errors.CRSError, OSError, UnicodeError) as error:
             reason = str(error.__cause__ or error).splitlines() or [type(error).__name__]
-            raise InvalidInput(f"The file '{path}' is not a raster, or it is damaged: {reason[0]}") from error
-    if unplaced:
-        return raster
-    return replace(raster, transform=transform, crs=None if crs is None else crs.to_string())
+            raise InvalidInput(f"{damaged}: {reason[0]}") from error
 
 
 @contextlib.contextmanager

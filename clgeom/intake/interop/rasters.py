@@ -9,7 +9,7 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -128,7 +128,7 @@ def placed_raster(
             refuse_control_points(raster, what, "rasterio.vrt.WarpedVRT, or gdalwarp in.tif out.tif")
         found = dataset_raster(raster, caller=caller, name=name, nodata=nodata, strips=strips)
     elif _is_of("xarray", raster, "dims", "coords", "values"):
-        found = data_array(raster, f"The '{name}' parameter of {caller}", nodata=nodata, strips=strips)
+        found = _loaded(data_array(raster, f"The '{name}' parameter of {caller}", nodata), strips)
     elif _is_placed(raster):
         unit = own_unit(getattr(raster, "unit", None))
         found = Raster(raster.values, raster.transform, raster.crs, getattr(raster, "nodata", None), unit=unit)
@@ -171,16 +171,14 @@ def dataset_raster(
     """Return all bands of an open dataset of rasterio: a raster, or a stack of maps for several bands."""
     import rasterio
 
+    what, strips = f"The '{name}' parameter of {caller}", strips and dataset.count == 1
+    numbers = range(1, dataset.count + 1)
     try:
-        if strips and dataset.count == 1 and is_large(dataset.shape, dataset.dtypes[0]):
-            bands = [_dataset_strips(dataset, f"The '{name}' parameter of {caller}", nodata)]
-        else:
-            absent = dataset.nodatavals if nodata is None else [nodata] * dataset.count
-            bands = [scaled_band(dataset, band, dataset.read(band), value) for band, value in enumerate(absent, 1)]
-    except (rasterio.errors.RasterioError, OSError) as error:
-        raise InvalidInput(f"The '{name}' parameter of {caller} cannot be read: {error.__cause__ or error}") from error
+        bands = [_loaded(dataset_band(dataset, band, f"{what} cannot be read", nodata), strips) for band in numbers]
+    except rasterio.errors.RasterioError as error:  # the dataset is closed
+        raise InvalidInput(f"{what} cannot be read: {error}") from error
     if not bands:
-        raise InvalidInput(f"The '{name}' parameter of {caller} must have a band. Got '{dataset.name}' without one.")
+        raise InvalidInput(f"{what} must have a band. Got '{dataset.name}' without one.")
     values = bands[0].values if len(bands) == 1 else _stacked(bands)
     transform, crs = tuple(dataset.transform)[:6], dataset.crs
     unplaced = transform == UNPLACED and crs is None
@@ -194,32 +192,39 @@ def dataset_raster(
     )
 
 
-def _dataset_strips(dataset: DatasetReader, what: str, nodata: FloatLike | None) -> Raster:
-    """Return the only band of an open dataset as strips; `what` begins messages."""
+def _loaded(raster: Raster, strips: bool) -> Raster:
+    """Return a raster with its values in memory; with `strips` large ones stay `Strips`."""
+    values = raster.values
+    if not isinstance(values, Strips) or (strips and is_large(values.shape, values.dtype)):
+        return raster
+    return replace(raster, values=values.whole())
+
+
+def dataset_band(dataset: DatasetReader, band: int, fault: str, nodata: FloatLike | None = None) -> Raster:
+    """Return a band of an open dataset of rasterio as `Strips`, without transform and reference system.
+
+    `fault` begins the message of an error of reading.
+    """
     import rasterio
     from rasterio.windows import Window
 
-    absent = dataset.nodatavals[0] if nodata is None else nodata
+    kind = dataset.dtypes[band - 1]
+    if kind.startswith("complex"):
+        raise InvalidInput(f"Band {band} of '{dataset.name}' must hold numbers. Got {kind} instead.")
+    absent = dataset.nodatavals[band - 1] if nodata is None else nodata
 
-    def window(row: int, column: int, rows: int, columns: int) -> Any:
+    def window(row: int, column: int, rows: int, columns: int) -> np.ndarray:
         where = Window(column, row, columns, rows)
         try:
-            return scaled_band(dataset, 1, dataset.read(1, window=where), absent, where).values
+            return scaled_band(dataset, band, dataset.read(band, window=where), absent, where)
         except (rasterio.errors.RasterioError, OSError) as error:
-            raise InvalidInput(f"{what} cannot be read: {error.__cause__ or error}") from error
+            raise InvalidInput(f"{fault}: {error.__cause__ or error}") from error
 
-    first = scaled_band(dataset, 1, dataset.read(1, window=Window(0, 0, 1, 1)), absent, Window(0, 0, 1, 1))
-    return Raster(strips_of(dataset, 1, window), nodata=first.nodata, bands=1, unit=first.unit)
-
-
-def strips_of(source: DatasetReader, band: int, window: Callable[[int, int, int, int], Any]) -> Strips:
-    """Return a band of an open dataset as strips; `window` reads parts of it."""
-    import rasterio
-
-    masks, flags = rasterio.enums.MaskFlags, source.mask_flag_enums[band - 1]
-    unmasked = masks.all_valid in flags or masks.nodata in flags
-    plain = unmasked and (source.scales[band - 1], source.offsets[band - 1]) == (1.0, 0.0)
-    return Strips(window, source.shape, np.dtype(source.dtypes[band - 1]), plain, source.block_shapes[band - 1][0])
+    is_scaled = (dataset.scales[band - 1], dataset.offsets[band - 1]) != (1.0, 0.0)
+    block = dataset.block_shapes[band - 1][0]
+    values = Strips(window, dataset.shape, np.dtype(kind), not is_scaled and not _has_mask(dataset, band), block)
+    unit = unit_of_band(dataset, band)
+    return Raster(values, nodata=None if is_scaled else absent, bands=dataset.count, unit=unit)
 
 
 def _stacked(bands: Sequence[Raster]) -> np.ndarray:
@@ -231,25 +236,25 @@ def _stacked(bands: Sequence[Raster]) -> np.ndarray:
     return np.ma.stack(values) if any(map(np.ma.isMaskedArray, values)) else np.stack(values)
 
 
+def _has_mask(dataset: DatasetReader, band: int) -> bool:
+    """Return whether a band has a mask beside the value of cells without data."""
+    from rasterio.enums import MaskFlags
+
+    return not {MaskFlags.all_valid, MaskFlags.nodata} & set(dataset.mask_flag_enums[band - 1])
+
+
 def scaled_band(
     source: DatasetReader, band: int, values: np.ndarray, nodata: FloatLike | None, window: Window | None = None
-) -> Raster:
-    """Return the stored values of a band, or of a window of it, scaled and masked, without transform and system."""
-    import rasterio
-
-    flags = source.mask_flag_enums[band - 1]
-    if values.dtype.kind not in "biuf":
-        raise InvalidInput(f"Band {band} of '{source.name}' must hold numbers. Got {values.dtype} instead.")
-    masks = rasterio.enums.MaskFlags
-    if masks.all_valid not in flags and masks.nodata not in flags:  # the band has its own mask
+) -> np.ndarray:
+    """Return the stored values of a band, or of a window of it, scaled and masked."""
+    if _has_mask(source, band):
         values = np.ma.masked_array(values, source.read_masks(band, window=window) == 0)
     scale, offset = source.scales[band - 1], source.offsets[band - 1]
     if (scale, offset) == (1.0, 0.0):
-        return Raster(values, nodata=nodata, bands=source.count, unit=unit_of_band(source, band))
+        return values
     if not (np.isfinite(scale) and np.isfinite(offset) and scale):
         raise InvalidInput(f"Band {band} of '{source.name}' has the scale {scale} and the offset {offset}.")
-    made = scaled(values, scale, offset, nodata)
-    return Raster(made, bands=source.count, unit=unit_of_band(source, band))
+    return scaled(values, scale, offset, nodata)
 
 
 def unit_of_band(source: DatasetReader, band: int) -> str | None:
@@ -311,15 +316,12 @@ def data_array(
     nodata: FloatLike | None = None,
     *,
     band: int | None = None,
-    window: Callable[[tuple[int, int]], tuple[int, int, int, int]] | None = None,
-    strips: bool = False,
 ) -> Raster:
     """Return a DataArray of xarray with two dimensions of positions, and maybe one of maps before them.
 
     The transform comes from coordinates of evenly spaced centres, the reference system from rioxarray, from a grid
-    mapping, or from longitude and latitude. `what` begins messages. `band` reads one of several maps, from 1.
-    ``window((rows, columns))`` is the part to read: first row, first column, rows, columns; the transform stays that of
-    all cells. `strips` gives large values of two dimensions that are not in memory as `Strips`.
+    mapping, or from longitude and latitude. `what` begins messages. `band` reads one of several maps, from 1. Values of
+    two dimensions that are not in memory are `Strips`.
     """
     across, down = _axes(array, what)
     array = array.isel({dim: 0 for dim in array.dims if dim not in (across, down) and array.sizes[dim] == 1})
@@ -359,20 +361,14 @@ def data_array(
     is_plain, (height, width) = (scale, offset) == (1.0, 0.0), values.shape[-2:]
     shape = height, width
     stored: Any
-    if strips and values.ndim == 2 and is_large(shape, values.dtype) and not values.variable._in_memory:
-        stored = Strips(part, shape, values.dtype, is_plain, _chunk_rows(values, down))
+    if values.ndim == 2 and not values.variable._in_memory:
+        rows = max(values.chunks[0]) if values.chunks else (values.encoding.get("preferred_chunks") or {}).get(down, 1)
+        stored = Strips(part, shape, values.dtype, is_plain, int(rows))
     else:
-        stored = part(*((0, 0, *shape) if window is None else window(shape)))
+        stored = part(0, 0, *shape)
     system = _system(array, across)
     transform = _transform(array, across, down, what, system)
     return Raster(stored, transform, system, missing if is_plain else None, maps, own_unit(known.get("units")))
-
-
-def _chunk_rows(values: xr.DataArray, down: Hashable) -> int:
-    """Return the rows of a chunk of dask, or of a file."""
-    if values.chunks is not None:
-        return int(max(values.chunks[0]))
-    return int((values.encoding.get("preferred_chunks") or {}).get(down, 1))
 
 
 def _axes(array: xr.DataArray, what: str) -> tuple[Hashable, Hashable]:
