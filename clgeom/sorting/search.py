@@ -15,8 +15,7 @@ from clgeom.intake.device_arrays import is_device_array
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike
 from clgeom.sorting.arrays import Output, as_key_array
 from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, flat, index_dtype, require_same_place
-from clgeom.sorting.radix.passes import survey_plan
-from clgeom.sorting.radix.work import read_survey
+from clgeom.sorting.radix.work import survey
 
 if TYPE_CHECKING:
     import pyopencl as cl
@@ -144,32 +143,30 @@ def _search(session: Session, haystack: Any, needles: Any, side: str, sorter: An
         buffers["haystack"] = hay.one_buffer("The 'haystack' parameter of searchsorted") if n else buffers["needles"]
         if n and sorter is None and not is_device_array(haystack) and n <= TESTED * m:
             _refuse_unsorted(session, haystack, buffers["haystack"], order)
-        args: tuple[Any, ...] = (
-            "haystack",
-            np.uint32(n),
-            order.flip,
-            "needles",
-            np.uint32(m),
-            np.uint32(side == "right"),
-            "found",
-        )
-        params = {**order.options(), "index": c_name(number)}
+        numbers = None
         if sorter is not None and n:
             numbers = as_device_values(session, sorter, caller=caller, name="sorter")
             buffers["order"] = numbers.one_buffer("The 'sorter' parameter of searchsorted")
-            params["order"] = c_name(numbers.dtype)
-            args += ("order",)
-        moved = m * (order.storage.itemsize * (1 + n.bit_length()) + number.itemsize)
-        step = Step.over(
-            session.profile, "sorting/search_sorted", args, m, dtype=order.dtype, params=params, bytes_moved=moved
-        )
-        run(session, Plan(step), **buffers)
+        order_type = None if numbers is None else numbers.dtype
+
+        def make() -> Plan:
+            sizes = np.uint32(m), np.uint32(side == "right")
+            args: tuple[Any, ...] = ("haystack", np.uint32(n), order.flip, "needles", *sizes, "found")
+            params = {**order.options(), "index": c_name(number)}
+            if order_type:
+                args, params = (*args, "order"), {**params, "order": c_name(order_type)}
+            moved = m * (order.storage.itemsize * (1 + n.bit_length()) + number.itemsize)
+            options: dict[str, Any] = {"dtype": order.dtype, "params": params, "bytes_moved": moved}
+            return Plan(Step.over(session.profile, "sorting/search_sorted", args, m, **options)).kept()
+
+        key = "plans of searches", order, n, m, side, number, order_type
+        run(session, session.cached(key, make, policies=True), **buffers)
     return places.result()
 
 
 def _refuse_unsorted(session: Session, haystack: np.ndarray, buffer: cl.Buffer, order: KeyOrder) -> None:
-    plan, found = survey_plan(session.profile, "keys", len(haystack), order)
-    if read_survey(run(session, plan, keys=buffer), found)[2]:
+    _, _, descents = survey(session, "keys", len(haystack), order, {"keys": buffer})
+    if descents:
         digits = order.digits(haystack)
         at = int(np.argmax(digits[1:] < digits[:-1]))
         got = f"{haystack[at + 1]} at [{at + 1}] after {haystack[at]}"

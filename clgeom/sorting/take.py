@@ -142,15 +142,17 @@ def take_rows(
             buffers["wrong"] = allocate(session, 4)
             fill(session, buffers["wrong"], NONE_WRONG, 1)
             args += ("wrong",)
-        step = Step.over(
-            session.profile,
-            "sorting/take_rows",
-            args,
-            n * width if not session.profile.is_cpu else n,
-            params={"word": c_name(f"uint{8 * word}"), "index": c_name(indices.dtype), "mode": mode},
-            bytes_moved=n * (2 * row_bytes + indices.dtype.itemsize),
-        )
-        run(session, Plan(step), **buffers)
+
+        def make() -> Plan:
+            params = {"word": c_name(f"uint{8 * word}"), "index": c_name(indices.dtype), "mode": mode}
+            moved = n * (2 * row_bytes + indices.dtype.itemsize)
+            items = n if session.profile.is_cpu else n * width
+            return Plan(
+                Step.over(session.profile, "sorting/take_rows", args, items, params=params, bytes_moved=moved)
+            ).kept()
+
+        key = "plans of takes", rows, width, n, word, indices.dtype, mode
+        run(session, session.cached(key, make, policies=True), **buffers)
         if mode == "raise":
             at = int(read(session, buffers["wrong"], np.dtype(np.uint32), 1)[0])
             if at != NONE_WRONG:

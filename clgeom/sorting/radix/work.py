@@ -23,7 +23,7 @@ from clgeom.intake.arrays import CHUNK_ALIGN, MOST_ITEMS, to_device
 from clgeom.intake.device_arrays import as_array, complete, in_buffer, let_change, require_memory
 from clgeom.intake.dispatch import Work, dispatch
 from clgeom.sorting.arrays import Output, SortInput, store_anywhere
-from clgeom.sorting.keys import INDEX_TYPES, MOST_KEYS, as_device_bits, unsigned
+from clgeom.sorting.keys import INDEX_TYPES, MOST_KEYS, KeyOrder, as_device_bits, unsigned
 from clgeom.sorting.radix.merge import merge_pieces, whole_segments
 from clgeom.sorting.radix.passes import (
     Payload,
@@ -322,15 +322,8 @@ class DeviceSort:
         return not descents or len(digit_windows(varying)) < len(windows)
 
     def _survey(self, n: int) -> tuple[int, bool, bool]:
-        """Return what `read_survey` reads, of the first n keys."""
-        keys, order, significant = self.memory.keys, self.inputs.order, self.inputs.significant
-
-        def make() -> tuple[Plan, Scratch]:
-            plan, found = survey_plan(self.session.profile, keys, n, order, significant)
-            return plan.kept(), found
-
-        plan, found = self._cached(("surveys of keys", keys, n, order, significant), make)
-        return read_survey(run(self.session, plan, **self.buffers), found)
+        """Return what `survey` returns, of the first n keys."""
+        return survey(self.session, self.memory.keys, n, self.inputs.order, self.buffers, self.inputs.significant)
 
     def _passes_plan(self, windows: Windows, special: bool) -> Plan:
         """Plan that sorts all keys by these digits."""
@@ -341,6 +334,24 @@ class DeviceSort:
 def _plan_key(features: RadixFeatures, *what: Any) -> tuple[Any, ...]:
     """Key of a plan independent of key values, by the number and type of keys, direction, bits, and types moved."""
     return "plans of sorts", SURVEYED_BYTES, features, *what
+
+
+def survey(
+    session: Session,
+    keys: str | Scratch,
+    n: int,
+    order: KeyOrder,
+    buffers: dict[str, Any],
+    significant: np.generic | None = None,
+) -> tuple[int, bool, bool]:
+    """Survey keys in these buffers, and wait; return what `read_survey` returns."""
+
+    def make() -> tuple[Plan, Scratch]:
+        plan, found = survey_plan(session.profile, keys, n, order, significant)
+        return plan.kept(), found
+
+    plan, found = session.cached(("surveys of keys", keys, n, order, significant), make, most=MOST_PLANS, policies=True)
+    return read_survey(run(session, plan, **buffers), found)
 
 
 def read_survey(result: Result, found: Scratch) -> tuple[int, bool, bool]:
