@@ -19,16 +19,19 @@ if TYPE_CHECKING:
 class Cells:
     """`M` in a traced function: ``M[a, b]`` reads a cell, and ``M.X[a, b]`` the field X of a cell that has fields."""
 
-    def __init__(self, cell: CellType | None = None, ndim: int = 2) -> None:
-        self._cell, self._ndim = cell, ndim  # the type of the cells, None for int; the number of their indices
+    def __init__(self, cell: CellType | None = None, ndim: int = 2, field: str | None = None) -> None:
+        self._cell, self._ndim, self._field = cell, ndim, field  # the type of the cells, None for int
 
     def __getitem__(self, where: Any) -> Expr:
-        if self._cell is not None and self._cell.fields:
-            raise mistake(
-                f"Cells have the fields {', '.join(self._cell.fields)}: read M.{next(iter(self._cell.fields))}[i, j]."
-            )
-        data = "" if self._cell is not None and self._cell.fitted else None
-        return read(where, "M", cell_type(), data, self._ndim)
+        cell, what = self._cell, "M" if self._field is None else f"M.{self._field}"
+        if cell is not None and cell.fields:
+            raise mistake(f"Cells have the fields {', '.join(cell.fields)}: read M.{next(iter(cell.fields))}[i, j].")
+        if not isinstance(where, tuple) or len(where) != self._ndim:
+            two = f"a row and a column: {what}[i - 1, j]"
+            raise mistake(f"{what} takes {two if self._ndim == 2 else f'three indices: {what}[i - 1, j, k]'}.")
+        data = self._field or ("" if cell is not None and cell.fitted else None)
+        type = cell_type() if cell is None else cell.type
+        return node("cell", *(as_index(w, what) for w in where), type=type, data=data)
 
     def __getattr__(self, name: str) -> Any:
         fields = self._cell.fields if self._cell is not None else {}
@@ -36,25 +39,7 @@ class Cells:
             raise AttributeError(f"cells have no {name!r}")
         if name not in fields:
             raise mistake(f"Cells have the fields {', '.join(fields)}. Got {name!r} instead.")
-        return FieldCells(name, fields[name].type)
-
-
-class FieldCells:
-    """A field of `M` in a traced function: ``M.X[a, b]``."""
-
-    def __init__(self, name: str, type: str) -> None:
-        self.name, self.type = name, type
-
-    def __getitem__(self, where: Any) -> Expr:
-        return read(where, f"M.{self.name}", self.type, self.name)
-
-
-def read(where: Any, what: Any, type: str | None, data: str | None, ndim: int = 2) -> Expr:
-    """Return the node that reads a cell, or a field of it."""
-    if not isinstance(where, tuple) or len(where) != ndim:
-        wanted = f"a row and a column: {what}[i - 1, j]" if ndim == 2 else f"three indices: {what}[i - 1, j, k]"
-        raise mistake(f"{what} takes {wanted}.")
-    return node("cell", *(as_index(w, what) for w in where), type=type, data=data)
+        return Cells(fields[name], field=name)
 
 
 class Values(Indexed):
@@ -85,12 +70,11 @@ for _name in "add sub mul truediv floordiv mod and or xor lshift rshift pow matm
     setattr(Values, f"__r{_name}__", Values.refuse)
 for _name in "neg pos abs invert lt le gt ge eq ne bool index int float complex round trunc floor ceil".split():
     setattr(Values, f"__{_name}__", Values.refuse)
-for _cells in (Cells, FieldCells):
-    for _name, _message in (
-        ("call", "M takes square brackets in Python: M[i - 1, j]."),
-        ("setitem", "An equation returns the value of its cell, and writes no other: M can only be read."),
-    ):
-        setattr(_cells, f"__{_name}__", refusal(_message))
+for _name, _message in (
+    ("call", "M takes square brackets in Python: M[i - 1, j]."),
+    ("setitem", "An equation returns the value of its cell, and writes no other: M can only be read."),
+):
+    setattr(Cells, f"__{_name}__", refusal(_message))
 
 
 @contextlib.contextmanager
@@ -100,7 +84,7 @@ def refused_by_python() -> Iterator[Any]:
     try:
         yield
     except TypeError as error:
-        names = [kind.__name__ for kind in (Expr, Cells, FieldCells, Values)]
+        names = [kind.__name__ for kind in (Expr, Cells, Values)]
         if not any(f"'{name}'" in str(error) or f" {name} " in str(error) for name in names):
             raise
         at, line = error.__traceback__, None
