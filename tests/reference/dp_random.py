@@ -196,10 +196,9 @@ def splits(draw):
 
 def in_c(equation):
     """The same in OpenCL C."""
-    from clgeom.dp.codegen import text
-    from clgeom.dp.language.parameters import taken
+    from clgeom.dp.codegen.cell import body_of
 
-    body = text.body_of(equation.value, None, taken=taken(equation.parameters))
+    body = body_of(equation, equation.value, None)
     return dp.Equation(
         body,
         dtype=equation.dtype,

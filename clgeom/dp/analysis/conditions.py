@@ -52,8 +52,8 @@ class Paths:
     `shape`: Of the table; by default all tables with two indices.
     `values`: The least and the largest element of parameters.
     `exact`: Sums that are known not to wrap around. Of others, only those count as sums whose intervals show it.
-    `certain`: Follow conditions on indices only, all their cases, so that a solution of a path is a cell. Else a
-    condition that has several cases adds no facts, and there may be any other variables.
+    `certain`: Follow all cases of a condition, so that a solution of a sufficient path is a cell. Else a condition that
+    has several cases adds no facts.
     """
 
     def __init__(
@@ -97,10 +97,6 @@ class Paths:
             variable = {None: low} if low == high else {atom.op if atom.op in self.box else atom: 1}
             form = combine(form, variable, by)
         return form
-
-    def is_certain(self, form: Sum) -> bool:
-        """Return whether a sum has indices only."""
-        return all(v is None or isinstance(v, str) or v.op == "index" for v in form)
 
     def cases(self, path: Path, form: Sum, depth: int = MOST_CASES) -> list[tuple[Path, Sum]]:
         """Return the paths on which minima, maxima, branches and absolute values in a sum are sums themselves."""
@@ -234,11 +230,7 @@ class Paths:
         if total is None:
             return [replace(path, sufficient=False)]
         op = op if holds else OPPOSITE[op]
-        if not self.certain:
-            return self.compared(op, total, path)
-        cases = self.cases(path, total)
-        if not all(self.is_certain(form) for _, form in cases):
-            return [replace(path, sufficient=False)]
+        cases = self.cases(path, total) if self.certain else [(path, total)]
         return [branch for case, form in cases for branch in self.compared(op, form, case)]
 
     def _difference(self, condition: Expr) -> Sum | None:
@@ -317,7 +309,7 @@ class Paths:
         if part.op in ("reduce", "argreduce"):
             k, lo, hi, body, *empty = args
             low, high = self.form(lo), self.form(hi)
-            if low is None or high is None or self.certain and not (self.is_certain(low) and self.is_certain(high)):
+            if low is None or high is None:
                 unsure = replace(path, sufficient=False)
                 return [(lo, path), (hi, path), *((other, unsure) for other in (body, *empty))]
             from_low, to_high = combine({k: 1}, low, -1), combine(combine(high, {k: 1}, -1), ONE, -1)

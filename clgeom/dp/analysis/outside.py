@@ -114,7 +114,7 @@ def _reads_outside(paths: Paths, fill: Fill) -> Iterator[tuple[Expr, Path]]:
         for arg, size in zip(part.args, fill.shape):
             form = paths.form(arg)
             for case, total in () if form is None else paths.cases(path, form):
-                if paths.is_certain(total):
+                if all(v is None or isinstance(v, str) or v.op == "index" for v in total):
                     for fact in _facts_outside(total, size):
                         yield from ((part, outside) for outside in paths.with_facts(case, fact))
 

@@ -106,9 +106,9 @@ def range_of(total: Sum, box: Box) -> Interval:
     return low, high
 
 
-def simplify(expr: Expr, known: Box) -> Expr:
-    """Return the expression with conditions folded that `known` decides. `known` is that of `range_of`."""
-    return rebuild(expr, lambda part: _decided(part, known), {})
+def simplify(expr: Expr, box: Box, known: Mapping[Expr, Expr] | None = None) -> Expr:
+    """Return the expression with conditions folded that the box decides. `known`: New nodes by node."""
+    return rebuild(expr, lambda part: _decided(part, box), dict(known or {}))
 
 
 def _decided(part: Expr, known: Box) -> Expr:

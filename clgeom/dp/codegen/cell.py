@@ -168,18 +168,17 @@ def _body(
 ) -> str:
     """Return the statements of a cell's function."""
     if equation.traced:
-        return text.body_of(
-            equation.value,
-            equation.decision,
-            taken=taken(equation.parameters),
-            checked=checked,
-            given=given,
-            wraps=wraps,
-            fitted=equation.cell.fitted and wraps is not None,
-        )
+        return body_of(equation, equation.value, equation.decision, checked=checked, given=given, wraps=wraps)
     body = with_traps(equation.body, equation.parameters) if trapped else equation.body
     body = text.marked("equation", body)
     return f"return (\n{body}\n);" if equation.is_expression else body
+
+
+def body_of(equation: Equation, value: Expr, decision: Expr | None, **options: Any) -> str:
+    """Return the statements of a cell's function; the options are those of `text.Writer`."""
+    roots = (value,) if decision is None else (value, decision)
+    writer = text.Writer(roots, taken=taken(equation.parameters), **options)
+    return writer.body(value, decision, fitted=equation.cell.fitted and writer.wraps is not None)
 
 
 def cell_function(

@@ -8,17 +8,17 @@ second one, and a sum between them. On GPUs a cell is computed without branches.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from clgeom.dp.analysis.sums import Box, difference, simplify
 from clgeom.dp.codegen import text
-from clgeom.dp.codegen.cell import INDICES, cell_function, function, statements
+from clgeom.dp.codegen.cell import INDICES, body_of, cell_function, function, statements
 from clgeom.dp.language.graphs import depends_on, walk
 from clgeom.dp.language.parameters import taken
 from clgeom.dp.language.plain_c import nodes_of
-from clgeom.dp.language.trace import Expr, replace
+from clgeom.dp.language.trace import Expr
 from clgeom.dp.language.types import LIMITS
 
 if TYPE_CHECKING:
@@ -94,17 +94,15 @@ def held(equation: Equation, *, inner: bool, traps: bool = False) -> Held | None
         name = "_".join(["dp_cell_held", *later])
         known = {axis: LATER[axis] for axis in later} if inner else {}
         value, decision = _simplified(equation, known)
-        body = branchless(equation, value, decision, names) or text.body_of(
-            value, decision, taken=taken(equation.parameters), given=names, fitted=equation.cell.fitted
-        )
+        body = branchless(equation, value, decision, names) or body_of(equation, value, decision, given=names)
         cells.append(cell_function(equation, body, name=name, traps=traps))
     return Held("\n".join(functions), "\n".join(cells), tuple(kinds))
 
 
-def _simplified(equation: Equation, known: Box) -> tuple[Expr, Expr | None]:
-    """Return the value and the choice of a cell with the conditions folded that `known` decides."""
-    decision = equation.decision
-    return simplify(equation.value, known), None if decision is None else simplify(decision, known)
+def _simplified(equation: Equation, box: Box, known: Mapping[Expr, Expr] | None = None) -> tuple[Expr, Expr | None]:
+    """Return the value and the choice of a cell with the conditions folded that are known, or that a box decides."""
+    value, *decision = (simplify(root, box, known) for root in equation.roots)
+    return value, decision[0] if decision else None
 
 
 def _elements(equation: Equation, loads: Iterable[Expr], indices: str) -> tuple[dict[Expr, str], list[str]]:
@@ -209,11 +207,7 @@ def loops(equation: Equation, *, flip: bool, traps: bool = False) -> str:
         parts.append(function(equation, f"inline long dp_{name}({ROW}", *value))
     for name, known in (("dp_cell_left", left), ("dp_cell_right", right)):
         known = {part: Expr("const", (), "bool", bool(holds)) for part, holds in known.items()}
-        value, decision = (
-            None if root is None else simplify(replace(root, known), {} if flip else LATER_ROWS)
-            for root in (equation.value, equation.decision)
-        )
-        body = text.body_of(value, decision, taken=taken(equation.parameters), fitted=equation.cell.fitted)
+        body = body_of(equation, *_simplified(equation, {} if flip else LATER_ROWS, known))
         parts.append(cell_function(equation, body, name=name, traps=traps))
     return "\n".join(parts)
 

@@ -439,22 +439,6 @@ def literal_of(value: float, type: str) -> str:
     return text + ("f" if type == "float" else "")
 
 
-def body_of(
-    value: Any,
-    decision: Expr | None,
-    *,
-    taken: set[str],
-    checked: bool = False,
-    given: Any = None,
-    wraps: str | None = "values",
-    fitted: bool = False,
-) -> str:
-    """Return the statements of a cell's function: they return the value, and set `decision` if there is one."""
-    roots = (value,) if decision is None else (value, decision)
-    writer = Writer(roots, taken=taken, checked=checked, given=given, wraps=wraps)
-    return writer.body(value, decision, fitted=fitted)
-
-
 def fit(value: str, field: str, fitted: bool) -> str:
     """Return a value in the type of the cells, or of a field of them; `fitted`: its own type is wider."""
     stem = f"_{field}" if field else ""
