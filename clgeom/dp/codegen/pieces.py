@@ -255,24 +255,13 @@ def _written(equation: Equation, form: dict[Any, Any]) -> tuple[tuple[str, ...],
     return tuple(writer.top.lines), total
 
 
-@dataclass(frozen=True)
-class HeldRow:
-    """A cell's function without branches that reads no parameter, for rows after the first.
-
-    `text`: ``dp_load0 ..`` (i, n, m DP_ARGUMENTS), elements of parameters that are constant in a row, with clamped
-    indices; and `dp_cell_held`, whose DP_CONTEXT is DP_ROW_CONTEXT and then these elements.
-    `types`: The types of the elements.
-    """
-
-    text: str
-    types: tuple[str, ...]
-
-
 @once
-def held_row(equation: Equation, *, flip: bool, traps: bool = False) -> HeldRow | None:
-    """Return the pieces of an equation whose operators are all cheap; None for others.
+def held_row(equation: Equation, *, flip: bool, traps: bool = False) -> tuple[str, tuple[str, ...]] | None:
+    """Return the text of a cell of later rows that reads no parameter, and the types of elements that the kernel holds.
 
-    Both sides of every branch are evaluated, so the memory of all cells that the equation names must be readable.
+    The elements are constant in a row, and ``dp_load0 ..`` (i, n, m DP_ARGUMENTS) read them with clamped indices. The
+    DP_CONTEXT of `dp_cell_held` is DP_ROW_CONTEXT and then the elements. Both sides of every branch are evaluated, so
+    the memory of all cells that the equation names must be readable. None if an operator is not cheap.
     """
     if not equation.traced:
         return None
@@ -285,4 +274,4 @@ def held_row(equation: Equation, *, flip: bool, traps: bool = False) -> HeldRow 
     context = "".join(f", const {load.type} {name}" for load, name in names.items())
     cell = cell_function(equation, body, name="dp_cell_held", traps=traps)
     macros = ["#undef DP_CONTEXT", f"#define DP_CONTEXT DP_ROW_CONTEXT{context}"]
-    return HeldRow("\n".join([*functions, *macros, cell]), tuple(load.type for load in loads))
+    return "\n".join([*functions, *macros, cell]), tuple(load.type for load in loads)

@@ -240,7 +240,7 @@ class Rows:
             else:
                 args = (np.int32(n), np.int32(m), *(zero,) * 6, "cells", np.int32(self.pitch))
                 params = {"table": self.keep, "guard_left": guards[0], "guard_right": guards[1]}
-                params |= {"held": held.text, "held_types": held.types} if held else {}
+                params |= dict(zip(("held", "held_types"), held)) if held else {}
                 step = self.step(FUSED, fused, args, params, int(count.sum()))
                 values = np.stack([row, count, left, right, *places], axis=1)
                 groups = -(-m // (fused.tile - left - right))
