@@ -189,7 +189,13 @@ def fill(
         chosen = PATTERNS[found]
         if band is not None:
             bands.check_reachable(band, chosen, shape, caller="fill")
-        stages_ = _stage_range(start, stop, chosen.stages(*shape))
+        count = chosen.stages(*shape)
+        stages_ = start, count if stop is None else stop
+        if not 0 <= start < stages_[1] <= count:
+            raise InvalidInput(
+                f"The 'start' and 'stop' parameters of fill must be stages 0 <= start < stop <= {count}. "
+                f"Got {start} and {stages_[1]} instead."
+            )
     else:
         chosen, basis, stages_ = choice.pattern, choice.basis, choice.stages
     initial_cells = None if initial is None else initial_of(initial, equation, chosen, shape, start, session)
@@ -274,16 +280,6 @@ def _stage(value: Any, name: str) -> int:
         return operator.index(index)
     except TypeError:
         raise wrong(name, "fill", "a stage's number", short(value)) from None
-
-
-def _stage_range(start: int, stop: int | None, stages_: int) -> tuple[int, int]:
-    stop = stages_ if stop is None else stop
-    if not 0 <= start < stop <= stages_:
-        raise InvalidInput(
-            f"The 'start' and 'stop' parameters of fill must be stages 0 <= start < stop <= {stages_}. "
-            f"Got {start} and {stop} instead."
-        )
-    return start, stop
 
 
 def _infer(equation: Equation, shape: tuple[int, int], session: Session, values: Any) -> tuple[str, str]:

@@ -72,20 +72,10 @@ class Fill:
     cache: Cache = field(default_factory=Cache)
 
     def __post_init__(self) -> None:
+        self.stages = self.pattern.stages(*self.shape)
         self.stop = self.stop or self.stages
-
-    @property
-    def stages(self) -> int:
-        return self.pattern.stages(*self.shape)
-
-    @property
-    def whole(self) -> bool:
-        """Whether every stage is filled."""
-        return self.start == 0 and self.stop == self.stages
-
-    @property
-    def keeps_choices(self) -> bool:
-        return self.equation.decisions is not None and self.keep in ("table", "decisions")
+        self.whole = self.start == 0 and self.stop == self.stages
+        self.keeps_choices = self.equation.decisions is not None and self.keep in ("table", "decisions")
 
     @property
     def params(self) -> dict[str, Any]:

@@ -207,7 +207,11 @@ def fill_cube(
     [[0.0, 1.0, 3.0], [9.0, 0.0, 2.0], [9.0, 9.0, 0.0]]
     """
     instance(equation, CubeEquation, "a dp.CubeEquation", "equation", caller="fill_cube")
-    shape = _checked_shape(shape)
+    n, m, p = integers(shape, 3, "three integers (n, m, p), each at least 1", "shape", caller="fill_cube", least=1)
+    if n + m + p - 2 > LONGEST or max(n * m, n * p, m * p) >= 2**32:
+        expected = "below 2**32 cells in each plane, and lengths of below 2**31 together"
+        raise wrong("shape", "fill_cube", expected, short(shape), verb="have")
+    shape = n, m, p
     checked: Any = check_options(equation, keep, check, keeps=KEEPS, caller="fill_cube")
     values = merge_values(values, parameters, caller="fill_cube")
     session = session_of(values, equation, device, caller="fill_cube")
@@ -335,15 +339,6 @@ def _reads_are_inside(equation: CubeEquation, shape: tuple[int, int, int], value
 
 
 # Arguments and errors ---------------------------------------------------------------------------------------------
-
-
-def _checked_shape(shape: Any) -> tuple[int, int, int]:
-    expected = "three integers (n, m, p), each at least 1"
-    n, m, p = integers(shape, 3, expected, "shape", caller="fill_cube", least=1)
-    if n + m + p - 2 > LONGEST or max(n * m, n * p, m * p) >= 2**32:
-        expected = "below 2**32 cells in each plane, and lengths of below 2**31 together"
-        raise wrong("shape", "fill_cube", expected, short(shape), verb="have")
-    return n, m, p
 
 
 def _allocated(session: Session, nbytes: int, keep: str, ring: int) -> Any:

@@ -359,6 +359,14 @@ def error_of(
 ) -> Any:
     """Return the error for a fault: `found` is a cell that was read, an index and the size, or the choice."""
     where = f"Cell {cell} of {equation.name}"
+    count: Any = getattr(equation, "decisions", None)
+    least, most = (-1, max(shape)) if count == "index" else (0, (count or 1) - 1)
+    messages = {
+        DIVISION: f"{where} divides by zero.",
+        QUOTIENT: f"{where} divides the least integer by -1, and the quotient does not fit its type.",
+        SHIFT: f"{where} shifts by a negative count, {found[0]}.",
+        DECISION: f"{where} chooses {found[0]}, and a choice is from {least} to {most}.",
+    }
     if kind in reasons:
         hint = base_case_hint(cell, [at < 0 for at in found], equation.traced) if kind == RANGE else ""
         error: Any = DependencyError(f"{where} reads cell {found}, {reasons[kind]}: {cell} -> {found}.{hint}")
@@ -369,15 +377,7 @@ def error_of(
             f"{where} reads {parameters_of_size(equation, values, size)} at index {at}, and its size there is {size}."
             f"{base_case_hint(cell, [at < 0] * len(cell), equation.traced)}"
         )
-    elif kind == DIVISION:
-        error = InvalidInput(f"{where} divides by zero.")
-    elif kind == QUOTIENT:
-        error = IntegerOverflow(f"{where} divides the least integer by -1, and the quotient does not fit its type.")
-    elif kind == SHIFT:
-        error = InvalidInput(f"{where} shifts by a negative count, {found[0]}.")
     else:
-        count: Any = getattr(equation, "decisions", None)
-        least, most = (-1, max(shape)) if count == "index" else (0, count - 1)
-        error = InvalidInput(f"{where} chooses {found[0]}, and a choice is from {least} to {most}.")
+        error = (IntegerOverflow if kind == QUOTIENT else InvalidInput)(messages[kind])
     error.cell = cell
     return error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -37,24 +37,8 @@ READ = 1
 LESS_MEMORY = "keep='last', 'corner' or 'decisions' needs less"
 
 
-@dataclass(frozen=True)
-class Reader:
-    """The access of a kernel to a store as ``name(a, b)``: texts of a template, arguments of a step, and buffers.
-
-    `access` is OpenCL C in a, b, n and m.
-    """
-
-    define: str
-    parameters: str
-    names: str
-    access: str
-    arguments: tuple[str, ...]
-    buffers: dict[str, Any]
-
-    @property
-    def texts(self) -> dict[str, str]:
-        """Parameters of a template."""
-        return {name: getattr(self, name) for name in ("define", "parameters", "names", "access")}
+#: The access of a kernel to a store as ``name(a, b)``: texts of a template, in OpenCL C, and buffers by argument.
+Reader = tuple[dict[str, str], dict[str, Any]]
 
 
 @dataclass(eq=False)
@@ -199,16 +183,16 @@ class CellStore:
 
         `shape`: Policy and groups; by default those of the kernel for so many cells.
         """
-        reader, profile = self.reader("M", write=write), self.session.profile
+        (texts, pointers), profile = self.reader("M", write=write), self.session.profile
         first = () if region is None else (line.start for line in region.lines)
         steps = () if region is None else (line.step for line in region.lines)
-        args = (*reader.arguments, *map(np.int32, (*self.shape, *first, *steps)), *args)
-        params, moved = {**params, **reader.texts}, (bytes_each or 2 * self.dtype.itemsize) * count
+        args = (*pointers, *map(np.int32, (*self.shape, *first, *steps)), *args)
+        params, moved = {**params, **texts}, (bytes_each or 2 * self.dtype.itemsize) * count
         if shape is None:
             step = Step.over(profile, kernel, args, count, dtype=self.dtype, params=params, bytes_moved=moved)
         else:
             step = Step(kernel, shape[0], args, shape[1], params, moved)
-        return run(self.session, Plan(step), **reader.buffers, **buffers)
+        return run(self.session, Plan(step), **pointers, **buffers)
 
     def pointers(self, stem: str) -> dict[str, cl.Buffer]:
         """Return the buffers by the names of a kernel's pointers; those beyond the buffers repeat the first one."""
@@ -231,7 +215,7 @@ class CellStore:
             parameters, names = f"DP_MANY({kind}, {stem})", f"DP_MANY_NAMES({stem})"
             access = f"(*{stem}_at({place}, {self.shift}, {names}))"
         access = f"((int){access} - 1)" if self.index else f"{access}.{self.field[0]}" if self.field else access
-        return Reader(define, parameters, names, access, tuple(buffers), buffers)
+        return {"define": define, "parameters": parameters, "names": names, "access": access}, buffers
 
 
 def new_store(
@@ -309,13 +293,10 @@ class PackedStore:
     pitch: int
     flip_rows: bool = False
     flip_columns: bool = False
+    dtype: ClassVar = np.dtype(np.uint8)
 
     def pointers(self, stem: str) -> dict[str, cl.Buffer]:
         return {f"{stem}0": self.buffer}
-
-    @property
-    def dtype(self) -> np.dtype[np.uint8]:
-        return np.dtype(np.uint8)
 
     def _rows(self, first: int, count: int) -> NDArray[np.uint8]:
         """Return the rows in their order in memory, unpacked."""
@@ -350,7 +331,8 @@ class PackedStore:
             f"(int)(({stem}[(ulong){row} * {self.pitch} + {column} / {each}] >> ({column} % {each} * {self.bits}))"
             f" & {(1 << self.bits) - 1})"
         )
-        return Reader("", f"global const uchar *{stem}", stem, access, (stem,), {stem: self.buffer})
+        texts = {"define": "", "parameters": f"global const uchar *{stem}", "names": stem, "access": access}
+        return texts, {stem: self.buffer}
 
 
 def new_packed(fill: Fill, bits: int, *, multiple: int, flip_rows: bool, flip_columns: bool = False) -> PackedStore:

@@ -291,7 +291,7 @@ def _recover(table: Table, source: str, size: int, *, dtype: DTypeLike, helpers:
             what = "cells" if name == "M" else "choices"
             raise InvalidInput(f"recover reads {what} as {name}(a, b), but keep={table.keep!r} does not hold them.")
     out, count = Scratch("out", out_type, max(size, 1)), Scratch("count", np.dtype(np.int32), 1)
-    pointers = [a for reader in readers.values() for a in reader.arguments]
+    pointers = {name: buffer for _, buffers in readers.values() for name, buffer in buffers.items()}
     params: dict[str, Any] = {
         "out": c_name(out_type),
         "function": recovery_text(table.equation, body, resumed),
@@ -299,13 +299,13 @@ def _recover(table: Table, source: str, size: int, *, dtype: DTypeLike, helpers:
     }
     if resumed:
         params["resumed"] = True
-    for name, reader in readers.items():
-        params.update({f"{key}_{name.lower()}": text for key, text in reader.texts.items()})
+    for name, (texts, _) in readers.items():
+        params.update({f"{key}_{name.lower()}": text for key, text in texts.items()})
     args = (*pointers, *map(np.int32, table.shape), out, np.int32(size), count, *["state"] * resumed)
     policy = select(table.session.profile, "dp/table/recover")
     options = build_options(table.session)
     step = Step("dp/table/recover", policy, (*args, *table._fill.arguments), 1, params=params, options=options)
-    buffers = {**table._fill.buffers, **{k: b for r in readers.values() for k, b in r.buffers.items()}}
+    buffers = {**table._fill.buffers, **pointers}
     if resumed:
         for scratch in (out, count):
             buffers[scratch.name] = allocate(table.session, scratch.nbytes)

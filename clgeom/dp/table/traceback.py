@@ -127,7 +127,21 @@ def traceback(
     """
     instance(equation, Equation, "a dp.Equation", "equation", caller=CALLER)
     band_bytes = whole_number(band_bytes, "band_bytes", caller=CALLER, most=1 << 62)
-    fill = _fill_of(equation, shape, values, device, parameters, band, outside)
+    if not isinstance(equation.decisions, int) or equation.decisions > 256:
+        raise InvalidInput(f"{CALLER} needs an equation with up to 256 choices. Got {equation.decisions} instead.")
+    shape = check_shape(shape, caller=CALLER)
+    values = merge_values(values, parameters, caller=CALLER)
+    session = session_of({}, equation, device, caller=CALLER)
+    if equation.pattern is None:
+        raise InvalidInput(f"{CALLER} needs an equation with a pattern. {equation.name} has none.")
+    pattern = PATTERNS[equation.pattern]
+    banded, values, band = in_band(equation, values, band, outside, shape, caller=CALLER)
+    if band is not None:
+        bands.check_reachable(band, pattern, shape, caller=CALLER)
+    values = check_values(banded, values, caller=CALLER)
+    bound = bind(session, banded, values, caller=CALLER)
+    fill = Fill(banded, shape, pattern, session, values, *bound, band=band)
+    check_reads(fill)
     fields, offsets = _moves(moves, equation, fill.pattern)
     if field is not None and not callable(field) and not (isinstance(field, str) and field in fields):
         raise wrong("field", CALLER, "a field with choices", short(field))
@@ -150,27 +164,6 @@ def traceback(
     with users_errors(equation.source if equation.traced else equation.body, name=equation.name):
         trace = functools.partial(_traced, fields=fields, moves=offsets, first=field, band_bytes=band_bytes)
         return bounds.trap_overflows(fill, trace) if bounds.traps_overflows(fill) else trace(fill)
-
-
-def _fill_of(
-    equation: Equation, shape: Any, values: Any, device: Any, parameters: dict[str, Any], band: Any, outside: Any
-) -> Fill:
-    if not isinstance(equation.decisions, int) or equation.decisions > 256:
-        raise InvalidInput(f"{CALLER} needs an equation with up to 256 choices. Got {equation.decisions} instead.")
-    shape = check_shape(shape, caller=CALLER)
-    values = merge_values(values, parameters, caller=CALLER)
-    session = session_of({}, equation, device, caller=CALLER)
-    if equation.pattern is None:
-        raise InvalidInput(f"{CALLER} needs an equation with a pattern. {equation.name} has none.")
-    pattern = PATTERNS[equation.pattern]
-    equation, values, band = in_band(equation, values, band, outside, shape, caller=CALLER)
-    if band is not None:
-        bands.check_reachable(band, pattern, shape, caller=CALLER)
-    values = check_values(equation, values, caller=CALLER)
-    bound = bind(session, equation, values, caller=CALLER)
-    fill = Fill(equation, shape, pattern, session, values, *bound, band=band)
-    check_reads(fill)
-    return fill
 
 
 def _moves(moves: Any, equation: Equation, pattern: Pattern) -> tuple[tuple[str, ...], Moves]:
