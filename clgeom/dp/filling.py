@@ -185,8 +185,8 @@ def fill(
     key = "fills", weakref.ref(session), *options  # weak, since equations may outlive sessions
     choice = equation.cache.known(key, policies=True) if initial is None else None
     if choice is None:
-        found, basis = (wanted, "given") if wanted else _infer(equation, shape, session, values)
-        chosen = PATTERNS[found]
+        name, basis = (wanted, "given") if wanted else _infer(equation, shape, session, values)
+        chosen = PATTERNS[name]
         if band is not None:
             bands.check_reachable(band, chosen, shape, caller="fill")
         count = chosen.stages(*shape)
@@ -302,7 +302,7 @@ def reads_itself(equation: Equation) -> DependencyError:
 
 
 def check_reads(fill: Fill) -> None:
-    """Raise `DependencyError` if the equation reads outside the table, or what the pattern does not allow.
+    """Raise `DependencyError` if the equation reads outside the table, or against the pattern.
 
     With check=True, traps find reads outside the table.
     """
@@ -313,7 +313,7 @@ def check_reads(fill: Fill) -> None:
 
 
 def _check_pattern(fill: Fill, nodes: Equation | None) -> None:
-    """Raise `DependencyError` if the equation reads what the pattern does not allow.
+    """Raise `DependencyError` if the equation reads against the pattern.
 
     A read that leads to such cells wherever it is made may still be made by none: parameters, the shape and the stages
     may show that. Where values of cells decide, it is refused, unless the fill traps such reads.

@@ -91,7 +91,7 @@ class Fill:
         return self.equation.text(Form(wraps=self.wraps, notes=self.traps, **options))
 
     def planned(self, key: tuple[Any, ...], make: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
-        """Return the result of `make`, a plan and what belongs to it, made once for all fills with the same `cache`.
+        """Return the result of `make`, a plan and its companions, computed once for all fills with the same `cache`.
 
         Threads keep launches of the plan from the second of these fills on: most equations are filled once.
         """
@@ -173,7 +173,7 @@ def merge_values(values: Any, parameters: dict[str, Any], *, caller: str) -> dic
 
 
 def check_values(equation: EquationBase, values: dict[str, Any], *, caller: str) -> dict[str, Any]:
-    """Return the parameters as arrays and numbers of the declared types; all must be given."""
+    """Return all parameters as arrays and numbers of the declared types."""
     require_given(equation, values, caller=caller)
     return some_values(equation, values, caller=caller)
 
@@ -188,7 +188,7 @@ def no_parameter(equation: EquationBase, name: str, value: Any) -> InvalidInput:
 
 
 def some_values(equation: EquationBase, values: dict[str, Any], *, caller: str) -> dict[str, Any]:
-    """As `check_values`, for the parameters that are given."""
+    """Return some of the parameters as arrays and numbers of the declared types."""
     extra = [name for name in values if name not in equation.parameters]
     if extra:
         raise no_parameter(equation, extra[0], values[extra[0]])

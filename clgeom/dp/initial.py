@@ -30,11 +30,11 @@ MOST = 1 << 27
 
 @dataclass(frozen=True, eq=False)
 class Initial:
-    """Cells that are given.
+    """The cells before the first stage of a fill.
 
     `table`: A table of the same session, whose cells stay on the device.
     `cells`: Else an array: of the whole table, shape (n, m), or of the line of the stage before the first one.
-    `first`: The first stage that is given.
+    `first`: The first stage that they hold.
     """
 
     table: Any
@@ -48,7 +48,7 @@ class Initial:
     def known(
         self, pattern: Pattern, shape: tuple[int, int], a: NDArray[Any], b: NDArray[Any], dtype: np.dtype[Any]
     ) -> tuple[NDArray[Any], bool]:
-        """(values, whether they are known) of cells in stages that are given, for the check before a fill."""
+        """Return initial values of cells, and whether they are known, for the check before a fill."""
         if self.cells is None:
             return np.zeros(len(a), dtype), False
         if not self.is_line:
@@ -101,7 +101,7 @@ class Initial:
 
 
 def initial_of(
-    given: Any, equation: Equation, pattern: Pattern, shape: tuple[int, int], start: int, session: Session
+    initial: Any, equation: Equation, pattern: Pattern, shape: tuple[int, int], start: int, session: Session
 ) -> Initial:
     """Return the checked `initial` parameter of fill."""
     if start == 0:
@@ -109,33 +109,34 @@ def initial_of(
             "The 'initial' parameter of fill gives the cells before the stage 'start', which must be 1 or more. "
             "Got start=0."
         )
-    if isinstance(given, Table):
-        if given.shape != shape or given.dtype != equation.dtype or given._store is None:
+    if isinstance(initial, Table):
+        if initial.shape != shape or initial.dtype != equation.dtype or initial._store is None:
             expected = f"a table of {shape[0]} x {shape[1]} cells of {equation.cell.name}, filled with keep='table'"
-            raise wrong("initial", "fill", expected, short(given))
-        here = given.session is session
-        return Initial(given if here else None, None if here else given.numpy(), 0)
+            raise wrong("initial", "fill", expected, short(initial))
+        is_here = initial.session is session
+        return Initial(initial if is_here else None, None if is_here else initial.numpy(), 0)
     sides = {"rows": (shape[1],), "columns": (shape[0],)}.get(pattern.kind)
-    values = _fields(given, equation) if equation.cell.fields else _numbers(given, equation.dtype)
+    values = _fields(initial, equation) if equation.cell.fields else _numbers(initial, equation.dtype)
     if values.shape != shape and values.shape != sides:
         also = f", or the {pattern.kind.removesuffix('s')} before 'start', of shape {sides}" if sides else ""
         raise wrong("initial", "fill", f"a table of shape {shape}{also}", f"shape {values.shape}")
     return Initial(None, values, 0 if values.ndim == 2 else start - 1)
 
 
-def _numbers(given: Any, dtype: np.dtype[Any]) -> Any:
-    """Return an array as given, in the type of the cells."""
-    ndim = np.ndim(given) if not hasattr(given, "ndim") else given.ndim
-    return checked_value(Parameter("initial", dtype, 1 if ndim == 1 else 2), given, caller="fill")
+def _numbers(values: Any, dtype: np.dtype[Any]) -> Any:
+    """Return an array of the cells' type."""
+    ndim = np.ndim(values) if not hasattr(values, "ndim") else values.ndim
+    return checked_value(Parameter("initial", dtype, 1 if ndim == 1 else 2), values, caller="fill")
 
 
-def _fields(given: Any, equation: Equation) -> Any:
-    """Return the same of cells with fields: an array of records, or a mapping of arrays by field."""
+def _fields(initial: Any, equation: Equation) -> Any:
+    """Return an array of records, from records or a mapping of arrays by field."""
     names = tuple(equation.cell.fields)
-    has = tuple(given) if isinstance(given, Mapping) else getattr(getattr(given, "dtype", None), "names", None) or ()
-    parts = [_numbers(given[name], equation.dtype[name]) for name in names] if set(has) == set(names) else []
+    dtype = getattr(initial, "dtype", None)
+    fields = tuple(initial) if isinstance(initial, Mapping) else getattr(dtype, "names", None) or ()
+    parts = [_numbers(initial[name], equation.dtype[name]) for name in names] if set(fields) == set(names) else []
     if not parts or len({part.shape for part in parts}) > 1:
-        got = f"{given.dtype}, shape {given.shape}" if isinstance(given, np.ndarray) else short(given)
+        got = f"{initial.dtype}, shape {initial.shape}" if isinstance(initial, np.ndarray) else short(initial)
         raise wrong(
             "initial",
             "fill",

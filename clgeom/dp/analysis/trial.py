@@ -432,7 +432,7 @@ def _first_stages(fill: Fill, *, trapped: bool) -> None:
     policy = select(session.profile, stages.KERNEL, dtype, ring * width)
     quiet = replace(fill, watch=None)
     memory = stages.Memory(store, ring)
-    step = stages.one_step(quiet, policy, memory, trial=True, trapped=trapped)
+    step = stages.stage_step(quiet, policy, memory, trial=True, trapped=trapped)
     buffers = stages.buffers_of(quiet, memory, step)
     if whole:
         launches = stages.launches(replace(quiet, check=True), policy, fill.start, fill.start + whole)

@@ -207,10 +207,10 @@ def _shapes(shapes: Any, count: int | None) -> NDArray[np.int64]:
 
 @dataclass(eq=False)
 class _Batch:
-    """The tables of one call, and what is kept of them: "tables", "choices", "corners" and "last".
+    """The tables of a call, and their outputs "tables", "choices", "corners" and "last".
 
     `alone` fills one table; `given` has the names of its parameters.
-    `kept`, `offsets`: The elements of all tables by the names of outputs, and where those of each table begin.
+    `kept`, `offsets`: The elements of all tables by the names of outputs, and the first element of each table.
     """
 
     session: Session
@@ -271,13 +271,13 @@ class _Batch:
         cells = self.cells
         if check is True:
             for k in range(len(cells)):
-                with _named(k):
+                with _errors_name_table(k):
                     self._fill_one(k, keep="corner", check=True)
             return
         sampled = self._sample([0, int(np.argmin(cells)), int(np.argmax(cells))])
         for k in sampled:
             shape, values = self.shape_of(k), self.values_of(k)
-            with _named(k):
+            with _errors_name_table(k):
                 fill = self._fill_of(shape, values, bind(self.session, self.equation, values, caller="fill_batch"))
                 check_reads(fill)
                 if check:
@@ -286,7 +286,7 @@ class _Batch:
 
         def evaluate(budget: float) -> None:
             for k in dict.fromkeys([*sampled, *range(len(cells))]):
-                with _named(k):
+                with _errors_name_table(k):
                     budget = readiness.Evaluation(self._fill_of(self.shape_of(k), self.values_of(k))).run(budget)
 
         n, m = self.shapes.max(axis=0).tolist()
@@ -300,7 +300,7 @@ class _Batch:
         )
 
     def _sample(self, numbers: list[int]) -> dict[int, Any]:
-        """These tables, and those whose arrays are the shortest for their rows and for their columns."""
+        """Return these tables, and those whose arrays are the shortest for their rows and for their columns."""
         for values in self.values.values():
             if values.at is None:
                 continue
@@ -330,7 +330,7 @@ class _Batch:
                 stop = min(stop, int(np.searchsorted(ends, ends[first] + most, side="right")) - 1)
             stop = max(stop, first + 1)
             if is_large[first]:
-                with _named(first):
+                with _errors_name_table(first):
                     self._fill_alone(first)
             else:
                 self._fill_part(first, stop)
@@ -352,7 +352,7 @@ class _Batch:
             part[:] = np.ravel(values)
 
     def _parts(self, first: int, stop: int) -> dict[str, NDArray[Any]]:
-        """Return what is kept of the tables first .. stop - 1, by the names of outputs."""
+        """Return the outputs of the tables first .. stop - 1 by name."""
         return {name: values[slice(*self.offsets[name][[first, stop]])] for name, values in self.kept.items()}
 
     def _fill_part(self, first: int, stop: int) -> None:
@@ -409,7 +409,7 @@ class _Batch:
         with users_errors(equation.source if equation.traced else equation.body, name=equation.name):
             result = run(session, Plan(step), **buffers, **bound)
         if traps and (number := int(result.read(over)[0])) < count:
-            with _named(first + number):  # filled alone, it raises the error that names the cell
+            with _errors_name_table(first + number):  # filled alone, it raises the error that names the cell
                 self._fill_alone(first + number)
             name = self.equation.cell.name
             raise IntegerOverflow(f"A cell of table {first + number:,} of the batch goes beyond {name}.")
@@ -435,8 +435,8 @@ class _Batch:
 
 
 @contextlib.contextmanager
-def _named(k: int) -> Iterator[None]:
-    """Errors within it name the table."""
+def _errors_name_table(k: int) -> Iterator[None]:
+    """Add the number of the table to the messages of errors."""
     try:
         yield
     except ClgeomError as error:

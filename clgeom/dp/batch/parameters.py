@@ -50,7 +50,7 @@ BatchParameters: TypeAlias = Mapping[str, Values]
 def parameters_of(
     equation: Equation, arguments: Mapping[str, Any], offsets: Mapping[str, Any], *, caller: str
 ) -> tuple[dict[str, Values], int | None]:
-    """Return the parameters by name, and the number of tables that they tell, None if all have one value."""
+    """Return the parameters by name, and the number of tables; None if each parameter has a value for all."""
     require_given(equation, arguments, caller=caller)
     for name in (*arguments, *offsets):
         if name not in equation.parameters:
@@ -70,7 +70,7 @@ def parameters_of(
 
 
 def _parameter(p: Parameter, value: Any, offsets: Any, *, caller: str) -> Values:
-    """Return a parameter: one value, one with offsets, a list of values; or an array of numbers for a number."""
+    """Return a parameter: a value for all tables, an array with offsets, or a list (an array of numbers) by table."""
 
     def checked(value: Any, ndim: int = p.ndim) -> Any:
         return checked_value(Parameter(p.name, p.dtype, ndim), value, caller=caller)

@@ -33,7 +33,7 @@ from clgeom.intake.typing import DeviceLike, NDArray
 
 KERNEL = "dp/cubes/fill_plane"
 KEEPS = ("table", "last", "corner")
-#: Length of what the kernel notes: number of a stage + 1, kind of the fault, the cell, and what it read.
+#: Words of the note of a fault: number of its stage + 1, its kind, the cell, and the cell or index that it read.
 FAULTS = 8
 
 

@@ -1,1 +1,1 @@
-"""The ways to fill a table, a module each, and what they share."""
+"""Paths: the algorithms that fill a table, a module each."""

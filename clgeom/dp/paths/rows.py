@@ -98,7 +98,7 @@ class Launches(NamedTuple):
 
 
 def reaches_of(fill: Fill) -> tuple[np.ndarray, np.ndarray]:
-    """Largest dependence offsets of each row to the left and to the right, in the order of filling."""
+    """Return the largest offsets of reads of each row to the left and to the right, in the order of filling."""
     n, m = fill.shape
     reach: Any = fill.equation.reach
     if isinstance(reach, Near):
@@ -201,7 +201,7 @@ class Rows:
         return reaches_of(self.fill)
 
     def slots(self, parts: Launches) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Slots of the row that each launch reads and of the last one that it fills: in the table, or in two rows."""
+        """Return the slots of the row that each launch reads, and of the last row that it fills."""
         if not self.keep:
             at = np.arange(len(parts.row))
             self.last_slot = len(at) % 2

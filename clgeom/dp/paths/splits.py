@@ -129,7 +129,7 @@ def obstacle(fill: Fill) -> str | None:
 
 
 def shapes_of(fill: Fill) -> tuple[int, Policy, Policy]:
-    """Side of the tiles, and the policies of the product and of the tiles' own splits."""
+    """Return the side of the tiles, and the policies of products and of splits within tiles."""
     n, m = fill.shape
     product, finish = (select(fill.session.profile, kernel, fill.equation.dtype, n * m) for kernel in (PRODUCT, FINISH))
     if product.variant == "serial":
@@ -230,18 +230,18 @@ def _planned(fill: Fill) -> tuple[Plan, Frame]:
 
 
 def diagonals_of(fill: Fill, shape: tuple[int, int], tile: int, serial: bool) -> list[tuple[int, int]]:
-    """(tiles, parts of their products) of each diagonal of tiles from the main one upwards."""
+    """Return (tiles, parts of their products) of each diagonal of tiles from the main diagonal upwards."""
     rows, columns = (ceil_div(side, tile) for side in shape)
     wanted = GROUPS_PER_UNIT * fill.session.profile.compute_units
     room = fill.session.profile.max_alloc_bytes // (tile * tile * max(fill.equation.dtype.itemsize, 4))
-    found = []
+    diagonals = []
     for diagonal in range(columns):
         tiles = min(rows, columns - diagonal)
         parts = min(diagonal, max(min(ceil_div(wanted, tiles), room // tiles), 1))
         if serial and tiles >= fill.session.profile.compute_units:
             parts = 0  # each item does its tile's product, too
-        found.append((tiles, parts))
-    return found
+        diagonals.append((tiles, parts))
+    return diagonals
 
 
 def leaves_parameters(fill: Fill, frame: Frame) -> bool:

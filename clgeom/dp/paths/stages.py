@@ -84,7 +84,7 @@ def fill_table(fill: Fill) -> Filled:
 
 
 def _new_decisions(fill: Fill, layout: str) -> CellStore | PackedStore:
-    """Memory for choices: an integer for each, or a few bits where integers would need more than one buffer."""
+    """Return memory for choices: integers, or a few bits each where integers would need several buffers."""
     n, m = fill.shape
     kind: Any = fill.equation.decision_dtype(fill.shape)
     bits = bits_of(fill)
@@ -98,7 +98,7 @@ def _new_decisions(fill: Fill, layout: str) -> CellStore | PackedStore:
 
 
 def _write_initial_lines(fill: Fill, buffer: Any, ring: int, width: int) -> None:
-    """Write the last lines that are given to the memory of a fill that holds only a few lines."""
+    """Write the last initial lines to the memory of a fill that holds only a few lines."""
     size = fill.equation.dtype.itemsize
     initial: Any = fill.initial
     for stage in range(max(initial.first, fill.start - ring + 1), fill.start):
@@ -131,8 +131,8 @@ def ring_of(fill: Fill) -> int:
 
 def run_stages(fill: Fill, policy: Policy, memory: Memory, trapped: bool = True) -> Result:
     """Run all stages of a fill; raise the error for a trapped fault."""
-    plan, whole = fill.planned(("stages", trapped), lambda: _planned(fill, policy, memory, trapped))
-    buffers = buffers_of(fill, memory, whole)
+    plan, step = fill.planned(("stages", trapped), lambda: _planned(fill, policy, memory, trapped))
+    buffers = buffers_of(fill, memory, step)
     try:
         result = fill.run(plan, **buffers)
     except KernelBuildError:
@@ -146,23 +146,23 @@ def run_stages(fill: Fill, policy: Policy, memory: Memory, trapped: bool = True)
         )
         return result
     if fill.check:
-        raise_first(fill, whole, result, buffers)
+        raise_first(fill, step, result, buffers)
     return result
 
 
-def _planned(fill: Fill, policy: Policy, memory: Memory, trapped: bool) -> tuple[Plan, OneStep]:
+def _planned(fill: Fill, policy: Policy, memory: Memory, trapped: bool) -> tuple[Plan, StageStep]:
     """Return the launches of all stages, and their step."""
-    whole = one_step(fill, policy, memory, trapped=trapped)
+    stage = stage_step(fill, policy, memory, trapped=trapped)
     group = select(fill.session.profile, WIDE, fill.equation.dtype, max(fill.shape))
     parts = []
     for wide, begin, end in wide_ranges(fill, group):
-        step = whole.step
+        step = stage.step
         if wide:
             params = {name: value for name, value in step.params.items() if name != "checked"}
             params["equation"] = fill.text(reduction="group")
             step = replace(step, kernel=WIDE, policy=group, params=params)
-        parts.append(Series(step, whole.indices, *launches(fill, step.policy, begin, end, wide=wide)))
-    return Plan(*parts), whole
+        parts.append(Series(step, stage.indices, *launches(fill, step.policy, begin, end, wide=wide)))
+    return Plan(*parts), stage
 
 
 class Memory(NamedTuple):
@@ -174,7 +174,7 @@ class Memory(NamedTuple):
     kept: Scratch | None = None
 
 
-class OneStep(NamedTuple):
+class StageStep(NamedTuple):
     """A step that fills stages, the indices of its arguments first, last, low, high, and its memory for faults."""
 
     step: Step
@@ -182,7 +182,7 @@ class OneStep(NamedTuple):
     faults: Any
 
 
-def one_step(fill: Fill, policy: Policy, memory: Memory, *, trial: bool = False, trapped: bool = True) -> OneStep:
+def stage_step(fill: Fill, policy: Policy, memory: Memory, *, trial: bool = False, trapped: bool = True) -> StageStep:
     """Return the step that fills stages. `trial`: trap as the check before a fill."""
     store, ring, decisions, kept = memory
     n, m = fill.shape
@@ -222,31 +222,31 @@ def one_step(fill: Fill, policy: Policy, memory: Memory, *, trial: bool = False,
         args += [np.int32(first), np.int32(1), np.int32(-1), faults]
     moved = 2 * n * m * fill.equation.dtype.itemsize
     step = Step(KERNEL, policy, (*args, *fill.arguments), 1, params, moved, fill.options)
-    return OneStep(step, indices, faults)
+    return StageStep(step, indices, faults)
 
 
-def buffers_of(fill: Fill, memory: Memory, whole: OneStep) -> dict[str, Any]:
+def buffers_of(fill: Fill, memory: Memory, step: StageStep) -> dict[str, Any]:
     """Return the buffers of a step: those of the stores, and new ones for the line that is kept and for faults."""
     store, _, decisions, kept = memory
     buffers = store.pointers("dp_t") | ({} if decisions is None else decisions.pointers("dp_d"))
     if kept is not None:
         buffers["kept"] = launch.allocate(fill.session, kept.nbytes)
         launch.fill(fill.session, buffers["kept"], np.uint8(0), kept.nbytes)
-    if whole.faults is not None:
-        buffers["faults"] = launch.allocate(fill.session, whole.faults.nbytes)
+    if step.faults is not None:
+        buffers["faults"] = launch.allocate(fill.session, step.faults.nbytes)
         launch.write(fill.session, buffers["faults"], NO_FAULT)
     return buffers
 
 
-def raise_first(fill: Fill, whole: OneStep, result: Any, buffers: dict[str, Any], known: int = 1) -> None:
+def raise_first(fill: Fill, step: StageStep, result: Any, buffers: dict[str, Any], known: int = 1) -> None:
     """Raise the error for the first fault that checked stages have noted, if there is one."""
-    stage, index = result.read(whole.faults)[:2].tolist()
+    stage, index = result.read(step.faults)[:2].tolist()
     if stage:
-        only, first = [*whole.step.args], whole.indices[0]
+        only, first = [*step.step.args], step.indices[0]
         only[first : first + 4] = np.int32(stage - 1), np.int32(stage), np.uint32(index), np.uint32(index + 1)
         only[first + 5 : first + 7] = np.int32(known), np.int32(index)
-        again = replace(whole.step, args=tuple(only))
-        kind, a, b = fill.run(Plan(again), **buffers).read(whole.faults)[2:].tolist()
+        again = replace(step.step, args=tuple(only))
+        kind, a, b = fill.run(Plan(again), **buffers).read(step.faults)[2:].tolist()
         raise fault(fill, fill.pattern.cell(stage - 1, index, *fill.shape), kind, a, b)
 
 
@@ -315,7 +315,7 @@ def launches(
 
 
 def parameters_of_size(equation: EquationBase, values: Mapping[str, Any], size: int) -> str:
-    """Return the parameter of this size in words, or the parameters, of which a read out of range was one."""
+    """Return the parameter, or the parameters, of this size in words, for a read out of range."""
     names = []
     for p in equation.parameters.values():
         sizes = np.shape(values[p.name])
@@ -354,25 +354,25 @@ def error_of(
     values: Mapping[str, Any],
     cell: tuple[int, ...],
     kind: int,
-    found: tuple[int, ...],
+    details: tuple[int, ...],
     reasons: Mapping[int, str],
 ) -> Any:
-    """Return the error for a fault: `found` is a cell that was read, an index and the size, or the choice."""
+    """Return the error for a fault with `details`: the cell that was read, an index and the size, or the choice."""
     where = f"Cell {cell} of {equation.name}"
     count: Any = getattr(equation, "decisions", None)
     least, most = (-1, max(shape)) if count == "index" else (0, (count or 1) - 1)
     messages = {
         DIVISION: f"{where} divides by zero.",
         QUOTIENT: f"{where} divides the least integer by -1, and the quotient does not fit its type.",
-        SHIFT: f"{where} shifts by a negative count, {found[0]}.",
-        DECISION: f"{where} chooses {found[0]}, and a choice is from {least} to {most}.",
+        SHIFT: f"{where} shifts by a negative count, {details[0]}.",
+        DECISION: f"{where} chooses {details[0]}, and a choice is from {least} to {most}.",
     }
     if kind in reasons:
-        hint = base_case_hint(cell, [at < 0 for at in found], equation.traced) if kind == RANGE else ""
-        error: Any = DependencyError(f"{where} reads cell {found}, {reasons[kind]}: {cell} -> {found}.{hint}")
-        error.read = found
+        hint = base_case_hint(cell, [at < 0 for at in details], equation.traced) if kind == RANGE else ""
+        error: Any = DependencyError(f"{where} reads cell {details}, {reasons[kind]}: {cell} -> {details}.{hint}")
+        error.read = details
     elif kind == INDEX:
-        at, size = found[:2]
+        at, size = details[:2]
         error = InvalidInput(
             f"{where} reads {parameters_of_size(equation, values, size)} at index {at}, and its size there is {size}."
             f"{base_case_hint(cell, [at < 0] * len(cell), equation.traced)}"

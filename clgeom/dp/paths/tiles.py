@@ -48,7 +48,7 @@ SPARE_BYTES = 512
 
 
 def flips_of(offsets: tuple[Any, ...], wanted: tuple[bool, bool] = (False, False)) -> tuple[bool, bool] | None:
-    """(flip_rows, flip_columns) that turn all offsets to up and left, or None; of several those wanted."""
+    """Return (flip_rows, flip_columns) that turn all offsets to up and left, best those wanted; None if none do."""
     for rows in (wanted[0], not wanted[0]):
         for columns in (wanted[1], not wanted[1]):
             if all(
@@ -223,7 +223,7 @@ class Sweep:
         }
 
     def in_order(self, row: NDArray[Any]) -> NDArray[Any]:
-        """Return a row of whole blocks in the order of filling, as one of the table."""
+        """Return a row of the table from whole blocks in the order of filling."""
         row = row[: self.shape[1]]
         return row[::-1].copy() if self.flips[1] else row
 
@@ -235,7 +235,7 @@ class Sweep:
         return self.band[0] + by, self.band[1] + by
 
     def in_band(self, launches: int, band: tuple[int, int]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """(first, last) row of tiles of each launch that has cells of the band; last < first for none."""
+        """Return the (first, last) row of tiles with cells of the band of each launch; last < first for none."""
         p, (low, high) = self.policy, band
         first, last = np.full(launches, self.rows), np.full(launches, -1)
         row = np.arange(self.rows, dtype=np.int64) * self.strip * p.strips
@@ -257,7 +257,7 @@ class Sweep:
 
     @functools.cached_property
     def launches(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """(launch and its first row of tiles, how many rows of tiles) of every launch."""
+        """The launch and its first row of tiles, and the number of rows of tiles, of every launch."""
         launches = np.arange(self.lag * (self.rows - 1) + self.columns, dtype=np.int64)
         first = np.maximum(0, -(-(launches - self.columns + 1) // self.lag))
         last = np.minimum(self.rows - 1, launches // self.lag)
@@ -324,7 +324,7 @@ def elements_text(held: Any, kinds: tuple[Any, ...]) -> str:
 
 
 def _write_outside(fill: Fill, buffer: Any, count: Any) -> None:
-    """Set cells to what those outside the band of a fill are."""
+    """Set cells to the value outside the band of a fill."""
     cell: Any = np.zeros((), fill.equation.dtype)
     for name in fill.equation.cell.fields:
         cell[name] = fill.values[f"{OUTSIDE}_{name}"]

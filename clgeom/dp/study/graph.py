@@ -168,7 +168,7 @@ class DependencyGraph:
         return reached
 
     def _cycle(self, unready: NDArray[np.bool_]) -> str:
-        """Cells that read each other in a cycle, of many without the middle; each unready cell reads an unready one."""
+        """Return cells that read each other in a cycle in words; each unready cell reads an unready cell."""
         c, path = int(np.flatnonzero(unready)[0]), list[int]()
         while c not in path:
             path.append(c)
@@ -398,7 +398,7 @@ class Cells:
         return buffer
 
     def buffers(self, **more: Any) -> dict[str, Any]:
-        """New memory for the table and for what cells read, besides others."""
+        """Return new memory for the table and the reads of its cells, with other buffers."""
         total = self.shape[0] * self.shape[1]
         arrays = {name: np.zeros(total, np.uint32) for name in ("done", "counts")}
         arrays |= {"table": np.zeros(total, self.equation.dtype), "outside": np.zeros(2 * total, np.int64)}

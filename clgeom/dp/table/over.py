@@ -62,7 +62,7 @@ class OverTable(OnDevice):
     counts from the first cell of the region.
     """
 
-    if TYPE_CHECKING:  # what `Table` has
+    if TYPE_CHECKING:  # of `Table`
         _store: CellStore | None
         shape: tuple[int, int]
         session: Session
@@ -433,7 +433,7 @@ class OverTable(OnDevice):
         return result.reshape(())[()] if axis is None or any(chosen.dropped) else result
 
     def _gathered(self, rows: NDArray[np.int64], columns: NDArray[np.int64], crosses: bool = False) -> NDArray[Any]:
-        """Cells at given rows and columns: in pairs, or each row with each column."""
+        """Return the cells at pairs of rows and columns, or where each row crosses each column."""
         store = self._kept()
         shape = rows.shape + columns.shape if crosses else rows.shape
         count = int(np.prod(shape, dtype=np.int64))

@@ -13,7 +13,7 @@ from clgeom.arguments import wrong
 from clgeom.errors import InvalidInput, short
 from clgeom.intake.typing import NDArray
 
-#: What an index selects of an axis: one line, lines a constant step apart, or any lines.
+#: The selection of an axis by an index: a line, lines a constant step apart, or any lines.
 Side: TypeAlias = "int | range | NDArray[np.int64]"
 
 
@@ -71,7 +71,7 @@ class Region:
         return kept[at]
 
     def parts(self, axis: int, most: int) -> Iterator[tuple[int, Region]]:
-        """(first, region) of parts of at most `most` cells, or of one row (or column), split along an axis."""
+        """Yield (first line, part) of parts of at most `most` cells, or of a single row (or column), along an axis."""
         step = max(most // max(self.sides[1 - axis], 1), 1)
         for first in range(0, self.sides[axis], step):
             part = self.lines[axis][first : first + step]
@@ -79,7 +79,7 @@ class Region:
 
 
 def sides_of(index: Any, shape: tuple[int, int], *, caller: str) -> list[Side] | None:
-    """Return what integers, slices, lists of integers and ``...`` select of each axis; None for another index.
+    """Return the selection of each axis by integers, slices, lists of integers and ``...``; None for another index.
 
     IndexError for an integer beyond the table, as in NumPy.
     """
@@ -106,7 +106,7 @@ def sides_of(index: Any, shape: tuple[int, int], *, caller: str) -> list[Side] |
 
 
 def region_of(sides: list[Side] | None) -> Region | None:
-    """Return the region of these sides; None where one is no integer or range."""
+    """Return the region of sides that are integers and ranges; None for others."""
     if sides is None or any(isinstance(side, np.ndarray) for side in sides):
         return None
     dropped = [isinstance(side, int) for side in sides]

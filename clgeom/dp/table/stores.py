@@ -72,7 +72,7 @@ class CellStore:
         return replace(self, dtype=self.dtype[name], field=(name, self.dtype))
 
     def cell(self, i: int, j: int) -> Any:
-        """One value."""
+        """Return a value."""
         n, m = self.shape
         return self._read(i * self.pitch + j if self.pitch else offset(self.layout, i, j, n, m), 1)[0]
 
@@ -120,7 +120,7 @@ class CellStore:
         return np.ascontiguousarray(values if axis == 0 else values.T)
 
     def _read(self, at: int, count: int) -> NDArray[Any]:
-        """Contiguous stored values, without the increment."""
+        """Return contiguous values, without the increment."""
         out = np.empty(count, self.dtype)
         done = 0
         while done < count:
@@ -160,7 +160,7 @@ class CellStore:
         return np.dtype(np.int64) if self.index else self.dtype
 
     def gather(self, region: Region) -> tuple[launch.Result, Scratch]:
-        """(result of a run, its scratch memory) with the cells of a region, row after row."""
+        """Gather the cells of a region, row after row: the result of the run, and its scratch memory."""
         out = Scratch("out", self.gathered, region.cells)
         args = np.int32(region.sides[1]), np.uint64(region.cells), out
         params = {"cell": c_type(out.dtype)}
@@ -228,7 +228,7 @@ def new_store(
     zero: bool = False,
     what: str = "The table",
 ) -> CellStore:
-    """Memory for all cells of a table: one buffer if possible, else chunks of a power of two of cells."""
+    """Return memory for all cells of a table: a buffer if possible, else chunks of a power of two of cells."""
     n, m = shape
     dtype, profile = np.dtype(dtype), session.profile
     cells = n * m
@@ -255,7 +255,7 @@ def new_store(
 
 
 def bits_of(fill: Fill) -> int | None:
-    """Bits of a choice that a path keeps: 0 if choices are not kept, None if they need more than a byte."""
+    """Return the bits of a choice that a path keeps: 0 for none, None if choices need more than a byte."""
     count: Any = fill.equation.decisions
     if not fill.keeps_choices:
         return 0

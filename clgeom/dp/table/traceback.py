@@ -167,7 +167,7 @@ def traceback(
 
 
 def _moves(moves: Any, equation: Equation, pattern: Pattern) -> tuple[tuple[str, ...], Moves]:
-    """Return the fields, one without a name for cells without, and for each its moves."""
+    """Return the fields and the moves of each; cells without fields have a field without a name."""
     places = equation.places
     fields = ("",) if places is None else tuple(places)
     if places is None:
