@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from clgeom.arguments import wrong_file
@@ -37,16 +38,13 @@ class State:
     def __enter__(self) -> Any:
         if self.path is None:
             return self
-        try:
+        with self._writing():
             kept = self._found()
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
             self._file = open(os.open(self.path, flags, 0o666), "ab")  # noqa: SIM115 (closed at the exit)
             self._file.truncate(kept)
             if not kept:
                 self._write(self.about)
-        except OSError as error:
-            self._close()
-            raise self._unwritable(error) from error
         return self
 
     def __exit__(self, *error: Any) -> None:
@@ -99,25 +97,27 @@ class State:
 
     def add(self, entry: Any) -> None:
         """Keep an entry. What was kept before stays if the disk is full."""
-        if self._file is None:
-            return
-        try:
-            self._write(entry)
-        except OSError as error:
-            self._close()
-            raise self._unwritable(error) from error
-        self._has_entries = True
+        if self._file is not None:
+            with self._writing():
+                self._write(entry)
+            self._has_entries = True
 
     def _write(self, entry: Any) -> None:
         assert self._file is not None
         self._file.write(json.dumps(entry).encode() + b"\n")
         self._file.flush()
 
-    def _unwritable(self, error: OSError) -> InvalidInput:
-        return InvalidInput(
-            f"The state '{self.shown}' cannot be written: {error.strerror or error}. What was done before is kept in "
-            "it: the same command goes on from there."
-        )
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Close the file at an error of the system, and say what is kept."""
+        try:
+            yield
+        except OSError as error:
+            self._close()
+            raise InvalidInput(
+                f"The state '{self.shown}' cannot be written: {error.strerror or error}. What was done before is kept "
+                "in it: the same command goes on from there."
+            ) from error
 
     def remove(self) -> None:
         """Remove the state, when the output is written."""
