@@ -51,16 +51,22 @@ def columnar_clouds(
             if geometry is not None:
                 yield cloud_of_geometries(path, table, names[geometry], selection, other, crs)
                 continue
-            points = _points(path, table, pair, nan_if_empty)
+            numbers = [numbers_of(path, table[name], name, nan_if_empty=nan_if_empty) for name in pair]
+            points = side_by_side(path, pair, numbers)
             yield Cloud(points, pair, *_groups_and_values(path, table, selection, other))
 
 
 def read_arrow_column(path: FilePath, column: Any = None) -> np.ndarray:
-    """Return one column of numbers, bools, dates or durations of a Parquet or Arrow file, shape (n,)."""
+    """Return one column of numbers, bools, dates or durations of a Parquet or Arrow file; times with a zone in UTC."""
     with _opened(path) as (schema, read):
+        import pyarrow as pa
+
         names = schema.names
         name = names[only_column(path, names, len(names), column)]
-        return keys_of(path, next(read([name]))[name], name)
+        numbers = next(read([name]))[name]
+        types, type = pa.types, numbers.type
+        is_key = types.is_boolean(type) or types.is_date(type) or types.is_timestamp(type) or types.is_duration(type)
+        return (_without_nulls if is_key else numbers_of)(path, numbers, name)
 
 
 def read_rows(path: FilePath, choose: Any) -> tuple[Any, ...]:
@@ -250,15 +256,6 @@ def _vertices(path: FilePath, column: Any) -> tuple[np.ndarray, np.ndarray | Non
     return points[there], rows, notes
 
 
-def _points(path: FilePath, table: Any, pair: Any, nan_if_empty: bool) -> np.ndarray:
-    """Return two columns of numbers side by side."""
-    x, y = (table[name] for name in pair)
-    if x.type != y.type or x.null_count or y.null_count or not _is_plain(x.type):
-        how = {"nan_if_empty": nan_if_empty}
-        return side_by_side(path, pair, [numbers_of(path, column, name, **how) for column, name in zip((x, y), pair)])
-    return np.column_stack([x.to_numpy(), y.to_numpy()])
-
-
 def _is_plain(type: Any) -> bool:
     import pyarrow as pa
 
@@ -279,16 +276,6 @@ def numbers_of(path: FilePath, column: Any, name: str, *, nan_if_empty: bool = F
             column = column.cast(pa.float64())
         return column.to_numpy()  # a null is NaN
     return _without_nulls(path, column, name)
-
-
-def keys_of(path: FilePath, column: Any, name: str) -> np.ndarray:
-    """Return a column of numbers, bools, dates or durations. Times with a zone are in UTC."""
-    import pyarrow as pa
-
-    types, type = pa.types, column.type
-    if types.is_boolean(type) or types.is_date(type) or types.is_timestamp(type) or types.is_duration(type):
-        return _without_nulls(path, column, name)
-    return numbers_of(path, column, name)
 
 
 def _without_nulls(path: FilePath, column: Any, name: str) -> np.ndarray:

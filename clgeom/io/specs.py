@@ -18,7 +18,7 @@ from clgeom.io.arrays import load_array
 from clgeom.io.atomic import replacing
 from clgeom.io.files import FilePath
 from clgeom.io.layout import int_or_float, malformed
-from clgeom.io.tables import read_blocks
+from clgeom.io.tables import Told, read_blocks
 
 KEYS = ("equation", "helpers", "dtype", "pattern", "shape", "keep", "parameters", "check", "path", "layout")
 #: Parts of a table that may be kept.
@@ -43,7 +43,7 @@ class Spec:
 
 
 @keeps_subnormals
-def read_spec(path: FilePath, *, told: Any = None) -> Spec:
+def read_spec(path: FilePath, *, told: Told | None = None) -> Spec:
     """Return the content of a specification; ``told(layout)`` is called for each table of text that it names."""
     spec = _read_toml(path)
 
@@ -79,7 +79,7 @@ def read_spec(path: FilePath, *, told: Any = None) -> Spec:
 
 
 @keeps_subnormals
-def read_instance(path: FilePath, *, told: Any = None) -> dict[str, Any]:
+def read_instance(path: FilePath, *, told: Told | None = None) -> dict[str, Any]:
     """Return the parameters in a specification of a problem, by name; `told` as for `read_spec`."""
     found = _read_toml(path)
     for name, given in found.items():
@@ -89,8 +89,7 @@ def read_instance(path: FilePath, *, told: Any = None) -> dict[str, Any]:
                     f"The key '{name}' of '{path}' must be a value, or have the key 'file' with the name of a file. "
                     f"Got {short(given)} instead."
                 )
-            file = Path(path).parent / given["file"]
-            found[name] = load_array(file) if file.suffix.lower() == ".npy" else read_matrix(file, told=told)
+            found[name] = _array(Path(path).parent / given["file"], np.dtype(np.float64), told)
         elif not _is_plain(given):
             raise InvalidInput(
                 f"The key '{name}' of '{path}' must be a number, text, or lists of numbers. Got {short(given)} instead."
@@ -103,7 +102,7 @@ def _is_plain(given: Any) -> bool:
     return all(map(_is_plain, given)) if isinstance(given, list) else isinstance(given, (bool, int, float, str))
 
 
-def _value(path: FilePath, name: str, given: Any, told: Any) -> Any:
+def _value(path: FilePath, name: str, given: Any, told: Told | None) -> Any:
     """Return the value of a parameter: written out, text as codes, or a file beside the specification."""
     sources = [key for key in ("value", "text", "file") if key in given]
     unknown = sorted(set(given) - {"type", *sources})
@@ -120,10 +119,12 @@ def _value(path: FilePath, name: str, given: Any, told: Any) -> Any:
         raise InvalidInput(f"The key '{sources[0]}' of the parameter '{name}' of '{path}' must be text.")
     if sources[0] == "text":
         return np.frombuffer(source.encode("utf-32-le"), np.uint32)
-    file = Path(path).parent / source
-    if file.suffix.lower() == ".npy":
-        return load_array(file)
-    return read_matrix(file, _type(given["type"]), told=told)
+    return _array(Path(path).parent / source, _type(given["type"]), told)
+
+
+def _array(file: Path, dtype: np.dtype, told: Told | None) -> np.ndarray:
+    """Return the array of a .npy file as it is stored, or the numbers of a table as this type."""
+    return load_array(file) if file.suffix.lower() == ".npy" else read_matrix(file, dtype, told=told)
 
 
 def _type(spelled: Any) -> np.dtype:
@@ -136,7 +137,7 @@ def _type(spelled: Any) -> np.dtype:
 
 
 @keeps_subnormals
-def read_matrix(path: FilePath, dtype: Any = np.float64, *, told: Any = None) -> np.ndarray:
+def read_matrix(path: FilePath, dtype: Any = np.float64, *, told: Told | None = None) -> np.ndarray:
     """Return all numbers of a table: shape (rows, columns), or (n,) for a single row or column.
 
     `told` is called with the `clgeom.io.layout.Layout`, if given. Integers are exact, floats are rounded to `dtype`.
