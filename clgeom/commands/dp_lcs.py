@@ -116,7 +116,7 @@ def _compare(
 
 
 def _compare_two(call: Call, edit: bool, first: Any, second: Any, only: bool, names: Any, output: Any) -> None:
-    """Compare two sequences, and show the way from one to the other."""
+    """Compare two sequences, and show the steps from one to the other."""
     from clgeom.dp.problems import edit_distance
     from clgeom.dp.problems import lcs as solve
     from clgeom.io.atomic import check_outputs
@@ -138,7 +138,7 @@ def _compare_two(call: Call, edit: bool, first: Any, second: Any, only: bool, na
         facts["subsequence"] = text = found.subsequence.decode("ascii")
         shown = text if len(text) <= 80 else f"{text[:60]}... ({len(text):,} letters)"
     if output:
-        _write_way(output, a, b, found)
+        _write_result(output, a, b, found)
     ends = [{"name": record.name, "letters": len(record.sequence)} for record in (a, b)]
     call.report(
         {"sequences": ends, **facts, **call.facts(work)},
@@ -152,7 +152,7 @@ def _compare_two(call: Call, edit: bool, first: Any, second: Any, only: bool, na
     )
 
 
-def _write_way(output: Any, a: Any, b: Any, found: Any) -> None:
+def _write_result(output: Any, a: Any, b: Any, found: Any) -> None:
     """Write the subsequence or the alignment as FASTA, or a line for each step: its kind, positions and letters."""
     from clgeom.io.atomic import replacing
     from clgeom.io.fasta import write_fasta

@@ -126,14 +126,14 @@ def hull(
     check_files(files, (output, formats), (picture, FORMATS), (trace, TRACE_FORMATS), crs=crs, caller="hull")
     reading = {"columns": columns, "array": array, "layer": layer, "nan_if_empty": nonfinite == "drop"}
     options = {"collinear": collinear, "nonfinite": nonfinite}
-    run = hull_points.HullCall(
+    hull_call = hull_points.HullCall(
         call.device, call.as_json, files, reading, crs, options, antimeridian, output, picture, trace, profile
     )
     if by_file:
-        hull_files.hulls_by_file(run, skip_bad, max_bytes)
+        hull_files.run_files(hull_call, skip_bad, max_bytes)
     elif by is not None:
-        hull_points.hulls_by(run, by, noise)
+        hull_points.run_groups(hull_call, by, noise)
     elif picture is None and trace is None and hull_files.are_large(files):
-        hull_files.hull_of_large(run)
+        hull_files.run_large_files(hull_call)
     else:
-        hull_points.hull_of_all(run)
+        hull_points.run_one_hull(hull_call)

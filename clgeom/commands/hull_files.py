@@ -46,7 +46,7 @@ ANY_NUMBER = 1 << 62
 LARGE_BYTES = 1 << 30
 
 
-def hulls_by_file(call: HullCall, skip_bad: bool, max_bytes: str | None) -> None:
+def run_files(call: HullCall, skip_bad: bool, max_bytes: str | None) -> None:
     """Compute, write and print a hull for each file."""
     session = call.session  # a wrong device is refused before anything is read or written
     systems: list[Any] = []
@@ -245,7 +245,7 @@ def are_large(files: list[str]) -> bool:
     return sum(map(_size, files)) >= LARGE_BYTES
 
 
-def hull_of_large(call: HullCall) -> None:
+def run_large_files(call: HullCall) -> None:
     """Compute, write and print one hull of all points of files that are read in parts."""
     counts: list[int] = []
     computing = call.computing  # a wrong device is refused before a file is read
@@ -254,14 +254,14 @@ def hull_of_large(call: HullCall) -> None:
     crs = system_of(call, first)
     turn = turn_of_columns(first.names, crs, call.antimeridian)
     with call.progress("hull") as progress, saying_where(call.files, counts):
-        (hull, cloud, left_out), work = terminal.worked(_hull_of_large_files, call, computing, first, counts, progress)
+        (hull, cloud, left_out), work = terminal.worked(_hull_of_parts, call, computing, first, counts, progress)
     hull = in_system(call, hull, cloud, lambda: _coordinates_of(call.files, call.reading), turn)
     with writing_hull(call, hull, crs):
         pass
     print_hull(call, hull, cloud, left_out, crs, work)
 
 
-def _hull_of_large_files(
+def _hull_of_parts(
     call: HullCall, computing: dict[str, Any], first: Any, counts: list[int], progress: Any
 ) -> tuple[Any, ...]:
     """Return the hull of the points of all files, which are read in parts, with what it belongs to.

@@ -65,7 +65,7 @@ class HullCall(Call):
         return {**self.options, "device": self.session, "profile": self.profile}
 
 
-def hull_of_all(call: HullCall) -> None:
+def run_one_hull(call: HullCall) -> None:
     """Compute, write and print one hull of all points."""
     cloud, counts, reading = _read(call)
     crs = system_of(call, cloud)
@@ -91,7 +91,7 @@ def hull_of_all(call: HullCall) -> None:
     print_hull(call, hull, cloud, nonfinite_count(cloud.points, call.options), crs, work, reading)
 
 
-def hulls_by(call: HullCall, by: str, noise: str | None) -> None:
+def run_groups(call: HullCall, by: str, noise: str | None) -> None:
     """Compute, write and print a hull for each group of points."""
     cloud, counts, reading = _read(call, by)
     crs, groups = system_of(call, cloud), cloud.groups

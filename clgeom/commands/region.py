@@ -316,13 +316,13 @@ def region(
     outputs = {"output": output, "picture": picture, "page": page, "comparison": comparison}
     _check(file, levels, outputs, options)
     if _has_points(file):
-        from clgeom.commands.region_points import of_points
+        from clgeom.commands.region_points import run_on_points
 
-        of_points(call, file, levels, output, picture, profile, options)
+        run_on_points(call, file, levels, output, picture, profile, options)
     else:
-        from clgeom.commands.region_raster import of_raster
+        from clgeom.commands.region_raster import run_on_raster
 
-        of_raster(call, file, levels, outputs, profile, options)
+        run_on_raster(call, file, levels, outputs, profile, options)
 
 
 def _numbers(text: str) -> Any:

@@ -20,7 +20,7 @@ from clgeom.errors import InvalidInput
 from clgeom.optional import is_installed
 
 
-def of_points(
+def run_on_points(
     call: Call,
     file: str,
     levels: Any,

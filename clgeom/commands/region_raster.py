@@ -42,7 +42,7 @@ MANY_REGIONS = 100
 MADE_CRS, MADE_ORIGIN = "EPSG:32632", (691_000.0, 5_335_500.0)
 
 
-def of_raster(call: Call, file: str, levels: Any, outputs: Any, profile: bool, options: dict[str, Any]) -> None:
+def run_on_raster(call: Call, file: str, levels: Any, outputs: Any, profile: bool, options: dict[str, Any]) -> None:
     """Read or make a raster, find its regions, write and draw them, and print facts about them."""
     from clgeom.core.call import watched
 
