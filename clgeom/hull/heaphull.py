@@ -179,13 +179,13 @@ def filter_points(points: DeviceArray, *, caller: str) -> Survivors:
     offsets, scan = compact.offsets_plan(session.profile, counts, points.n)
     labelled = run(session, plan + scan, points=points, edges=edge_buffer)
     n = compact.grand_total(labelled, counts, offsets)
-    found = Survivors(points, octagon, n, counts, offsets, labelled)
+    survivors = Survivors(points, octagon, n, counts, offsets, labelled)
     if n * np.dtype(offsets.dtype).itemsize > session.profile.max_alloc_bytes:
-        return found
+        return survivors
     scatter = compact.scatter_plan(session.profile, points, counts, offsets, QUEUES, n)
     labels: dict[str, Any] = {f"labels[{i}]": labelled[f"labels[{i}]"] for i in range(len(points.chunks))}
     scattered = run(session, scatter, counts=labelled[counts], offsets=labelled[offsets], **labels)
-    return replace(found, indices=scatter.scratch["indices"], scattered=scattered)
+    return replace(survivors, indices=scatter.scratch["indices"], scattered=scattered)
 
 
 def label_plan(session: Session, points: DeviceArray) -> tuple[Scratch, Plan]:
@@ -258,13 +258,13 @@ def edge_record(a: tuple[float, float], b: tuple[float, float], reach: float, dt
     return *a, *b, nx, ny, -(nx * a[0] + ny * a[1]) - loss, 2 * loss, quadrant
 
 
-def box_record(found: np.ndarray) -> tuple[Any, ...]:
+def box_record(extreme: np.ndarray) -> tuple[Any, ...]:
     """Return the box between the diagonal extreme points, as an edge from its lower to its upper corner.
 
     Each of its corners is dominated by the extreme point of its diagonal, so no direction separates it from the four:
     it lies in their hull, and what is strictly inside the box is strictly inside the octagon.
     """
-    ne, sw, nw, se = found[["x", "y"]][4:].tolist()
+    ne, sw, nw, se = extreme[["x", "y"]][4:].tolist()
     low, high = (max(nw[0], sw[0]), max(sw[1], se[1])), (min(ne[0], se[0]), min(ne[1], nw[1]))
     return *low, *high, 0.0, 0.0, 0.0, 0.0, 0
 

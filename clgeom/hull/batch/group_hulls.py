@@ -274,11 +274,11 @@ class GroupHulls:
             numbers = np.uint32(self.groups), jobs, slot_of, "counts"
             plan += self._step(PIECES_OF, most + 1, "large", count, "starts", first, np.uint32(most), *ranges, *numbers)
             plan += Plan(hulls) + self._scan("counts", self.groups, most + 1, left, "left_scan")
-            made = run(self.session, plan, **memory, **buffers)
+            result = run(self.session, plan, **memory, **buffers)
             stalled = self._require_finite()
-            total = int(made.read(left, 1, most)[0])
+            total = int(result.read(left, 1, most)[0])
             if stalled:
-                alone += self._crowded({**memory, **made.buffers}, groups, stalled)
+                alone += self._crowded({**memory, **result.buffers}, groups, stalled)
             if total == 0:
                 return alone
             n, rounds = total, rounds + 1
@@ -286,13 +286,13 @@ class GroupHulls:
             plan = Plan(self._emit_step(most, n, ids, starts="slots_before"))
             plan += gather_plan(self.profile, self.array, "points", ids, n, rows)
             memory.pop("rows", None)
-            memory |= {"before": made[left], "slots_before": made[slot_of], "offsets_out": self.status}
+            memory |= {"before": result[left], "slots_before": result[slot_of], "offsets_out": self.status}
 
-    def _crowded(self, made: dict[str, Any], groups: int, stalled: int) -> list[LargeHull]:
+    def _crowded(self, memory: dict[str, Any], groups: int, stalled: int) -> list[LargeHull]:
         """Solve each stalled group with a serial merge sort; returns the results of `_alone` for the larger ones."""
         fill(self.session, self.status, np.uint32(0), 2)  # each round counts its stalled groups from 0
-        which = np.sort(read(self.session, made["stalled"], np.uint32, stalled))
-        begins, sizes = (read(self.session, made[name], np.uint32, groups)[which] for name in ("begins", "sizes"))
+        which = np.sort(read(self.session, memory["stalled"], np.uint32, stalled))
+        begins, sizes = (read(self.session, memory[name], np.uint32, groups)[which] for name in ("begins", "sizes"))
         policy = select(self.profile, CROWDED, self.array.dtype, stalled)
         most = policy.items_per_thread if self.serial else worth_an_item(sizes, policy.items_per_thread)
         groups_of_all = "rows", "ids", "large", "starts", "begins", "sizes", "stalled"
@@ -300,14 +300,14 @@ class GroupHulls:
         measures = ("status", "areas", "perimeters") if self.measures is not None else ()
         args = (*groups_of_all, np.uint32(stalled), np.uint32(most), *outputs, *measures)
         step = Step(CROWDED, policy, args, ceil_div(stalled, policy.wg_size), self._params())
-        run(self.session, Plan(step), **{name: buffer for name, buffer in made.items() if name != "points"})
-        return [self._alone(made, int(which[i]), int(begins[i]), int(sizes[i])) for i in np.flatnonzero(sizes > most)]
+        run(self.session, Plan(step), **{name: buffer for name, buffer in memory.items() if name != "points"})
+        return [self._alone(memory, int(which[i]), int(begins[i]), int(sizes[i])) for i in np.flatnonzero(sizes > most)]
 
-    def _alone(self, made: dict[str, Any], k: int, begin: int, size: int) -> LargeHull:
+    def _alone(self, memory: dict[str, Any], k: int, begin: int, size: int) -> LargeHull:
         """Return the hull of large group k, solved by `convex_hull`."""
-        group = int(read(self.session, made["large"], np.uint32, 1, k)[0])
-        points = read(self.session, made["rows"], self.array.dtype, 2 * size, 2 * begin).reshape(-1, 2)
-        numbers = read(self.session, made["ids"], np.uint32, size, begin)
+        group = int(read(self.session, memory["large"], np.uint32, 1, k)[0])
+        points = read(self.session, memory["rows"], self.array.dtype, 2 * size, 2 * begin).reshape(-1, 2)
+        numbers = read(self.session, memory["ids"], np.uint32, size, begin)
         collinear: Collinear = "keep" if self.work.keep_collinear else "drop"
         hull = convex_hull(points, collinear=collinear, device=self.session)
         return group, numbers[hull.vertices], hull

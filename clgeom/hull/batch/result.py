@@ -141,10 +141,10 @@ class HullBatch(Exchange, Generic[ArrayT]):
         host = self._host
         flat = flat_hulls(host.points, host.offsets, self.keep_collinear, self.session)
         counts = np.diff(host.offsets)
-        found = np.where(flat, np.minimum(counts, 2) - 1, 2).astype(np.int8)
+        dimensions = np.where(flat, np.minimum(counts, 2) - 1, 2).astype(np.int8)
         for number, hull in self.across.items():
-            found[number] = hull.dimension
-        return found
+            dimensions[number] = hull.dimension
+        return dimensions
 
     @functools.cached_property
     def sizes(self) -> NDArray[np.int64]:
@@ -250,10 +250,10 @@ class HullBatch(Exchange, Generic[ArrayT]):
         host = self._host
         if not self.across:
             return host.points
-        made = host.points.astype(np.float64)
+        corners = host.points.astype(np.float64)
         for number, hull in self.across.items():
-            made[host.offsets[number] : host.offsets[number + 1]] = hull.corners
-        return made
+            corners[host.offsets[number] : host.offsets[number + 1]] = hull.corners
+        return corners
 
     def to_shapely(self) -> NDArray[np.object_]:
         """Return all hulls as Shapely geometries, as `Hull.to_shapely` returns them.
@@ -269,7 +269,7 @@ class HullBatch(Exchange, Generic[ArrayT]):
         """
         shapely = require_shapely()
         host, dimensions = self._host, self.dimensions
-        made = np.full(len(self), shapely.GeometryCollection(), object)
+        shapes = np.full(len(self), shapely.GeometryCollection(), object)
         group = np.repeat(np.arange(len(self)), np.diff(host.offsets))
         for dimension in (0, 1, 2):
             which = np.flatnonzero(dimensions == dimension)
@@ -279,12 +279,12 @@ class HullBatch(Exchange, Generic[ArrayT]):
             indices = np.searchsorted(which, group[mine])
             corners = host.points[mine].astype(np.float64)
             if dimension == 2:
-                made[which] = shapely.polygons(shapely.linearrings(corners, indices=indices))
+                shapes[which] = shapely.polygons(shapely.linearrings(corners, indices=indices))
             else:
-                made[which] = shapely.linestrings(corners, indices=indices) if dimension else shapely.points(corners)
+                shapes[which] = shapely.linestrings(corners, indices=indices) if dimension else shapely.points(corners)
         for number, hull in self.across.items():
-            made[number] = hull.to_shapely()
-        return made
+            shapes[number] = hull.to_shapely()
+        return shapes
 
     def _columns(self) -> dict[str, np.ndarray]:
         return {"points": self.sizes, "area": on_host(self.areas), "perimeter": on_host(self.perimeters)}

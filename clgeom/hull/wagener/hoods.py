@@ -393,32 +393,34 @@ def block_policy(profile: DeviceProfile, dtype: np.dtype, n: int) -> Policy:
 
 def _published(points: DeviceArray, side: int, *, keep_collinear: bool, trace: bool) -> tuple[Result, Scratch, Traced]:
     session, n = points.session, points.n
-    made = matching_plan(session, "points[0]", n, points.dtype, side, keep_collinear=keep_collinear, local=not trace)
+    matching = matching_plan(
+        session, "points[0]", n, points.dtype, side, keep_collinear=keep_collinear, local=not trace
+    )
     traced: Traced = ()
     if not trace:
-        result = run(session, made.plan, points=points)
+        result = run(session, matching.plan, points=points)
     else:
-        result = run(session, made.begin, points=points)
-        stages, found = [_blocks_of(result, made, 0, n)], []
-        buffers: dict[str, Any] = {made.results.name: allocate(session, made.results.nbytes)}
-        for i, stage in enumerate(made.stages):
-            fill(session, buffers[made.results.name], NOT_WRITTEN, made.results.count)
-            passed = [scratch for scratch in (*made.hoods, *made.sizes) if scratch.name in result.buffers]
+        result = run(session, matching.begin, points=points)
+        stages, results = [_blocks_of(result, matching, 0, n)], []
+        buffers: dict[str, Any] = {matching.results.name: allocate(session, matching.results.nbytes)}
+        for i, stage in enumerate(matching.stages):
+            fill(session, buffers[matching.results.name], NOT_WRITTEN, matching.results.count)
+            passed = [scratch for scratch in (*matching.hoods, *matching.sizes) if scratch.name in result.buffers]
             buffers |= {scratch.name: result[scratch] for scratch in passed}
             result = run(session, stage, points=points, **buffers)
-            stages.append(_blocks_of(result, made, i + 1, n))
-            found.append(result.read(made.results, len(stages[-1]) * results_size(made.log_block + i)))
-        traced = tuple(stages), tuple(found)
-    last = len(made.stages) % 2
-    count = int(result.read(made.sizes[last], 1)[0])
-    vertices = Scratch(made.hoods[last].name, np.uint32, count)
+            stages.append(_blocks_of(result, matching, i + 1, n))
+            results.append(result.read(matching.results, len(stages[-1]) * results_size(matching.log_block + i)))
+        traced = tuple(stages), tuple(results)
+    last = len(matching.stages) % 2
+    count = int(result.read(matching.sizes[last], 1)[0])
+    vertices = Scratch(matching.hoods[last].name, np.uint32, count)
     return result, vertices, traced
 
 
-def _blocks_of(result: Result, made: Matching, stage: int, n: int) -> list[np.ndarray]:
+def _blocks_of(result: Result, matching: Matching, stage: int, n: int) -> list[np.ndarray]:
     """Return the hood of every block after a number of stages."""
-    size = 1 << (made.log_block + stage)
+    size = 1 << (matching.log_block + stage)
     blocks = ceil_div(n, size)
-    hood = result.read(made.hoods[stage % 2]).astype(np.int64)
-    counts = result.read(made.sizes[stage % 2], blocks)
+    hood = result.read(matching.hoods[stage % 2]).astype(np.int64)
+    counts = result.read(matching.sizes[stage % 2], blocks)
     return [hood[k * size : k * size + count].copy() for k, count in enumerate(counts.tolist())]
