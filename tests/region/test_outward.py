@@ -442,6 +442,29 @@ def test_both_budgets_of_vertices_hold_together(session):
         check(found, values, **budget)
 
 
+@pytest.mark.settings("as_is", "as_gpu")
+def test_plans_of_budgets_are_kept_for_sizes_rounded_up(any_session):
+    """A plan for other removals of about that number, also beyond which memory has any values, does not change any."""
+    values = [shadowing((60, 60), correlation=5, seed=seed) for seed in (3, 4, 5)]
+    budgets = {"vertices": 900, "iou": 0.5}, {"part_vertices": 800, "iou": 0.5}, {"iou": 0.8}
+
+    def polygons():
+        return [
+            coverage_regions(one, (-3.0, 1.0), outline="cells", device=any_session, **budget)
+            for one in values
+            for budget in budgets
+        ]
+
+    first = polygons()
+    kinds = "removals sorted", "removals taken", "removals settled", "vertices begun", "vertices marked"
+    plans = [set(any_session.cache.of(kind)) for kind in kinds]
+    with any_session.pool.poisoned():
+        again = polygons()
+    assert all(plans) and plans == [set(any_session.cache.of(kind)) for kind in kinds]
+    for one, other in zip(first, again):
+        assert all(np.array_equal(getattr(one, name), getattr(other, name)) for name in ARRAYS)
+
+
 @given(
     cells=st.lists(st.integers(0, 1 << 50), min_size=1, max_size=20),
     iou=st.floats(0, 1, exclude_min=True) | st.sampled_from((0.95, 1 / 3, float(np.nextafter(1, 0)))),
