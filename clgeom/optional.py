@@ -20,17 +20,7 @@ def is_instance(value: object, package: str, *names: str) -> bool:
 
 
 def require(package: str, what: str, extra: str = "geo") -> None:
-    """Raise `InvalidInput` that says what to install when a package is missing.
-
-    Parameters
-    ----------
-    package : str
-        Its name for people, such as "Shapely"; that of its module in lower case.
-    what : str
-        What needs it: "Drawing", "Writing 'a.gpkg'".
-    extra : str
-        The extra of clgeom that holds it.
-    """
+    """Raise `InvalidInput` if `what` needs a missing package: its name for people, in the `extra` of clgeom."""
     if not is_installed(package.lower()):
         raise InvalidInput(f"{what} needs {package}, which is not installed: pip install 'clgeom[{extra}]'.")
 

@@ -53,12 +53,7 @@ class Spelled(click.Command):
 class Command(Spelled):
     """A command whose help has its options in sections, and examples at its end.
 
-    Parameters
-    ----------
-    sections : dict of str to str
-        For each section the names of its parameters, with blanks between them.
-    examples : tuple of (str, str)
-        What a call does, and the call.
+    `sections` has the names of parameters of each section, with blanks between; `examples` pairs of words and a call.
     """
 
     def __init__(self, *args: Any, sections: Any = None, examples: Any = (), **kwargs: Any) -> None:

@@ -176,19 +176,11 @@ def _two_columns(ctx: click.Context, param: click.Parameter, value: str | None) 
 
 @dataclass(frozen=True)
 class Rule:
-    """Where some options of a command have an effect.
+    """Where some parameters of a command, their names with blanks between them, have an effect.
 
-    Parameters
-    ----------
-    names : str
-        Parameters of the command, with blanks between them.
-    words : str
-        What to say of one that is typed elsewhere: where it has an effect, and what to do. {option} stands for its
-        name; without it the text follows "The option --name ".
-    applies : callable
-        Whether the options have an effect, for a namespace of all parameters of the call.
-    got : callable, optional
-        What there is instead, in words, for the same namespace.
+    `words` say of one that is typed elsewhere where it has an effect, and what to do; {option} stands for its name,
+    without which the text follows "The option --name ". ``applies(namespace of all parameters)`` tells whether they
+    have an effect, and ``got(namespace)`` what there is instead, in words.
     """
 
     names: str

@@ -45,15 +45,8 @@ Size: TypeAlias = tuple[tuple[int], tuple[int]]
 class Launch:
     """A step, or the launches of a series, with a kernel object on which the numbers are set.
 
-    Attributes
-    ----------
-    step : Step
-    buffers : list of (int, str)
-        Index and name of each argument that is memory and not bound yet.
-    numbers : list of (int, str)
-        Index and name of each argument that is a `Number`.
-    scratch : list of (str, int)
-        Names and bytes of the scratch memory that no launch of `known` uses, which then has the names.
+    `buffers` and `numbers` are (index, name) of arguments that are not bound yet; `scratch` is (name, bytes) of the
+    scratch memory that no launch of `known` uses, which then has the names.
     """
 
     def __init__(self, part: Step | Series, kernel: cl.Kernel, known: set[str]) -> None:

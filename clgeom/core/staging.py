@@ -102,22 +102,11 @@ def threads_for(nbytes: int, link: Link, most: int, *, ahead: bool = False) -> i
 
 @dataclass(frozen=True)
 class HostCopy:
-    """One copy between an array and a buffer.
+    """One copy of the bytes of an array, `host`, to a buffer ("in") or from it ("out").
 
-    Parameters
-    ----------
-    name : {"in", "out"}
-        To the device, or from it.
-    host : ndarray of uint8
-        The bytes of the array.
-    start : callable
-        ``start(memory, at)`` starts a copy between memory of the host and the buffer from its byte `at` on, and returns
-        its event.
-    read : callable, optional
-        ``read(memory, begin)`` fills memory with the bytes of the array from `begin` on, where that is quicker than
-        from the array: those of a mapped file.
-    ahead : bool
-        As for `threads_for`.
+    ``start(memory, at)`` starts a copy between memory of the host and the buffer from its byte `at` on, and returns its
+    event. ``read(memory, begin)`` fills memory with the bytes from `begin` on, where that is quicker than from the
+    array: those of a mapped file. `ahead` is as for `threads_for`.
     """
 
     name: str

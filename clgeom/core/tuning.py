@@ -43,16 +43,7 @@ overrides: contextvars.ContextVar[Overrides] = contextvars.ContextVar(
 
 
 def select(profile: DeviceProfile, kernel: str, dtype: np.dtype | None = None, n: int | None = None) -> Policy:
-    """Return the policy of a kernel on a device, within the device's limits.
-
-    Parameters
-    ----------
-    profile : DeviceProfile
-    kernel : str
-        The template's name, as "family/kernel".
-    dtype, n : optional
-        Type and number of the elements, for rows that depend on them.
-    """
+    """Return the policy of a kernel ("family/kernel") on a device, for `n` elements of a type, within limits."""
     if kernel in overrides.get():
         return overrides.get()[kernel]
     own = stored_policies.stored_policy(profile, kernel, dtype)

@@ -87,24 +87,9 @@ class Finding:
 class Tuner:
     """Tunes the kernels that take 5 % of one of the cases. `findings` grows as they are decided, also when interrupted.
 
-    A store that cannot be written ends nothing: `unkept` is the last error, None where there was none.
-
-    Parameters
-    ----------
-    session : Session
-    cases : iterable of Case
-    seconds : float
-        Time for all.
-    size : float
-        Factor of the cases' elements.
-    most : int, optional
-        Kernels to tune, those with the largest shares first.
-    store : bool
-        Whether winners are kept in the user's store.
-    watch, tell : callable, optional
-        Called as ``watch(share done, what)`` again and again, and with each `Finding` as it is decided.
-    limits : Limits, optional
-        Of children.
+    `seconds` are for all, `size` is a factor of the cases' elements, `most` limits the kernels: those with the largest
+    shares come first. With `store` winners are kept in the user's store. If that cannot be written, nothing ends, and
+    `unkept` is the last error. ``watch(share done, what)`` is called repeatedly, `tell` with each decided `Finding`.
     """
 
     def __init__(
