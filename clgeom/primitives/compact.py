@@ -84,7 +84,7 @@ def _partition(session: Session, array: DeviceArray, classes: int, *, any_nonzer
 
 
 def tiles_of(array: DeviceArray) -> int:
-    """Tiles of all chunks (chunks begin at multiples of the tile)."""
+    """Return the number of tiles of all chunks (chunks begin at multiples of the tile)."""
     return sum(ceil_div(chunk.count, TILE) for chunk in array.chunks)
 
 

@@ -232,7 +232,7 @@ def _is_one(values: np.ndarray) -> bool:
 
 
 def planes_in(session: Session, buffer: cl.Buffer, *parts: Any) -> tuple[int, np.ndarray]:
-    """As `planes_of`, for letters that are on the device, where they are found sooner if it has memory of its own."""
+    """As `planes_of`, for letters on the device, which finds the bits sooner if it has memory of its own."""
     size, total = parts[0].dtype.itemsize, sum(map(len, parts))
     count = total * size // 4
     if session.profile.is_cpu or not count:
@@ -276,7 +276,7 @@ def words_of(policy: Policy, planes: int, pattern: int, word_bits: int) -> tuple
 def classes_by_work(
     policy: Policy, planes: int, patterns: np.ndarray, texts: np.ndarray, word_bits: int
 ) -> tuple[list[tuple[int, int, int, bool]], np.ndarray | None]:
-    """Classes of pairs by the words of their patterns, and the order of the pairs: None if it is theirs already.
+    """Return classes of pairs by the words of their patterns, and the order of the pairs, None if it is theirs already.
 
     A class is (first, stop, words, strips): strips if some pattern has more words.
     """

@@ -47,7 +47,7 @@ MOST_WORK = 1_000_000
 
 
 def as_key_array(keys: Any, *, caller: str, name: str = "keys") -> Any:
-    """Keys as a native, contiguous, one-dimensional NumPy array; a pyopencl array unchanged."""
+    """Return keys as a native, contiguous, one-dimensional NumPy array; a pyopencl array unchanged."""
     if is_plain(keys):
         return keys
     if not is_device_array(keys):
@@ -211,7 +211,7 @@ class SortInput:
         return self.order.storage.type((1 << int(pair[1])) - (1 << int(pair[0])))
 
     def _checked_offsets(self, offsets: Any) -> np.ndarray:
-        """Offsets as int64, from 0 to n, strictly ascending: empty segments are left out."""
+        """Return offsets as int64, from 0 to n, strictly ascending: empty segments are left out."""
         must = "be integers of shape (m + 1,)"
         if is_device_array(offsets):
             array = fetched(offsets, caller=self.caller, name="offsets")

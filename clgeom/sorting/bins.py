@@ -118,7 +118,7 @@ def bincount(
 
 
 def _checked_weights(weights: Any, keys: Any, *, caller: str) -> np.ndarray:
-    """Weights as an array on the host, one for each key there."""
+    """Return weights as an array on the host, one for each key there."""
     if is_device_array(keys) or is_device_array(weights):
         raise wrong("weights", caller, "None for arrays on the device", "weights")
     weights = host_values(weights, caller=caller, name="weights")

@@ -132,7 +132,7 @@ def key_dtype(keys: Any, *, caller: str, name: str = "keys") -> np.dtype:
 
 
 def as_keys(keys: Any, *, caller: str, name: str = "keys") -> Any:
-    """Keys of any shape: an array on the host, or one on the device as it is."""
+    """Return keys of any shape: an array on the host, or one on the device as it is."""
     array: Any = keys
     if is_device_array(keys):
         array = keys if keys.ndim == 1 else within_memory(keys, caller=caller, name=name)

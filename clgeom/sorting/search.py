@@ -112,7 +112,7 @@ def _checked_sorter(sorter: Any, n: int) -> Any:
 
 
 def _in_common_type(haystack: Any, needles: Any) -> tuple[Any, Any]:
-    """Both in the type that NumPy compares them in."""
+    """Return both in the type that NumPy compares them in."""
     first, second = (array.dtype.newbyteorder("=") for array in (haystack, needles))
     if first == second:
         return haystack, needles

@@ -1,4 +1,4 @@
-"""The sort of a file: its chunks, buckets or runs, and pieces (`clgeom.scale.sorting.file`)."""
+"""The sort of a file: its chunks, buckets or runs, and blocks (`clgeom.scale.sorting.file`)."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class FileKeys:
 
     @property
     def identity(self) -> list[Any]:
-        """What tells this input from others."""
+        """Facts that distinguish this input from others."""
         return [self.path, *self._facts, self._keys.header, self._keys.dtype.str]
 
     def sample(self, count: int) -> np.ndarray:

@@ -60,7 +60,7 @@ Ends: TypeAlias = tuple[str | Scratch, Payload]
 
 @dataclass(frozen=True)
 class SortMemory:
-    """Memory of a sort, as unsigned integers: the keys, their payload, and where both are written; None for neither."""
+    """Memory of a sort, as unsigned integers: keys, their payload, and where both are written; None is not written."""
 
     keys: Scratch
     order: KeyOrder
@@ -401,7 +401,7 @@ def _chained_steps(
 
 
 def count_copies(profile: DeviceProfile, windows: Windows) -> int:
-    """Copies of each count of a chained scan in a group's local memory; 0 where there is room for none."""
+    """Return the copies of each count of a chained scan in a group's local memory; 0 where there is room for none."""
     fitting = min(profile.local_mem_bytes, LOCAL_BYTES) // (4 * RADIX * len(windows))
     return min(8, 1 << fitting.bit_length() - 1) if fitting else 0
 

@@ -2,7 +2,7 @@
 
     few keys, or long runs on a CPU     NumPy's stable sort                                   work.py
     more keys, or short segments        one launch, in local memory                           segments.py
-    many integers of 8 or 16 bits       on a CPU, counts of each value                        counting.py
+    many integers of 8 or 16 bits       on a CPU, counts of each value                        passes.py
     many keys                           a survey of the bits that vary, a pass per digit      passes.py
     larger segments                     all keys by key, then stably by segment               segments.py
     too many keys on the host           sorted in chunks as above, merged by the host         merge.py

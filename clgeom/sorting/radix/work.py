@@ -332,7 +332,7 @@ class DeviceSort:
 
 
 def _plan_key(features: RadixFeatures, *what: Any) -> tuple[Any, ...]:
-    """Key of a plan independent of key values, by the number and type of keys, direction, bits, and types moved."""
+    """Return the key of a plan independent of key values: by number and type of keys, direction, bits, types moved."""
     return "plans of sorts", SURVEYED_BYTES, features, *what
 
 
