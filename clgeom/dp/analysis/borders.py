@@ -91,7 +91,7 @@ def _solved_for(by: int, rest: Sum, env: dict[str, Any]) -> Numbers:
     return at.astype(np.int64)
 
 
-def _lines(found: list[int], size: int) -> Numbers:
-    """Return the first and last few of the lines found that are in the table."""
-    lines = np.unique([at for at in found if 0 <= at < size]).astype(np.int64)
+def _lines(numbers: list[int], size: int) -> Numbers:
+    """Return the first and last few of these lines that are in the table."""
+    lines = np.unique([at for at in numbers if 0 <= at < size]).astype(np.int64)
     return np.concatenate([lines[: MOST_LINES // 2], lines[MOST_LINES // 2 :][-MOST_LINES // 2 :]])

@@ -166,8 +166,8 @@ def overflow_of(fill: Fill, cell: tuple[int, int], value: int | None = None) -> 
     text = f"Cell {cell} of {fill.equation.name} goes beyond {own.name}"
     if value is not None:
         text += f" with the value {value}"
-    found = of_cells(fill)
-    enough = own.enough(*found) if found is not None else None
+    interval = of_cells(fill)
+    enough = own.enough(*interval) if interval is not None else None
     error = IntegerOverflow(f"{text}: {enough} is enough." if enough not in (None, own.name) else f"{text}.")
     error.cell = cell  # type: ignore[attr-defined]
     return error

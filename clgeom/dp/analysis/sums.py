@@ -41,11 +41,11 @@ DIVIDED = frozenset(("add", "sub", "neg", "mul"))
 def indices_of(*roots: Expr | None) -> frozenset[Expr]:
     """Return the sums, differences, products and negations that `affine` expands in indices, ends of loops and sides of
     comparisons."""
-    found: set[Expr] = set()
+    expanded: set[Expr] = set()
 
     def visit(expr: Expr) -> None:
-        if expr not in found and expr.op in DIVIDED | {"cast"} and affine(expr) != {expr: 1}:
-            found.add(expr)
+        if expr not in expanded and expr.op in DIVIDED | {"cast"} and affine(expr) != {expr: 1}:
+            expanded.add(expr)
             for arg in expr.args:
                 visit(arg)
 
@@ -54,7 +54,7 @@ def indices_of(*roots: Expr | None) -> frozenset[Expr]:
             for arg in part.args[1:3] if part.op in ("reduce", "argreduce") else part.args:
                 if arg.type in LIMITS:
                     visit(arg)
-    return frozenset(part for part in found if part.op in DIVIDED)
+    return frozenset(part for part in expanded if part.op in DIVIDED)
 
 
 INDEXED = frozenset(("cell", "load", "reduce", "argreduce", "lt", "le", "gt", "ge", "eq", "ne"))

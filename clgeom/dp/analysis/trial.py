@@ -2,7 +2,7 @@
 
 Traced equations, and simple ones in C, are computed on the host: the first stages of the table, and cells all over the
 table and next to the borders of conditions. The value of a cell is known if the trial has computed it. What depends on
-other cells is unknown, and unknown values raise no fault. So every fault that is found is certain.
+other cells is unknown, and unknown values raise no fault. So every fault is certain.
 
 Other equations in C are computed on the device, by the kernels of ``check=True``: the first stages, and a few cells of
 later ones up to their first read of another cell.
@@ -140,7 +140,7 @@ def _spread(fill: Fill, nodes: Equation) -> tuple[Numbers, Numbers]:
 
 
 class Trial:
-    """The cells computed so far, and the faults found."""
+    """The cells computed so far, and their faults."""
 
     def __init__(self, fill: Fill, nodes: Equation) -> None:
         self.fill, self.nodes = fill, nodes
@@ -436,8 +436,8 @@ def _first_stages(fill: Fill, *, trapped: bool) -> None:
     buffers = stages.buffers_of(quiet, memory, step)
     if whole:
         launches = stages.launches(replace(quiet, check=True), policy, fill.start, fill.start + whole)
-        found = quiet.run(Plan(Series(step.step, step.indices, *launches)), **buffers)
-        stages.raise_first(quiet, step, found, buffers)
+        result = quiet.run(Plan(Series(step.step, step.indices, *launches)), **buffers)
+        stages.raise_first(quiet, step, result, buffers)
     if fill.start + whole == fill.stop or has_loop(fill.equation.body + fill.equation.helpers):
         return  # values read there are unknown, and a loop may wait for one
     some = np.unique(np.linspace(fill.start + whole, fill.stop - 1, 3).astype(np.int64))
@@ -451,5 +451,5 @@ def _first_stages(fill: Fill, *, trapped: bool) -> None:
         edge = min(count, EDGE_CELLS)
         rows += [(stage, stage + 1, low, low + edge) for low in sorted({0, (count - edge) // 2, count - edge})]
     numbers = np.array(rows, np.int64)
-    found = quiet.run(Plan(Series(unknown.step, step.indices, numbers, np.ones(len(rows), np.int64))), **buffers)
-    stages.raise_first(quiet, unknown, found, buffers, known=0)
+    result = quiet.run(Plan(Series(unknown.step, step.indices, numbers, np.ones(len(rows), np.int64))), **buffers)
+    stages.raise_first(quiet, unknown, result, buffers, known=0)

@@ -100,15 +100,15 @@ def costs(fill: Fill, begin: int, end: int, counts: NDArray[np.int64], enough: f
     rough = work.most(longest)
     if not work.loops or rough * counts.max() <= enough:
         return np.full(end - begin, float(min(rough, 1e18)))
-    found = []
+    most = []
     for first in range(begin, end, CHUNK):
         stages = np.arange(first, min(first + CHUNK, end), dtype=np.int64)
         here = counts[first - begin : first - begin + len(stages)]
         positions = np.linspace(0, here - 1, SAMPLES).astype(np.int64)
         i, j = fill.pattern.cells_at(stages, positions, *fill.shape)
         env = {"i": i, "j": j, "n": fill.shape[0], "m": fill.shape[1], **fill.values}
-        found.append(np.broadcast_to(work.estimate(env, {}, longest), i.shape).max(axis=0))
-    return np.concatenate(found)
+        most.append(np.broadcast_to(work.estimate(env, {}, longest), i.shape).max(axis=0))
+    return np.concatenate(most)
 
 
 def most_cells(fill: Fill, *, rate: float = 1.0, units: int | None = None) -> int:

@@ -164,11 +164,11 @@ def parameter_macros(equation: EquationBase) -> list[str]:
 
 
 def _body(
-    equation: Equation, checked: bool = False, given: Any = None, *, trapped: bool = False, wraps: str | None = "values"
+    equation: Equation, checked: bool = False, names: Any = None, *, trapped: bool = False, wraps: str | None = "values"
 ) -> str:
     """Return the statements of a cell's function."""
     if equation.traced:
-        return body_of(equation, equation.value, equation.decision, checked=checked, given=given, wraps=wraps)
+        return body_of(equation, equation.value, equation.decision, checked=checked, names=names, wraps=wraps)
     body = with_traps(equation.body, equation.parameters) if trapped else equation.body
     body = text.marked("equation", body)
     return f"return (\n{body}\n);" if equation.is_expression else body
@@ -217,10 +217,10 @@ def _with_tables(equation: EquationBase, body: str, trapped: bool = False, users
 
 
 def statements(
-    equation: Equation, expr: Expr, *, clamped: bool = False, given: Any = None, wraps: str = "values"
+    equation: Equation, expr: Expr, *, clamped: bool = False, names: Any = None, wraps: str = "values"
 ) -> tuple[list[str], str]:
     """Statements in C, and the expression of the value after them; the options are those of `text.Writer`."""
-    writer = text.Writer((expr,), taken=taken(equation.parameters), clamped=clamped, given=given, wraps=wraps)
+    writer = text.Writer((expr,), taken=taken(equation.parameters), clamped=clamped, names=names, wraps=wraps)
     value = writer.write(expr, writer.top)[0]
     return writer.top.lines, value
 
@@ -238,7 +238,7 @@ def _split_term(equation: Equation, clamped: bool) -> str:
     node, term = equation.reach.node, equation.reach.term
     if term is None:
         term = Expr("const", (), node.type, 0)
-    lines, value = statements(equation, term, clamped=clamped, given={node.args[0]: "dp_k"})
+    lines, value = statements(equation, term, clamped=clamped, names={node.args[0]: "dp_k"})
     head = f"inline {node.type} dp_split_term(const int i, const int j, const int dp_k, const int n, const int m"
     term_in_c = f"typedef {node.type} sum_t;\n{function(equation, head, lines, value)}"
     wraps = f"#define DP_SUM(a, b) dp_wrap_add_{node.type}(a, b)\n" if node.type in LIMITS else ""
@@ -272,5 +272,5 @@ def _range_and_body(equation: Equation, wraps: str) -> list[str]:
         f"#define DP_WIDE_BETTER {'<' if node.data == 'min' else '>'}",
         *([f"#define DP_WIDE_ADD dp_wrap_add_{node.type}"] if node.data == "sum" else []),
         f"inline void dp_range(int *dp_lo, int *dp_hi, {declared})\n{{\n{inside}\n}}",
-        function(equation, head, *statements(equation, body, given={k: "dp_k"}, wraps=wraps)),
+        function(equation, head, *statements(equation, body, names={k: "dp_k"}, wraps=wraps)),
     ]

@@ -94,7 +94,7 @@ def held(equation: Equation, *, inner: bool, traps: bool = False) -> Held | None
         name = "_".join(["dp_cell_held", *later])
         known = {axis: LATER[axis] for axis in later} if inner else {}
         value, decision = _simplified(equation, known)
-        body = branchless(equation, value, decision, names) or body_of(equation, value, decision, given=names)
+        body = branchless(equation, value, decision, names) or body_of(equation, value, decision, names=names)
         cells.append(cell_function(equation, body, name=name, traps=traps))
     return Held("\n".join(functions), "\n".join(cells), tuple(kinds))
 
@@ -149,7 +149,7 @@ def branchless(
     if len(parts) > MOST_NODES or not pairs or indirect or any(p.op not in CHEAP for p in parts):
         return ""
     roots = (value,) if decision is None else (value, decision)
-    writer = BranchlessWriter(roots, taken=taken(equation.parameters), given=names)
+    writer = BranchlessWriter(roots, taken=taken(equation.parameters), names=names)
     inline = {*text.LEAVES, "record", *([] if row else ["cell"])}
     variables = [part for part in parts if part.op not in inline]
     writer.shared = set(variables)

@@ -64,7 +64,7 @@ class Writer:
     `checked`: Write integer arithmetic and indices of parameters as calls of functions that trap.
     `trap_loads`: Write indices of parameters, and integer arithmetic in them, so.
     `clamped`: Clamp indices of parameters, for cells whose values are not used.
-    `given`: Names of nodes that the kernel computes itself.
+    `names`: Names of nodes that the kernel computes itself.
     `wraps`: Which integer arithmetic is written with functions that wrap around: "all"; "values", all but that of
     indices and conditions, which is then known to stay within its type (`bounds.indices_fit`); None, for readable text.
     """
@@ -80,7 +80,7 @@ class Writer:
         checked: bool = False,
         trap_loads: bool = False,
         clamped: bool = False,
-        given: Any = None,
+        names: Any = None,
         wraps: str | None = "values",
     ) -> None:
         self.wraps, self.trap_loads = wraps, trap_loads
@@ -93,7 +93,7 @@ class Writer:
         self.shared = {part for part in nodes if uses[part] > 1 and not is_cheap(part)}
         self.arg_twins = {loop_of(part) for part in nodes if part.op == "argreduce"}
         self.order = {part: number for number, part in enumerate(nodes)}
-        self.top.names = {part: (name, ATOM) for part, name in (given or {}).items()}
+        self.top.names = {part: (name, ATOM) for part, name in (names or {}).items()}
 
     @functools.cached_property
     def sure(self) -> dict[Expr, frozenset[Expr]]:
@@ -118,9 +118,9 @@ class Writer:
 
     def write(self, part: Expr, block: Block) -> tuple[str, int]:
         """(text, precedence) of a node, its statements added to the block."""
-        found = block.find(part)
-        if found is not None:
-            return found
+        named = block.find(part)
+        if named is not None:
+            return named
         text = self._write(part, block)
         if self.apart and negates(part) and (self.wraps or self.checked):
             text = f"dp_apart({text[0]})", ATOM

@@ -112,15 +112,15 @@ def cell_type_of(dtype: Any, overflow: str | None) -> CellType:
     if isinstance(record, np.dtype):
         record = None if record.names is None else {name: record[name] for name in record.names}
     if record is None:
-        found = _scalar_type(dtype, overflow, "The 'dtype' parameter of Equation")
+        cell = _scalar_type(dtype, overflow, "The 'dtype' parameter of Equation")
     else:
-        found = _record_type(record, overflow)
-    if overflow is not None and all(cell.dtype.kind == "f" for cell in found.scalars):
+        cell = _record_type(record, overflow)
+    if overflow is not None and all(scalar.dtype.kind == "f" for scalar in cell.scalars):
         raise InvalidInput(
-            f"The 'overflow' parameter of Equation is for cells of integers: leave it out for {found.name}. "
+            f"The 'overflow' parameter of Equation is for cells of integers: leave it out for {cell.name}. "
             f"Got {short(overflow)} instead."
         )
-    return found
+    return cell
 
 
 def _record_type(types: Mapping[str, Any], overflow: str | None) -> CellType:
@@ -149,19 +149,19 @@ def _numpy_type(dtype: Any) -> np.dtype[Any] | None:
 
 def _scalar_type(dtype: Any, overflow: str | None, what: str) -> CellType:
     """Return the type of cells, or of a field; by default narrow types trap, and others wrap around."""
-    found = _numpy_type(dtype)
-    if found is None or found.name not in CELLS:
+    kind = _numpy_type(dtype)
+    if kind is None or kind.name not in CELLS:
         raise InvalidInput(f"{what} must be one of {', '.join(CELLS)}. Got {short(dtype)} instead.")
     if overflow is None:
-        wraps = found.name in ("int32", "int64", "uint64") or found.kind == "f"
-        return CellType(found, "wrap" if wraps else "trap")
+        wraps = kind.name in ("int32", "int64", "uint64") or kind.kind == "f"
+        return CellType(kind, "wrap" if wraps else "trap")
     one_of(overflow, OVERFLOWS, "overflow", caller="Equation")
-    if overflow != "wrap" and found.name in ("int64", "uint64"):
+    if overflow != "wrap" and kind.name in ("int64", "uint64"):
         raise InvalidInput(
-            f"The 'overflow' parameter of Equation cannot be {overflow!r} for {found.name} cells, since no type is "
+            f"The 'overflow' parameter of Equation cannot be {overflow!r} for {kind.name} cells, since no type is "
             "wider: fill with check=True."
         )
-    return CellType(found, "wrap" if found.kind == "f" else overflow)
+    return CellType(kind, "wrap" if kind.kind == "f" else overflow)
 
 
 # In C -------------------------------------------------------------------------------------------------------------

@@ -168,14 +168,14 @@ def node(op: str, *args: Any, type: str | None = None, data: float | str | None 
     key: tuple[Any, ...] = (op, tuple(map(id, args)), type, data, data.__class__)
     if op == "const":
         key = (op, type, repr(data))
-    found: Expr | None = trace.nodes.get(key)
-    if found is None:
+    existing: Expr | None = trace.nodes.get(key)
+    if existing is None:
         if len(trace.nodes) >= MOST_NODES:
             raise mistake(
                 f"The equation has more than {MOST_NODES:,} operations: use dp.min_over, not a loop in Python."
             )
-        found = trace.nodes[key] = Expr(op, args, type, data)
-    return found
+        existing = trace.nodes[key] = Expr(op, args, type, data)
+    return existing
 
 
 def widest(args: Any) -> str:
