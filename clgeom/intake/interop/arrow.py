@@ -155,6 +155,11 @@ def numbers_of(column: pa.ChunkedArray, name: str, parameter: Parameter) -> np.n
     return np.ma.MaskedArray(filled.to_numpy(), column.is_null().to_numpy())
 
 
+def _pieces(column: pa.ChunkedArray, name: str, parameter: Parameter) -> list[np.ndarray]:
+    """Return `numbers_of` for each chunk of a column: their copies into points are the only ones."""
+    return [numbers_of(chunked(chunk), name, parameter) for chunk in column.chunks or [column]]
+
+
 # Points ---------------------------------------------------------------------------------------------------------
 
 
@@ -234,7 +239,7 @@ def _table_points(schema: pa.Schema, columns: Sequence[pa.ChunkedArray], paramet
     if place is not None:
         return arrow_points(columns[place], parameter)
     pair = choose_pair(names, parameter, ", or one column of points")
-    numbers = [numbers_of(columns[i], names[i], parameter) for i in pair]
+    numbers = [_pieces(columns[i], names[i], parameter) for i in pair]
     return interleaved([names[i] for i in pair], numbers, parameter), None
 
 
@@ -286,7 +291,7 @@ def _interleaved_points(column: pa.ChunkedArray, dimensions: str, parameter: Par
     _note_dimensions(dimensions, parameter)
     numbers = pc.list_flatten(column)
     if column.null_count or numbers.null_count:
-        axes = [numbers_of(pc.list_element(column, k), name, parameter) for k, name in enumerate(dimensions[:2])]
+        axes = [_pieces(pc.list_element(column, k), name, parameter) for k, name in enumerate(dimensions[:2])]
         return interleaved(dimensions[:2], axes, parameter)
     return numbers_of(numbers, parameter.name, parameter).reshape(-1, len(dimensions))[:, :2]
 

@@ -49,40 +49,49 @@ def known_pair(names: Sequence[str]) -> tuple[int, int] | None:
     return None
 
 
-def interleaved(names: Sequence[str], columns: Sequence[np.ndarray], parameter: Parameter) -> np.ndarray:
-    """Return columns x and y as points, shape (n, 2), of a type that holds all numbers. A masked number is NaN."""
-    x, y = columns
-    if len(x) != len(y):
-        raise parameter.wrong("have columns of one length", f"{len(x)} and {len(y)}")
-    for name, column in zip(names, columns):
-        if column.dtype.kind not in "iuf":
-            raise parameter.wrong("have columns of numbers", f"{column.dtype} in column '{shown(name)}'")
-        if column.ndim != 1:
-            got = f"{column.dtype} of shape {column.shape} in column '{shown(name)}'"
-            raise parameter.wrong("have one number in each row of a column", got)
-    dtype = np.result_type(x.dtype, y.dtype)
-    if isinstance(x, np.ma.MaskedArray) or isinstance(y, np.ma.MaskedArray):
+def interleaved(names: Sequence[str], columns: Sequence[Sequence[np.ndarray]], parameter: Parameter) -> np.ndarray:
+    """Return columns x and y as points, shape (n, 2), of a type that holds all numbers. A masked number is NaN.
+
+    A column consists of arrays, one after another.
+    """
+    lengths = [sum(map(len, pieces)) for pieces in columns]
+    if lengths[0] != lengths[1]:
+        raise parameter.wrong("have columns of one length", f"{lengths[0]} and {lengths[1]}")
+    for name, pieces in zip(names, columns):
+        for piece in pieces:
+            if piece.dtype.kind not in "iuf":
+                raise parameter.wrong("have columns of numbers", f"{piece.dtype} in column '{shown(name)}'")
+            if piece.ndim != 1:
+                got = f"{piece.dtype} of shape {piece.shape} in column '{shown(name)}'"
+                raise parameter.wrong("have one number in each row of a column", got)
+    every = [piece for pieces in columns for piece in pieces]
+    dtype = np.result_type(*(piece.dtype for piece in every))
+    if any(isinstance(piece, np.ma.MaskedArray) for piece in every):
         dtype = dtype if dtype.kind == "f" else np.dtype(np.float64)
-    points = np.empty((len(x), 2), dtype)
-    for out, name, column in zip(points.T, names, columns):
-        if dtype.kind == "f":
-            _refuse_inexact(column, name, parameter)
-        out[...] = np.ma.getdata(column)
-        if isinstance(column, np.ma.MaskedArray):
-            out[column.mask] = np.nan
+    points = np.empty((lengths[0], 2), dtype)
+    for out, name, pieces in zip(points.T, names, columns):
+        start = 0
+        for piece in pieces:
+            if dtype.kind == "f":
+                _refuse_inexact(piece, start, name, parameter)
+            part = out[start : start + len(piece)]
+            part[...] = np.ma.getdata(piece)
+            if isinstance(piece, np.ma.MaskedArray):
+                part[piece.mask] = np.nan
+            start += len(piece)
     return points
 
 
-def _refuse_inexact(column: np.ndarray, name: str, parameter: Parameter) -> None:
+def _refuse_inexact(numbers: np.ndarray, start: int, name: str, parameter: Parameter) -> None:
     """Refuse integers that are not exact in float64."""
-    if column.dtype.kind not in "iu" or column.dtype.itemsize < 8:
+    if numbers.dtype.kind not in "iu" or numbers.dtype.itemsize < 8:
         return
-    beyond = np.ma.filled(column > LARGEST_EXACT, False)
-    if column.dtype.kind == "i":
-        beyond |= np.ma.filled(column < -LARGEST_EXACT, False)
+    beyond = np.ma.filled(numbers > LARGEST_EXACT, False)
+    if numbers.dtype.kind == "i":
+        beyond |= np.ma.filled(numbers < -LARGEST_EXACT, False)
     if beyond.any():
         k = int(np.argmax(beyond))
-        got = f"{column[k]} at [{k}] of column '{shown(name)}'"
+        got = f"{numbers[k]} at [{start + k}] of column '{shown(name)}'"
         raise parameter.wrong("hold integers within 2**53 beside floats and missing numbers", got)
 
 
@@ -108,7 +117,7 @@ def structured_points(array: np.ndarray, parameter: Parameter) -> np.ndarray:
     pair_names = [names[position] for position in pair]
     x, y = (array[name] for name in pair_names)
     if isinstance(array, np.ma.MaskedArray):
-        points = interleaved(pair_names, [np.ma.getdata(x), np.ma.getdata(y)], parameter)
+        points = interleaved(pair_names, [[np.ma.getdata(x)], [np.ma.getdata(y)]], parameter)
         return np.ma.MaskedArray(points, np.column_stack([np.ma.getmaskarray(x), np.ma.getmaskarray(y)]))
     field = x.dtype
     fields: Mapping[str, tuple[Any, ...]] = array.dtype.fields or {}
@@ -116,7 +125,7 @@ def structured_points(array: np.ndarray, parameter: Parameter) -> np.ndarray:
         offsets = [fields[name][1] for name in names]
         if offsets == [0, field.itemsize] and array.flags.c_contiguous:
             return np.ndarray.view(array, np.ndarray).view(field).reshape(-1, 2)
-    return interleaved(pair_names, [x, y], parameter)
+    return interleaved(pair_names, [[x], [y]], parameter)
 
 
 def column_of_counts(*numbers: int | None) -> np.ma.MaskedArray:

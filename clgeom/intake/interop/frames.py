@@ -97,7 +97,7 @@ def _pandas_frame_points(frame: pd.DataFrame, parameter: Parameter) -> PointsAnd
         types = set(frame.dtypes)
         if len(types) == 1 and isinstance(types.pop(), np.dtype):
             return frame.to_numpy(), None  # no copy if the frame holds one array of rows
-    columns = [_pandas_numbers(frame.iloc[:, i].array, names[i], parameter) for i in pair]
+    columns = [[_pandas_numbers(frame.iloc[:, i].array, names[i], parameter)] for i in pair]
     return interleaved([names[i] for i in pair], columns, parameter), None
 
 
