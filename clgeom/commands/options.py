@@ -66,24 +66,11 @@ def command(
     json: bool = True,
     **attributes: Any,
 ) -> Callable[[Callable[..., Any]], click.Command]:
-    """Return a decorator that makes a function a command with the options --device and --json.
+    """Return a decorator that makes a function a command with the options --device and --json, its last ones.
 
-    The function gets a `Call` with the values of these two, then its parameters by name.
-
-    Parameters
-    ----------
-    name : str, optional
-        That of the function by default.
-    group : click.Group, optional
-        Gets the command.
-    rules : iterable of Rule
-    named : dict, optional
-        Words for parameters of functions in errors; a parameter with the name of an option needs no entry. None: errors
-        stay as they are.
-    device, json : bool
-        Whether the command has these options, as its last ones.
-    **attributes
-        Of `Command`: sections, examples, short_help.
+    The function gets a `Call` with the values of these two, then its parameters by name. `named` has words for
+    parameters of functions in errors: one with the name of an option needs none, and without `named` errors stay as
+    they are. `attributes` are those of `Command`: sections, examples, short_help. A `group` gets the command.
     """
 
     def decorate(function: Callable[..., Any]) -> click.Command:

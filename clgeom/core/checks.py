@@ -25,22 +25,12 @@ TYPES: dict[str, np.dtype] = {"float": np.dtype(np.float32), "double": np.dtype(
 
 @dataclass(eq=False)
 class Check:
-    """A check of kernels.
+    """A check of kernels: ``function(session)``, or ``function(session, dtype)`` of one that runs for several `types`.
 
-    Parameters
-    ----------
-    function : callable
-        ``function(session)``, or ``function(session, dtype)`` of a check that runs for each type of coordinates.
-    kernels : tuple of str
-        The kernels whose outcomes in the self-test this is.
-    before : tuple of str
-        Kernels, or folders of kernels, that a device uses only after this trial. "kernel payload" is a kernel that
-        moves a payload, by its parameter of that name. A kernel's trial is that of its name or of its innermost folder.
-    by_type : bool
-        Whether it runs for each type of coordinates, since kernels are built for one type.
-    types : tuple of dtype
-        Types that the function is called with: in the self-test all that the device computes with, in a trial the first
-        one, or that of the coordinates.
+    Its outcome in the self-test is that of the `kernels`. A device uses the kernels, or folders of kernels, in `before`
+    only after this trial; "kernel payload" is a kernel that moves a payload, by its parameter of that name. A kernel's
+    trial is that of its name or of its innermost folder. In the self-test the check runs for all types that the device
+    computes with, as a trial for the first, or `by_type` for the type of coordinates that kernels are built for.
     """
 
     function: Callable[..., Any]
