@@ -12,8 +12,8 @@
 //                   2. in double, where the device has it: if the four differences are exact, as they are between
 //                      neighbours and on grids, comparing the products, then their rounding errors, is exact, too;
 //                   3. float on devices with double: the filter in double, where no product can underflow;
-//                   4. the six products of the expanded determinant, summed exactly in a fixed-point accumulator of
-//                      integers, for all magnitudes. Contraction and flushing have no effect on it.
+//                   4. the six products of the expanded determinant, summed exactly as integers, for all magnitudes.
+//                      Contraction and flushing have no effect on it.
 //   int             factors of 33 bits, products of 66: compared as two words.
 
 #include "geometry/points.h"
@@ -38,14 +38,12 @@ typedef ulong bits_t;
 #define CLGEOM_MANTISSA_BITS 52
 #define CLGEOM_EXPONENT_FIELD 0x7ff
 #define CLGEOM_EXPONENT_BIAS 1075
-#define CLGEOM_LIMBS 136     // 2 * (971 + 1074) bits between the smallest and largest product, 107 bits each
 #else
 typedef uint bits_t;
 #define CLGEOM_AS_BITS as_uint
 #define CLGEOM_MANTISSA_BITS 23
 #define CLGEOM_EXPONENT_FIELD 0xff
 #define CLGEOM_EXPONENT_BIAS 150
-#define CLGEOM_LIMBS 24      // 2 * (104 + 149) bits, products of 48
 #endif
 
 // A coordinate is sign * mantissa * 2^exponent, exactly.
@@ -63,64 +61,64 @@ inline parts_t coord_parts(real_t value)
     return parts;
 }
 
-// Adds sign * p * q to the accumulator, whose limb k counts units of 2^(base + 32 k). Limbs are signed and wider
-// than their 32 bits, so that carries can wait until the end.
-inline void accumulate_product(long *limbs, int base, parts_t p, parts_t q, int sign)
+// A product of two coordinates: sign * (high 2^64 + low) * 2^exponent, exactly.
+typedef struct { ulong low, high; int exponent, sign; } product_t;
+
+inline product_t product_of(parts_t p, parts_t q, int sign)
 {
-    const ulong low = p.mantissa * q.mantissa, high = mul_hi(p.mantissa, q.mantissa);
-    if ((low | high) == 0)
-        return;
-    const int position = p.exponent + q.exponent - base, shift = position & 31;
-    const ulong word0 = low << shift;
-    const ulong word1 = high << shift | (shift ? low >> (64 - shift) : 0);
-    const ulong word2 = shift ? high >> (64 - shift) : 0;
-    long *limb = limbs + (position >> 5);
-    sign *= p.sign * q.sign;
-    limb[0] += sign * (long)(word0 & 0xffffffff);
-    limb[1] += sign * (long)(word0 >> 32);
-    limb[2] += sign * (long)(word1 & 0xffffffff);
-    limb[3] += sign * (long)(word1 >> 32);
-    limb[4] += sign * (long)(word2 & 0xffffffff);
+    product_t product;
+    product.low = p.mantissa * q.mantissa;
+    product.high = mul_hi(p.mantissa, q.mantissa);
+    product.exponent = p.exponent + q.exponent;
+    product.sign = sign * p.sign * q.sign;
+    return product;
 }
 
-inline void widen_range(int *lowest, int *highest, parts_t p, parts_t q)
+inline void widen_range(int *lowest, int *highest, product_t p)
 {
-    if (p.mantissa == 0 || q.mantissa == 0)
+    if ((p.low | p.high) == 0)
         return;
-    *lowest = min(*lowest, p.exponent + q.exponent);
-    *highest = max(*highest, p.exponent + q.exponent);
+    *lowest = min(*lowest, p.exponent);
+    *highest = max(*highest, p.exponent);
 }
 
-// ax by - ay bx + bx cy - by cx + cx ay - cy ax, exactly.
+// The 32 bits of a product from 2^first on, with its sign.
+inline long product_word(product_t p, int first)
+{
+    const int skip = first - p.exponent;
+    ulong word = 0;
+    if (skip >= 64 && skip < 128)
+        word = p.high >> (skip - 64);
+    else if (skip >= 0 && skip < 64)
+        word = p.low >> skip | p.high << 1 << (63 - skip);
+    else if (skip > -32 && skip < 0)
+        word = p.low << -skip;
+    return p.sign * (long)(word & 0xffffffff);
+}
+
+// ax by - ay bx + bx cy - by cx + cx ay - cy ax, exactly: the sum of the products, 32 bits at a time from the lowest bit
+// of all. Few values are held, in registers: an array of all words would be in private memory on GPUs.
 inline int orient2d_integer(real_t ax, real_t ay, real_t bx, real_t by, real_t cx, real_t cy)
 {
     const parts_t pax = coord_parts(ax), pay = coord_parts(ay), pbx = coord_parts(bx), pby = coord_parts(by),
                   pcx = coord_parts(cx), pcy = coord_parts(cy);
+    const product_t p0 = product_of(pax, pby, 1), p1 = product_of(pay, pbx, -1), p2 = product_of(pbx, pcy, 1),
+                    p3 = product_of(pby, pcx, -1), p4 = product_of(pcx, pay, 1), p5 = product_of(pcy, pax, -1);
     int lowest = INT_MAX, highest = INT_MIN;
-    widen_range(&lowest, &highest, pax, pby);
-    widen_range(&lowest, &highest, pay, pbx);
-    widen_range(&lowest, &highest, pbx, pcy);
-    widen_range(&lowest, &highest, pby, pcx);
-    widen_range(&lowest, &highest, pcx, pay);
-    widen_range(&lowest, &highest, pcy, pax);
+    widen_range(&lowest, &highest, p0);
+    widen_range(&lowest, &highest, p1);
+    widen_range(&lowest, &highest, p2);
+    widen_range(&lowest, &highest, p3);
+    widen_range(&lowest, &highest, p4);
+    widen_range(&lowest, &highest, p5);
     if (lowest > highest)
         return 0;
 
-    long limbs[CLGEOM_LIMBS];
-    const int used = ((highest - lowest) >> 5) + 5;
-    for (int k = 0; k < used; ++k)
-        limbs[k] = 0;
-    accumulate_product(limbs, lowest, pax, pby, 1);
-    accumulate_product(limbs, lowest, pay, pbx, -1);
-    accumulate_product(limbs, lowest, pbx, pcy, 1);
-    accumulate_product(limbs, lowest, pby, pcx, -1);
-    accumulate_product(limbs, lowest, pcx, pay, 1);
-    accumulate_product(limbs, lowest, pcy, pax, -1);
-
     long carry = 0;
     int nonzero = 0;
-    for (int k = 0; k < used; ++k) {
-        const long sum = limbs[k] + carry;
+    for (int first = lowest; first < highest + 128; first += 32) {
+        const long sum = carry + product_word(p0, first) + product_word(p1, first) + product_word(p2, first) +
+                         product_word(p3, first) + product_word(p4, first) + product_word(p5, first);
         nonzero |= (sum & 0xffffffff) != 0;
         carry = sum >> 32;
     }
@@ -182,7 +180,7 @@ inline int orient2d_any_flushable(real_t ax, real_t ay, real_t bx, real_t by, re
 }
 
 // Stages 2 to 4. It is not inlined: kernels test orientation in many places, and need this seldom.
-int __attribute__((noinline)) orient2d_undecided(real_t ax, real_t ay, real_t bx, real_t by, real_t cx, real_t cy)
+static int __attribute__((noinline)) orient2d_undecided(real_t ax, real_t ay, real_t bx, real_t by, real_t cx, real_t cy)
 {
 #if FILTERED && CLGEOM_FP64
     if (orient2d_any_flushable(ax, ay, bx, by, cx, cy))    // a conversion to double may flush, too
