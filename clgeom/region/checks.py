@@ -152,7 +152,7 @@ def polygons_along_cells(session: Session) -> str:
     from clgeom.region.coverage.regions import coverage_regions
 
     rows, columns = np.ogrid[:90, :130]
-    values = (rows * 37 + columns * 53) % 61 + 3 * np.hypot(rows - 40, columns - 60)
+    values = ((rows * 37 + columns * 53) % 61 + 3 * np.hypot(rows - 40, columns - 60)).astype(np.float32)
     exact = coverage_regions(-values, (-120, -70), outline="cells", device=session)
     found = coverage_regions(-values, (-120, -70), outline="cells", iou=0.9, device=session)
     for k, level in enumerate((-120, -70)):

@@ -243,17 +243,16 @@ def _regions(dtype: str, session: Session) -> Any:
     return arrays
 
 
-def _hills() -> NDArray[np.int64]:
+def _hills() -> NDArray[np.float32]:  # which needs no float64 on the device
     rows, columns = np.ogrid[:150, :210]
-    return np.stack([((rows - a) ** 2 + (columns - b) ** 2) % 997 for a, b in ((40, 30), (90, 170))])
+    return np.stack([((rows - a) ** 2 + (columns - b) ** 2) % 997 for a, b in ((40, 30), (90, 170))], dtype=np.float32)
 
 
 def _coverage(session: Session) -> Any:
-    maps = _hills().astype(np.float32)
     arrays = []
     options: dict[str, Any]
     for options in ({"parts": False}, {"holes": 0}, {"parts": False, "segments": 8}):
-        for region in clgeom.coverage_regions(maps, (300, 700), device=session, **options):
+        for region in clgeom.coverage_regions(_hills(), (300, 700), device=session, **options):
             arrays += [np.array([region.map, region.level, region.cells], np.float64), np.asarray(region.exterior)]
     return arrays
 
