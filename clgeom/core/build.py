@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pyopencl as cl
 
     from clgeom.core.device import Session
+    from clgeom.core.profile import DeviceProfile
 
 OPTIONS = ("-cl-std=CL1.2",)
 #: A `Step.key`: the kernel's name, its parameters as sorted (name, value) pairs, and its build options.
@@ -142,9 +143,7 @@ def build(
     import pyopencl as cl
 
     profile = session.profile
-    switches = {"CLGEOM_FP64": profile.fp64, "CLGEOM_DENORMALS": profile.denormals, "CLGEOM_IN_PLACE": profile.is_cpu}
-    defines = (f"-D{name}={int(value)}" for name, value in switches.items())
-    flags = [*OPTIONS, *session.build_options, *defines, *quirks.build_options(profile), *options]
+    flags = flags_of(profile, session.own_profile, (*session.build_options, *options))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", cl.CompilerWarning)
@@ -162,6 +161,16 @@ def build(
         )
         failure.source, failure.log = source, str(error)
         raise failure from error
+
+
+def flags_of(profile: DeviceProfile, compiler: DeviceProfile, options: Sequence[str] = ()) -> list[str]:
+    """Return the flags of all builds for a device, with more options.
+
+    `compiler` is the profile of the device whose compiler is used: another one where a device is simulated.
+    """
+    switches = {"CLGEOM_FP64": profile.fp64, "CLGEOM_DENORMALS": profile.denormals, "CLGEOM_IN_PLACE": profile.is_cpu}
+    defines = (f"-D{name}={int(value)}" for name, value in switches.items())
+    return [*OPTIONS, *defines, *quirks.build_options(compiler), *options]
 
 
 def _compiled(session: Session, source: str, flags: list[str]) -> cl.Program:

@@ -72,8 +72,13 @@ def before_context(device: cl.Device, profile: DeviceProfile) -> KernelFiles | N
 
 
 def build_options(profile: DeviceProfile) -> list[str]:
-    """Options of all builds for a device, which tell kernels of its defects."""
-    return ["-DCLGEOM_LOST_MINUS"] if "lost_minus" in profile.quirks else []
+    """Return options of all builds for a device, by what its compiler does."""
+    options = ["-DCLGEOM_LOST_MINUS"] if "lost_minus" in profile.quirks else []
+    if not profile.is_cpu and profile.runtime != "nvidia":
+        # C99 gives an inline function no definition to link with where the compiler does not inline it; a static
+        # function has one. PoCL for CPUs breaks static functions with arrays within its loops over work-items.
+        options.append("-Dinline=static")
+    return options
 
 
 def short_source(profile: DeviceProfile, source: str) -> tuple[str, list[str]] | None:
