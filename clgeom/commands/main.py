@@ -28,6 +28,7 @@ COMMANDS = {
     "devices": ("clgeom.commands.devices", "devices", "List the OpenCL devices of this machine."),
     "dp": ("clgeom.commands.dp", "dp", "Dynamic programming: sequences, knapsacks, any recurrence."),
     "hull": ("clgeom.commands.hull", "hull", "Convex hull of points."),
+    "kernels": ("clgeom.commands.kernels", "kernels", "Print OpenCL C, and check what it needs of a GPU."),
     "region": ("clgeom.commands.region", "region", "Coverage polygons of a raster or of points."),
     "selftest": ("clgeom.commands.selftest", "selftest", "Check a device: every kernel against its reference."),
     "sort": ("clgeom.commands.sort", "sort", "Sort the numbers of a file."),

@@ -24,7 +24,7 @@ from clgeom.arguments import boolean, function, wrong
 if TYPE_CHECKING:
     from clgeom.core.build import Key
     from clgeom.core.device import Session
-    from clgeom.core.plan import Phase
+    from clgeom.core.plan import Phase, Plan
     from clgeom.errors import InvalidInput
 
 T = TypeVar("T")
@@ -65,11 +65,13 @@ class Call:
         Whether the device measures each phase: for `profile`, or within a call that is timed. Each run then waits for
         its end.
     phases : list of Phase
+    plans : list of (Plan, dict) or None
+        The plans that run within `recording_plans`, and the bytes of their memory by name.
     """
 
     __slots__ = (
         *("_outer", "_token", "caller", "kernels_only", "options"),
-        *("phases", "profile", "progress", "sessions", "timed"),
+        *("phases", "plans", "profile", "progress", "sessions", "timed"),
     )
 
     def __init__(
@@ -87,6 +89,7 @@ class Call:
         self.progress = None if progress is None else function(progress, "progress", caller=caller)
         self.kernels_only = kernels_only
         self.phases: list[Phase] = []
+        self.plans: list[tuple[Plan, dict[str, int]]] | None = None
 
     @property
     def session(self) -> Session:
@@ -101,6 +104,7 @@ class Call:
         outer = self._outer = _current.get()
         if outer is not None:
             self.timed, self.kernels_only = self.timed or outer.timed, self.kernels_only or outer.kernels_only
+            self.plans = outer.plans
         self._token = _current.set(self)
         return self
 
@@ -115,6 +119,14 @@ def recording(profile: bool = False) -> Iterator[list[Phase]]:
     """Yield the phases of all plans that run within the context, which kernels do alone. For tools and tests."""
     with Call(profile=profile, kernels_only=True) as call:
         yield call.phases
+
+
+@contextlib.contextmanager
+def recording_plans() -> Iterator[list[tuple[Plan, dict[str, int]]]]:
+    """Yield the plans that run within the context, which kernels do alone, and the bytes of their memory by name."""
+    with Call(kernels_only=True) as call:
+        call.plans = []
+        yield call.plans
 
 
 @contextlib.contextmanager

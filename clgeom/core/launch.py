@@ -125,6 +125,8 @@ def run(
         raise
     if call is not None:
         call.phases += map(phase_of, plan, events) if timed else plan.phases
+        if call.plans is not None:
+            call.plans.append((plan, {name: int(getattr(memory, "size", 0)) for name, memory in bound.items()}))
     return Result(session, queue, bound, lease)
 
 

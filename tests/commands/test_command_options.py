@@ -24,7 +24,10 @@ from clgeom.commands import main as cli
 from clgeom.commands import terminal, tune
 from clgeom.commands.bench import bench_module
 from clgeom.core.checks import Check
+from clgeom.core.device import as_session
 from clgeom.sorting.shellsort.codes import Codes
+from clgeom.tuner.resources.compilers import COMPILERS, Compiler, Resources
+from clgeom.tuner.resources.programs import Program
 
 for _package in ("matplotlib", "pyogrio", "pyproj", "shapely"):
     pytest.importorskip(_package, reason="an option that is refused without it shows no effect")
@@ -93,6 +96,15 @@ VALUES = {
         "antimeridian": "--antimeridian",
         "profile": "--profile",
     },
+    "kernels check": {
+        "parts": "two",
+        "names": "--target gfx90a",
+        "since": "--since nowhere | cannot be read",
+        "output": "-o .",
+    },
+    "kernels export": {"families": "primitives", "as_spirv": "--spirv"},
+    "kernels list": {"parts": "sieve"},
+    "kernels show": {"wanted": "--with real=double"},
     "region": {
         "file": "map.npz",
         "levels": "--level 3 / --level 6.5",
@@ -210,6 +222,10 @@ MODES = {
         "points.geojson",
         "across.csv",
     ],
+    "kernels check": ["", "two"],
+    "kernels export": [".", ". sort"],
+    "kernels list": [""],
+    "kernels show": ["orient2d_signs"],
     "region": [
         "map.npz --level 5",
         "map.npz --level 5 -o r.geojson",
@@ -380,9 +396,39 @@ def here(folder, monkeypatch):
     for module, functions in DRAWN.items():
         for function in functions:
             monkeypatch.setattr(f"clgeom.plotting.{module}.{function}", write_arguments)
+    monkeypatch.setattr("clgeom.tuner.resources.exports.export", export_nothing)
+    monkeypatch.setattr("clgeom.tuner.resources.spirv.tools", lambda: ())
+    monkeypatch.setattr("clgeom.tuner.resources.spirv.of_file", lambda path: b"words")
+    for name in ("amd", "intel", "nvidia"):
+        monkeypatch.setitem(COMPILERS, name, Uncompiled())
+    monkeypatch.setattr("clgeom.tuner.resources.programs.programs_of", two_programs)
+    monkeypatch.setattr("clgeom.tuner.resources.programs.Program.text", lambda self: self.kernel)
     monkeypatch.setattr("clgeom.selftest.checks", lambda: [Check(lambda session: "data", ("one",))])
     monkeypatch.setattr("clgeom.selftest.QUESTIONS", [])
     return folder
+
+
+def export_nothing(session, folder, cases):
+    """Return a call with one launch for each case, without files."""
+    return [{"call": case.name, "launches": [{"file": "one.cl"}]} for case in cases]
+
+
+class Uncompiled(Compiler):
+    """A compiler that compiles nothing, and says that each kernel needs the same."""
+
+    def version(self):
+        return "none"
+
+    def missing(self, target):
+        return None
+
+    def compile(self, target, text, flags):
+        return {text.rpartition("/")[2]: Resources(1, 2, 3, 4, 5, 6, 7)}
+
+
+def two_programs(target, are_wanted, *, host, watch):
+    as_session(host)
+    return [Program(kernel, (), ()) for kernel in ("some/one", "some/two") if are_wanted(kernel)]
 
 
 #: Functions that draw pictures and pages.

@@ -1,0 +1,87 @@
+"""Write docs/reference/resources.rst from the records of resources in bench/results.
+
+    python bench/resources.py
+    python bench/resources.py --changed     # exit with 1 if programs are others than those recorded
+
+The records are written by ``clgeom kernels check -o bench/results``.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import common
+
+from clgeom.tuner.resources import budgets, records
+from clgeom.tuner.resources.targets import TARGETS
+
+RESULTS, PAGE = common.HERE / "results", common.ROOT / "docs" / "reference" / "resources.rst"
+HEAD = """Registers and memory of kernels
+===============================
+
+What the kernels need on GPUs, as compilers tell: for AMD's and Intel's without a GPU. ``clgeom kernels check`` prints and
+records it (:doc:`/reference/generated/commands`), with the programs of ``clgeom selftest`` in the shapes that clgeom
+chooses for the GPU. No GPU of AMD or Intel has run clgeom yet: this page says that all kernels compile for them, and
+what limits their speed there, not how fast they are.
+
+A row has the most that one of the programs of a kernel needs: vector registers and bytes of private memory of a
+work-item (on Intel's GPUs of a thread, and without arrays, which its compiler does not report), what spills, bytes of
+local memory of a work-group, and the fewest waves (AMD) or warps (NVIDIA) that a SIMD, or a scheduler, can hold.
+
+Each kernel has a budget: at most {calls} bytes of private memory, for what functions save that are not inlined, and
+{spilled} bytes that spill. These kernels have a larger one: {exceptions}.
+"""
+
+
+def page() -> str:
+    """Return the text of the page."""
+    larger = [f"``{name}`` ({value:,} bytes of private memory)" for name, value in budgets.PRIVATE.items()]
+    larger += [f"``{name}`` ({value:,} that spill)" for name, value in budgets.SPILLED_MORE.items()]
+    text = HEAD.format(calls=budgets.CALLS, spilled=budgets.SPILLED, exceptions=", ".join(larger))
+    lines = [text]
+    for target in TARGETS.values():
+        path = records.path_of(RESULTS, target)
+        if path.exists():
+            lines += section(target, json.loads(path.read_text()), records.read(RESULTS, target))
+    return "\n".join(lines)
+
+
+def section(target, facts, compiled) -> list[str]:
+    """The lines about one GPU."""
+    title = f"{target.title} ({target.name})"
+    rows = records.by_kernel(compiled)
+    failed = sorted({one.program.kernel for one in compiled if one.failure})
+    lines = [title, "-" * len(title), ""]
+    lines += [f"{len(compiled)} programs of {len(rows)} kernels; {facts['compiler']}, {facts['date']}."]
+    if not target.facts.get("fp64", True):
+        lines += ["It has no float64: programs in float64 are not built there, and calls with float64 say so."]
+    if failed:
+        lines += [f"Do not compile: {', '.join(f'``{name}``' for name in failed)}."]
+    lines += ["", ".. list-table::", "   :header-rows: 1", "   :widths: 40 8 10 10 10 10 8 10", ""]
+    heads = ("kernel", "programs", "registers", "private", "spilled", "local", "waves", "code")
+    for row in (heads, *(cells(kernel, count, most) for kernel, (count, most) in rows.items())):
+        lines += [f"   {'* -' if at == 0 else '  -'} {cell}" for at, cell in enumerate(row)]
+    return [*lines, ""]
+
+
+def cells(kernel, count, most):
+    if most is None:
+        return (f"``{kernel}``", count, *[""] * 6)
+    waves = "" if most.waves is None else most.waves
+    numbers = (most.registers, most.private, most.spilled, most.local)
+    return (f"``{kernel}``", count, *(f"{number:,}" for number in numbers), waves, f"{most.code:,}")
+
+
+def changed() -> int:
+    """Return how many programs of the records have another text now."""
+    recorded = [target for target in TARGETS.values() if records.path_of(RESULTS, target).exists()]
+    return sum(one.program.digest() != one.digest for target in recorded for one in records.read(RESULTS, target))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--changed"]:
+        count = changed()
+        print(f"{count} programs changed")
+        sys.exit(count > 0)
+    PAGE.write_text(page(), encoding="utf-8")

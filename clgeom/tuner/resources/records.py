@@ -1,0 +1,98 @@
+"""Records of resources: one JSON file for each target, a program on each line."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from clgeom.arguments import wrong_file
+from clgeom.tuner.resources.compilers import COMPILERS, Resources
+from clgeom.tuner.resources.programs import Compiled, Program
+from clgeom.tuner.resources.targets import Target
+
+
+def make_folder(path: str | Path) -> Path:
+    """Make a folder for files, if it is not there; `InvalidInput` if no file can be written there."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except (OSError, ValueError) as error:  # ValueError: of a null character
+        raise wrong_file(path, f"cannot be written: {getattr(error, 'strerror', None) or error}", "folder") from error
+
+
+def path_of(folder: str | Path, target: Target) -> Path:
+    """Return the file of a target's record in a folder."""
+    return Path(folder, f"resources-{target.name}.json")
+
+
+def write(folder: str | Path, target: Target, compiled: Iterable[Compiled]) -> Path:
+    """Write the record of a target, and return its path."""
+    path = path_of(folder, target)
+    head = {
+        "target": target.name,
+        "title": target.title,
+        "compiler": COMPILERS[target.compiler].version(),
+        "date": datetime.date.today().isoformat(),
+    }
+    lines = ",\n".join(json.dumps(_plain(one)) for one in compiled)
+    path.write_text(f'{json.dumps(head)[:-1]}, "programs": [\n{lines}\n]}}\n', encoding="utf-8")
+    return path
+
+
+def _plain(one: Compiled) -> dict[str, Any]:
+    program = one.program
+    facts: dict[str, Any] = {"kernel": program.kernel, "digest": one.digest}
+    if one.resources is None:
+        facts["failure"] = one.failure
+    else:
+        facts["resources"] = one.resources.asdict()
+    return {**facts, "parameters": dict(program.parameters), "flags": list(program.flags)}
+
+
+def read(folder: str | Path, target: Target) -> list[Compiled]:
+    """Return the programs of a target's record; `InvalidInput` for a file that is none."""
+    path = path_of(folder, target)
+    try:
+        return [_compiled(one) for one in json.loads(path.read_text(encoding="utf-8"))["programs"]]
+    except OSError as error:
+        raise wrong_file(path, f"cannot be read: {error.strerror or error}", "record") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise wrong_file(path, "is no record of resources", "record") from error
+
+
+def _compiled(facts: dict[str, Any]) -> Compiled:
+    parameters = tuple((name, _hashable(value)) for name, value in facts["parameters"].items())
+    resources = Resources(**facts["resources"]) if "resources" in facts else None
+    program = Program(facts["kernel"], parameters, tuple(facts["flags"]))
+    return Compiled(program, facts["digest"], resources, facts.get("failure"))
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(map(_hashable, value)) if isinstance(value, list) else value
+
+
+def by_kernel(compiled: Iterable[Compiled]) -> dict[str, tuple[int, Resources | None]]:
+    """Return for each kernel the number of its programs, and the most that one of them needs: the fewest waves.
+
+    The latter is None where none compiles.
+    """
+    found: dict[str, list[Resources]] = {}
+    counts: dict[str, int] = {}
+    for one in compiled:
+        kernel = one.program.kernel
+        counts[kernel] = counts.get(kernel, 0) + 1
+        found.setdefault(kernel, []).extend([one.resources] if one.resources else [])
+    return {kernel: (counts[kernel], _most(needs) if needs else None) for kernel, needs in sorted(found.items())}
+
+
+def _most(needs: list[Resources]) -> Resources:
+    waves = [one.waves for one in needs if one.waves is not None]
+    names = [name for name in Resources.__dataclass_fields__ if name != "waves"]
+    most = {name: max(getattr(one, name) for one in needs) for name in names}
+    return Resources(**most, waves=min(waves, default=None))
