@@ -20,7 +20,7 @@ RESULTS, PAGE = common.HERE / "results", common.ROOT / "docs" / "reference" / "r
 HEAD = """Registers and memory of kernels
 ===============================
 
-What the kernels need on GPUs, as compilers tell: for AMD's and Intel's without a GPU. ``clgeom kernels check`` prints and
+What the kernels need on GPUs, as compilers tell: for AMD and Intel without a GPU. ``clgeom kernels check`` prints and
 records it (:doc:`/reference/generated/commands`), with the programs of ``clgeom selftest`` in the shapes that clgeom
 chooses for the GPU. No GPU of AMD or Intel has run clgeom yet: this page says that all kernels compile for them, and
 what limits their speed there, not how fast they are.
