@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import sqlite3
+import time
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -181,6 +182,21 @@ def _compiled(session: Session, source: str, flags: list[str]) -> cl.Program:
         return program
 
     return quirks.build(make, session.own_profile, session.kernel_files, source, flags)
+
+
+def verbose_log(session: Session, source: str, flags: Sequence[str]) -> tuple[str, int]:
+    """Return the compiler's log of a program, and the bytes of its binary; `KernelBuildError` if it is refused."""
+    import pyopencl as cl
+
+    unique = f"{AGAIN}{time.time_ns()}"  # the driver has no log for a program from its cache
+    try:
+        program: cl.Program = cl.Program(session.context, source).build([*flags, unique], [session.device])
+    except cl.Error as error:
+        failure = KernelBuildError(f"A program did not compile on {session.profile.name}.\n{error}")
+        failure.source, failure.log = source, str(error)
+        raise failure from error
+    log: str = program.get_build_info(session.device, cl.program_build_info.LOG)
+    return log, len(program.binaries[0])
 
 
 #: Kernels that compile where work-items of a sub-group exchange registers, by the means.

@@ -27,7 +27,7 @@ from clgeom.core.checks import Check
 from clgeom.core.device import as_session
 from clgeom.sorting.shellsort.codes import Codes
 from clgeom.tuner.resources.compilers import COMPILERS, Compiler, Resources
-from clgeom.tuner.resources.programs import Program
+from clgeom.tuner.resources.programs import KernelProgram
 
 for _package in ("matplotlib", "pyogrio", "pyproj", "shapely"):
     pytest.importorskip(_package, reason="an option that is refused without it shows no effect")
@@ -402,7 +402,7 @@ def here(folder, monkeypatch):
     for name in ("amd", "intel", "nvidia"):
         monkeypatch.setitem(COMPILERS, name, Uncompiled())
     monkeypatch.setattr("clgeom.tuner.resources.programs.programs_of", two_programs)
-    monkeypatch.setattr("clgeom.tuner.resources.programs.Program.text", lambda self: self.kernel)
+    monkeypatch.setattr("clgeom.tuner.resources.programs.KernelProgram.text", lambda self: self.kernel)
     monkeypatch.setattr("clgeom.selftest.checks", lambda: [Check(lambda session: "data", ("one",))])
     monkeypatch.setattr("clgeom.selftest.QUESTIONS", [])
     return folder
@@ -428,7 +428,7 @@ class Uncompiled(Compiler):
 
 def two_programs(target, are_wanted, *, host, watch):
     as_session(host)
-    return [Program(kernel, (), ()) for kernel in ("some/one", "some/two") if are_wanted(kernel)]
+    return [KernelProgram(kernel, (), ()) for kernel in ("some/one", "some/two") if are_wanted(kernel)]
 
 
 #: Functions that draw pictures and pages.

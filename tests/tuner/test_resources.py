@@ -14,7 +14,7 @@ from clgeom.core import families, sources
 from clgeom.core.policies import Policy
 from clgeom.tuner.resources import budgets, compilers, programs, records
 from clgeom.tuner.resources.compilers import COMPILERS, Compiler, DoesNotCompile, Resources
-from clgeom.tuner.resources.programs import Compiled, Program
+from clgeom.tuner.resources.programs import Compiled, KernelProgram
 from clgeom.tuner.resources.targets import TARGETS
 
 RESULTS = Path(__file__).resolve().parents[2] / "bench" / "results"
@@ -24,7 +24,7 @@ SMALL = Resources(registers=20, private=0, spilled=0, local=1024, waves=8, simd=
 
 
 def program(kernel="hull/sieve/sieve", **parameters):
-    return Program(kernel, tuple(sorted(parameters.items())), ("-cl-std=CL1.2",))
+    return KernelProgram(kernel, tuple(sorted(parameters.items())), ("-cl-std=CL1.2",))
 
 
 def compiled(needs, kernel="hull/sieve/sieve"):
@@ -296,8 +296,8 @@ def test_check_compiles_what_changed(toy, monkeypatch):
     toy.compiled.clear()
     done("kernels", "check", "--target", "gfx90a", "--since", "records")
     assert not toy.compiled
-    text = Program.text
-    monkeypatch.setattr(Program, "text", lambda self: text(self) + "// changed")
+    text = KernelProgram.text
+    monkeypatch.setattr(KernelProgram, "text", lambda self: text(self) + "// changed")
     toy.needs = replace(SMALL, private=5000)
     result = run("kernels", "check", "--target", "gfx90a", "--since", "records")
     assert toy.compiled["gfx90a"] == len(records.read("records", TARGETS["gfx90a"]))

@@ -12,15 +12,16 @@ import shutil
 import struct
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from clgeom.core import build
 from clgeom.core.device import Session, all_devices, as_session
+from clgeom.core.messages import first_error
 from clgeom.core.profile import describe
-from clgeom.errors import ClgeomError
+from clgeom.errors import ClgeomError, KernelBuildError
 from clgeom.tuner.resources.targets import Target
 
 #: Seconds after which a compiler is stopped.
@@ -251,16 +252,11 @@ class Driver(Compiler):
         return None if _device_of(target) else f"no NVIDIA GPU of {target.name} is present"
 
     def compile(self, target: Target, text: str, flags: Sequence[str]) -> dict[str, Resources]:
-        import pyopencl as cl
-
-        session = as_session(_device_of(target))
-        unique = f"-DCLGEOM_AGAIN={time.time_ns()}"  # the driver has no log for a program from its cache
         try:
-            program = cl.Program(session.context, text).build([*flags, "-cl-nv-verbose", unique])
-        except cl.Error as error:
-            raise DoesNotCompile(str(error).strip().splitlines()[0][:300]) from error
-        log = program.get_build_info(session.device, cl.program_build_info.LOG)
-        return nvidia_resources(log, text, len(program.binaries[0]))
+            log, code = build.verbose_log(as_session(_device_of(target)), text, [*flags, "-cl-nv-verbose"])
+        except KernelBuildError as error:
+            raise DoesNotCompile(first_error(error.log) or "no message") from error
+        return nvidia_resources(log, text, code)
 
 
 def nvidia_resources(log: str, text: str, code: int) -> dict[str, Resources]:

@@ -20,7 +20,7 @@ from clgeom.tuner.resources.targets import Target
 
 
 @dataclass(frozen=True)
-class Program:
+class KernelProgram:
     """A program with one kernel, by what determines its text."""
 
     kernel: str
@@ -41,7 +41,7 @@ class Program:
 class Compiled:
     """A program and what it needs; `failure` is the compiler's message where it does not compile."""
 
-    program: Program
+    program: KernelProgram
     digest: str
     resources: Resources | None = None
     failure: str | None = None
@@ -53,7 +53,7 @@ def programs_of(
     *,
     host: Any = None,
     watch: Callable[[int, int], object] | None = None,
-) -> list[Program]:
+) -> list[KernelProgram]:
     """Return the programs that the self-test builds for a target, sorted, of the kernels that are wanted.
 
     The checks run on a device that is present. Raises DeviceError if one fails in the shapes of the target.
@@ -69,7 +69,7 @@ def programs_of(
             watch(done, total)
     profile = replace(session.profile, quirks=frozenset())  # which are those of the device that is present
     found = {
-        Program(kernel, parameters, tuple(build.flags_of(profile, profile, (*session.build_options, *options))))
+        KernelProgram(kernel, parameters, tuple(build.flags_of(profile, profile, (*session.build_options, *options))))
         for kernel, parameters, options in keys
         if dict(parameters).get("variant") != "serial" or _is_serial(session.profile, kernel)
     }
@@ -83,7 +83,7 @@ def _is_serial(profile: DeviceProfile, kernel: str) -> bool:
 
 def compile_all(
     target: Target,
-    programs: list[Program],
+    programs: list[KernelProgram],
     known: dict[str, Compiled],
     *,
     jobs: int = 1,
@@ -91,7 +91,7 @@ def compile_all(
 ) -> list[Compiled]:
     """Compile programs for a target, several at once; those whose digest is known are taken from there."""
 
-    def compiled(program: Program) -> Compiled:
+    def compiled(program: KernelProgram) -> Compiled:
         text = program.text()
         digest = program.digest(text)
         if digest in known:

@@ -11,7 +11,7 @@ from typing import Any
 
 from clgeom.arguments import wrong_file
 from clgeom.tuner.resources.compilers import COMPILERS, Resources
-from clgeom.tuner.resources.programs import Compiled, Program
+from clgeom.tuner.resources.programs import Compiled, KernelProgram
 from clgeom.tuner.resources.targets import Target
 
 
@@ -69,7 +69,7 @@ def read(folder: str | Path, target: Target) -> list[Compiled]:
 def _compiled(facts: dict[str, Any]) -> Compiled:
     parameters = tuple((name, _hashable(value)) for name, value in facts["parameters"].items())
     resources = Resources(**facts["resources"]) if "resources" in facts else None
-    program = Program(facts["kernel"], parameters, tuple(facts["flags"]))
+    program = KernelProgram(facts["kernel"], parameters, tuple(facts["flags"]))
     return Compiled(program, facts["digest"], resources, facts.get("failure"))
 
 
