@@ -11,7 +11,24 @@ from clgeom.quirks import pocl_cache, pocl_cpu, pocl_headers, pocl_linker
 
 def profile_with(*names):
     """What hooks read of a profile, with these defects."""
-    return SimpleNamespace(quirks=frozenset(names), name="a device", version="1", driver="2")
+    facts = {"name": "a device", "version": "1", "driver": "2", "runtime": "pocl", "is_cpu": True}
+    return SimpleNamespace(quirks=frozenset(names), **facts)
+
+
+@pytest.mark.parametrize(
+    "runtime, is_cpu, is_static",
+    (
+        ("amd", False, True),
+        ("intel", False, True),
+        ("rusticl", False, True),
+        ("nvidia", False, False),
+        ("pocl", True, False),
+    ),
+)
+def test_inline_functions_are_static_where_they_must_link(runtime, is_cpu, is_static):
+    profile = profile_with()
+    profile.runtime, profile.is_cpu = runtime, is_cpu
+    assert ("-Dinline=static" in quirks.build_options(profile)) == is_static
 
 
 @pytest.mark.parametrize(
