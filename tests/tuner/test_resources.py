@@ -331,6 +331,15 @@ def test_serial_variants_are_of_kernels_that_have_no_other(toy):
 
 # Records of this checkout ---------------------------------------------------------------------------------------------
 
+#: Kernels that GPUs do not build, by target, or "" for all others: of CPUs, and of sorts that scan in another way.
+SCANS = "sorting/radix/radix_"
+CPUS = {"sequences/bits_tiles", "region/arc/arc_counts", "region/coverage/coverage_unite_shares"}
+CPUS |= {"region/rings/outward_others", "region/rings/rings_runs", "region/rings/rings_trace"}
+CPUS |= {f"{SCANS}runs", f"{SCANS}values"}
+NOT_BUILT = {
+    "": {*CPUS, "sequences/align_pairs"},
+    "sm_90": {*CPUS, f"{SCANS}count", f"{SCANS}scatter", f"{SCANS}spine"},
+}
 AGAIN = "run: clgeom kernels check -o bench/results"
 
 
@@ -338,9 +347,17 @@ AGAIN = "run: clgeom kernels check -o bench/results"
 @pytest.mark.parametrize("target", RECORDED, ids=lambda target: target.name)
 def test_records_are_complete_and_within_budgets(target):
     found = records.read(RESULTS, target)
-    assert {one.program.kernel for one in found} == set(sources.kernels()), AGAIN
+    missing = set(sources.kernels()) - {one.program.kernel for one in found}
+    assert missing == NOT_BUILT.get(target.name, NOT_BUILT[""]), AGAIN
     over = {(one.program.kernel, words) for one in found for words in budgets.excesses(target, one)}
     assert not over
+
+
+@pytest.mark.skipif(not RECORDED, reason="there are no records")
+def test_page_is_what_the_records_say(monkeypatch):
+    monkeypatch.syspath_prepend(str(RESULTS.parent))
+    resources = pytest.importorskip("resources")
+    assert resources.PAGE.read_text(encoding="utf-8") == resources.page(), "run: python bench/resources.py"
 
 
 @pytest.mark.skipif(not RECORDED, reason="there are no records")
@@ -371,7 +388,7 @@ def test_list_has_every_kernel():
 def test_show_prints_a_program_without_includes(session):
     said = done("kernels", "show", "orient2d_signs", "--with", "real=int", "--device", session.profile.name)
     assert "#include" not in said and "// SPDX-License-Identifier: MIT" in said
-    assert "real='int'" in said and "// arguments: global const real_t *" in said
+    assert "real='int'" in said and "// arguments: global const int *a" in said
     assert "has real=half" in refused("kernels", "show", "orient2d_signs", "--with", "real=half")
     assert "must be KEY=VALUE" in refused("kernels", "show", "orient2d_signs", "--with", "real")
     assert "no kernel 'orient3d'" in refused("kernels", "show", "orient3d")
