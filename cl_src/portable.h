@@ -8,6 +8,9 @@
 #ifndef CLGEOM_IN_PLACE
 #define CLGEOM_IN_PLACE 1    // kernels read the caller's memory, which is aligned for scalars only
 #endif
+#ifndef CLGEOM_NARROW
+#define CLGEOM_NARROW        // attribute of kernels that need many registers: sub-groups of 16 instead of 32
+#endif
 
 // Vector i of an array of scalars, in one load where memory is aligned for that.
 #if CLGEOM_IN_PLACE

@@ -74,10 +74,14 @@ def before_context(device: cl.Device, profile: DeviceProfile) -> KernelFiles | N
 def build_options(profile: DeviceProfile) -> list[str]:
     """Return options of all builds for a device, by what its compiler does."""
     options = ["-DCLGEOM_LOST_MINUS"] if "lost_minus" in profile.quirks else []
-    if not profile.is_cpu and profile.runtime != "nvidia":
-        # C99 gives an inline function no definition to link with where the compiler does not inline it; a static
-        # function has one. PoCL for CPUs breaks static functions with arrays within its loops over work-items.
+    if not profile.is_cpu and profile.runtime not in ("nvidia", "intel"):
+        # C99 gives an inline function no definition to link with where the compiler does not inline it, as AMD's; a
+        # static function has one. NVIDIA's and Intel's compilers inline all of them, and Intel's calls static ones.
+        # PoCL for CPUs breaks static functions with arrays within its loops over work-items.
         options.append("-Dinline=static")
+    if profile.runtime == "intel" and profile.architecture in ("ip_12.60", "ip_12.61"):
+        # Intel's compiler prefers sub-groups of 32 on its Data Center GPU Max, and spills where 16 work-items have room
+        options.append("-DCLGEOM_NARROW=__attribute__((intel_reqd_sub_group_size(16)))")
     return options
 
 

@@ -21,6 +21,7 @@
 typedef uint word_t;
 typedef uint4 words_t;                       // memory of the words is aligned to them
 typedef ${symbol} symbol_t;
+#include "portable.h"
 #include "sequences/bits_column.h"
 #include "dp/dp_tickets.h"
 % if local_symbols:
@@ -52,7 +53,7 @@ typedef ${symbol} symbol_t;
                         ((global words_t *)${where})[1] = (uint4)(${", ".join(f"{from_}[{k}][w]" for k in range(4, 8))});
 </%def>\
 
-kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+kernel CLGEOM_NARROW __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void bits_sweep(global const word_t *masks, const uint words, const uint symbols, global const symbol_t *columns,
                 const uint m, const ulong pitch, volatile global uint *carries, global word_t *state, global word_t *kept,
                 global word_t *starts, const uint every, volatile global int *progress, const int patience)

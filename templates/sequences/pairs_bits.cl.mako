@@ -32,6 +32,7 @@
 #define WORDS ${words}
 #define PLANES ${planes}
 typedef uint word_t;
+#include "portable.h"
 #include "sequences/pairs_words.h"
 
 // All bits of a word: one bit of a letter.
@@ -97,7 +98,7 @@ inline void stage(local uint *staged, local const uint2 *spans, global const uin
             }
 </%def>\
 
-kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+kernel CLGEOM_NARROW __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void pairs_bits(global const ${"uint" if letter == "uchar" else letter} *letters, const uint total,
 #if WHERE_GRID
                 global const uint2 *rows, global const uint2 *columns, const uint width,

@@ -11,7 +11,7 @@ from clgeom.quirks import pocl_cache, pocl_cpu, pocl_headers, pocl_linker
 
 def profile_with(*names):
     """What hooks read of a profile, with these defects."""
-    facts = {"name": "a device", "version": "1", "driver": "2", "runtime": "pocl", "is_cpu": True}
+    facts = {"name": "a device", "version": "1", "driver": "2", "runtime": "pocl", "is_cpu": True, "architecture": None}
     return SimpleNamespace(quirks=frozenset(names), **facts)
 
 
@@ -19,7 +19,7 @@ def profile_with(*names):
     "runtime, is_cpu, is_static",
     (
         ("amd", False, True),
-        ("intel", False, True),
+        ("intel", False, False),
         ("rusticl", False, True),
         ("nvidia", False, False),
         ("pocl", True, False),
@@ -28,7 +28,16 @@ def profile_with(*names):
 def test_inline_functions_are_static_where_they_must_link(runtime, is_cpu, is_static):
     profile = profile_with()
     profile.runtime, profile.is_cpu = runtime, is_cpu
-    assert ("-Dinline=static" in quirks.build_options(profile)) == is_static
+    assert quirks.build_options(profile) == ["-Dinline=static"] * is_static
+
+
+def test_sub_groups_are_narrow_where_wide_ones_spill():
+    profile = profile_with()
+    profile.runtime, profile.is_cpu, profile.architecture = "intel", False, "ip_12.60"
+    (option,) = quirks.build_options(profile)
+    assert option.startswith("-DCLGEOM_NARROW=") and " " not in option
+    profile.architecture = "ip_12.55"
+    assert quirks.build_options(profile) == []
 
 
 @pytest.mark.parametrize(

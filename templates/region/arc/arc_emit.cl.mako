@@ -22,7 +22,7 @@
 #define WG_SIZE ${wg_size}
 #define LONG 8              // runs of more corners are long
 
-kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+kernel CLGEOM_NARROW __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void arc_emit(global const real_t *lower, global const real_t *upper, const uint m, global const uint *cuts,
               const uint segments, const uint of_region, global const uint *corners, global const uint *links,
               global const uint *offsets, global const uint *sums, const uint chunk, global const uint *flag,

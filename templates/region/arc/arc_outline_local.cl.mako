@@ -119,7 +119,7 @@ inline uint3 group_vertices(const shared_t shared, uint lid, uint has, const uin
     return (uint3)(all_lower, all_lower + (sum >> 16 & 0xffff), sum >> 48);
 }
 
-kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+kernel CLGEOM_NARROW __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void arc_outline_local(global const real_t *points, const uint m, const uint segments, const uint tiles,
                        global point_t *staged, global uint *counts, global uint *flag, const uint all,
                        const uint span)

@@ -14,7 +14,13 @@ typedef ${"uint" if code_bits == 32 else "ulong"} code_t;
 #define WG_SIZE ${wg_size}
 #define BLOCK ${block}
 #define LAST_CODE (~(code_t)0)   // code of rows beyond the end
+#include "portable.h"
 #include "keys/shell_network.h"
+#if BLOCK <= 32
+#define SHELL_NARROW CLGEOM_NARROW
+#else
+#define SHELL_NARROW             // keys of a work-item do not fit in either
+#endif
 
 inline void load_block(global const code_t *codes, ulong n, ulong first, uint gap, code_t *k)
 {
@@ -31,7 +37,7 @@ inline void store_block(const code_t *k, ulong n, ulong first, uint gap, global 
 % endfor
 }
 
-kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+kernel SHELL_NARROW __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void shell_auto_subsequences(global code_t *codes, const uint n, const uint gap, const uint offset, const uint round,
                              global uint *changed)
 {

@@ -22,6 +22,7 @@ constant uint GAPS[] = {${", ".join(map(str, gaps))}};
 #define BLOCK ${items_per_thread}   // rows that an item sorts in registers
 #define TILE ${tile}
 #define PADDED(i) ((i) + ((i) >> 5))   // spreads strides that are multiples of 32 over the banks
+#include "portable.h"
 #include "keys/shell_network.h"
 
 // BLOCK elements from `first` on, `stride` apart; all ones beyond the end.
@@ -87,7 +88,7 @@ inline void group_sort(local code_t *codes, uint size, uint stride, uint *round,
         offset = BLOCK / 2 - offset;
 }
 
-kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+kernel CLGEOM_NARROW __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void shell_auto_windows(global const code_t *codes, const uint n, const uint gap, const uint width_bits,
                         const uint halo, const uint core, const uint first_gap, global code_t *out)
 {
