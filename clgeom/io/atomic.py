@@ -143,11 +143,15 @@ def is_one_disk(folder: Any, other: Any) -> bool:
 SIDECARS = (".shx", ".dbf", ".prj", ".cpg", ".qix", ".sbn", ".sbx", ".qpj", ".shp.xml")
 
 
+#: The name of a new file without its ending: a format's library may change odd names, such as those with semicolons.
+STEM = "output"
+
+
 @dataclass(frozen=True)
 class NewFile:
     """A new file, which takes the name of an output when it is complete."""
 
-    path: Path  #: in a new folder, with the name of the output; its ending is in lower case
+    path: Path  #: in a new folder; its ending is in lower case
     given: str  #: the path of the output, for messages
     suffix: str  #: the ending
 
@@ -164,9 +168,11 @@ def new_file(path: FilePath) -> Iterator[NewFile]:
     try:
         folder = Path(tempfile.mkdtemp(prefix=f".clgeom-{os.getpid()}-", suffix=".part", dir=target.parent))
         suffix = Path(path).suffix.lower()
-        named = (folder / target.name).with_suffix(suffix)
+        named = folder / f"{STEM}{suffix}"
         yield NewFile(named, printable(os.fspath(path)), suffix)
-        made = {file: target.parent / file.name for file in folder.iterdir() if file != named} | {named: target}
+        beside = [file for file in folder.iterdir() if file.name.startswith(f"{STEM}.") and file != named]
+        made = {file: target.with_name(target.stem + file.name.removeprefix(STEM)) for file in beside}
+        made[named] = target
         for file, name in made.items():
             _keep_access(file, name)
         for file, name in made.items():

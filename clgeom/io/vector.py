@@ -139,8 +139,8 @@ def _write_by_gdal(file: NewFile, table: Any, system: Any, layer: str | None) ->
     _check_text(pyarrow, table, driver, file.given)
     options = {"driver": driver, "geometry_name": GEOMETRY, "geometry_type": kind, "append": False}
     options["crs"] = None if system is None else system.to_wkt()
-    if driver == "GPKG":
-        options["layer"] = layer or Path(file.given).stem
+    if driver != "ESRI Shapefile":  # whose layer has the name of the file
+        options["layer"] = (layer if driver == "GPKG" else None) or Path(file.given).stem
     if driver == "FlatGeobuf" and missing:
         options["SPATIAL_INDEX"] = "NO"  # its index holds no missing geometries
     with warnings.catch_warnings():

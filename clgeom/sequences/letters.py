@@ -48,8 +48,8 @@ def _is_one(value: Any, name: str) -> bool:
             raise wrong(name, CALLER, FORMS, f"an array of pyopencl of {value.dtype}, shape {value.shape}")
         return value.ndim == 1
     if isinstance(value, np.ndarray):
-        letter = np.dtype(f"{value.dtype.kind}1") if value.dtype.kind in "US" else np.dtype(np.uint8)
-        return value.ndim == 1 and value.dtype.newbyteorder("=") == letter
+        is_letter = value.dtype == np.uint8 or (value.dtype.kind in "US" and value.dtype.str[2:] == "1")
+        return value.ndim == 1 and is_letter
     return isinstance(value, (str, bytes, bytearray, memoryview))
 
 

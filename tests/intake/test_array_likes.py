@@ -155,3 +155,23 @@ def test_what_fits_in_memory_is_taken(session, monkeypatch):
     assert clgeom.sort(np.full(1000, 3, np.float32)[::-1], device=session).tolist() == [3] * 1000  # it is in memory
     with pytest.raises(clgeom.errors.InvalidInput, match="must be an array that fits in memory"):
         clgeom.sort(range(1 << 45), device=session)
+
+
+def test_further_columns_of_polars_are_no_dimensions(recwarn):
+    """A frame of Polars comes as a struct, whose fields x, y and m are columns."""
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"x": [0.0, 1, 0], "y": [0.0, 0, 1], "m": [5, 6, 7]})
+    assert clgeom.convex_hull(frame).vertices.tolist() == [0, 1, 2]
+    assert not recwarn.list
+
+
+def test_missing_lists_over_points():
+    """Arrow allows elements below a list that is missing."""
+    pa = pytest.importorskip("pyarrow")
+    points = np.array([[0, 0], [1, 0], [0, 1], [10, 10], [12, 10], [10, 12], [20, 20], [23, 20], [20, 23.0]])
+    flat = pa.FixedSizeListArray.from_arrays(pa.array(points.ravel()), 2)
+    for missing in range(3):
+        mask = pa.array([row == missing for row in range(3)])
+        lists = pa.ListArray.from_arrays(pa.array([0, 3, 6, 9], pa.int32()), flat, mask=mask)
+        hulls = clgeom.convex_hulls_by_label(lists, np.arange(3), nonfinite="drop")
+        assert hulls.areas.tolist() == [0 if row == missing else area for row, area in enumerate((0.5, 2, 4.5))]

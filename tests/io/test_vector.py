@@ -286,6 +286,19 @@ def test_no_points_to_a_geopackage(tmp_path, recwarn):
     assert geopandas.read_file(tmp_path / "a.gpkg").geometry.is_empty.tolist() == [True] and not recwarn.list
 
 
+@pytest.mark.parametrize("name", ("a;b", "a\tb", "a b", "a.b", "ä"))
+@pytest.mark.parametrize("ending", (".gpkg", ".fgb", ".shp", ".kml"))
+def test_names_that_gdal_reads_otherwise(name, ending, tmp_path):
+    """GDAL cuts a name at a semicolon, and drops a tab: no other file may be replaced."""
+    others = {tmp_path / other: other for other in ("a", f"ab{ending}", f"a{ending}")}
+    for path, text in others.items():
+        path.write_text(text)
+    clgeom.convex_hulls([(0, 0), (4, 0), (4, 3)], [0, 3]).to_file(tmp_path / f"{name}{ending}", crs="EPSG:4326")
+    assert all(path.read_text() == text for path, text in others.items())
+    made = {path.name for path in tmp_path.iterdir()} - {path.name for path in others}
+    assert f"{name}{ending}" in made and all(one.startswith(f"{name}.") for one in made)
+
+
 def test_names_of_labels():
     points = POINTS[:4]
     for name, column in (

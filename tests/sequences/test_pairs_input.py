@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import clgeom
 from clgeom import dp
 from clgeom.core.device import as_session
 from clgeom.dp.problems import edit_distance, lcs
@@ -87,3 +88,12 @@ def test_empty_and_wrong_rows(session):
         edit_distance(np.full((3, 2), 65, np.uint8), np.full((2, 2), 65, np.uint8), device=session)
     with pytest.raises(InvalidInput, match="'a' parameter of lcs must be .*float64"):
         lcs(np.ones((3, 2)), np.full((3, 2), 65, np.uint8), device=session)
+
+
+def test_align_takes_numpys_variable_width_strings():
+    letters = np.array(["ACGT", "AC"], dtype=np.dtypes.StringDType()) if hasattr(np.dtypes, "StringDType") else None
+    if letters is None:
+        pytest.skip("needs NumPy 2")
+    assert (
+        clgeom.align(letters, letters).scores.tolist() == clgeom.align(["ACGT", "AC"], ["ACGT", "AC"]).scores.tolist()
+    )

@@ -49,7 +49,10 @@ def imported(value: Any, parameter: Parameter) -> pa.ChunkedArray | pa.Table:
     if is_instance(value, "polars", "LazyFrame"):
         raise parameter.wrong("hold its rows", "a LazyFrame: call its method collect")
     try:
-        return chunked(pa.array(value)) if hasattr(value, "__arrow_c_array__") else pa.chunked_array(value)
+        column = chunked(pa.array(value)) if hasattr(value, "__arrow_c_array__") else pa.chunked_array(value)
+        if is_instance(value, "polars", "DataFrame"):  # whose columns come as the fields of a struct
+            return pa.Table.from_arrays(column.flatten(), schema=pa.schema(list(column.type)))
+        return column
     except (pa.ArrowException, ValueError, TypeError) as error:
         raise parameter.wrong("be an array or a table of Arrow", f"{type(value).__name__} ({error})") from error
 
@@ -183,7 +186,7 @@ def arrow_points(value: pa.ChunkedArray | pa.Table, parameter: Parameter) -> Poi
     if (types.is_list(kind) or types.is_large_list(kind)) and not _is_of_numbers(kind.value_type):
         # GeoArrow's lines and polygons: lists of points, or of such lists
         points, sizes = arrow_points(pc.list_flatten(column), parameter)
-        rows = pc.list_parent_indices(column).to_numpy()
+        rows = np.repeat(np.arange(len(column)), pc.list_value_length(column).fill_null(0).to_numpy())
         rows = rows if sizes is None else np.repeat(rows, sizes)
         missing = np.flatnonzero(column.is_null().to_numpy())
         if len(missing):
