@@ -32,7 +32,10 @@ int main(int argc, char **argv)
     size_t length, nbytes, one = 1;
     const char *source = read_file(argv[1], &length);
     char options[1024] = "", *points = read_file(argv[2], &nbytes);
+    require(strstr(source, " header=4,") && strstr(source, " items_per_thread=2048,") && strstr(source, " real='float',"),
+            "the kernel must be tile_hull for float, with tiles of 2,048 points");
     sscanf(strstr(source, "// build options: "), "// build options: %1023[^\n]", options);
+    require(nbytes % 8 == 0 && nbytes / 8 <= 0x7fffffff, "the points must be pairs of float, fewer than 2^31");
     cl_uint n = nbytes / 8, count = n, in = 0, out = FIRST, stride = 1, sizes[SLOTS] = {0};
     require(n > 0, "there are no points");
 
@@ -55,7 +58,7 @@ int main(int argc, char **argv)
     for (cl_uint result = LIST, last = 0; ; last = count, in = out++, stride = 0) {     /* hulls of hulls, then the hull */
         if (!stride && count <= TILE)
             result = HULL;
-        require(stride || result == HULL || (count < last || last == 0), "the hull has more than 2,048 vertices");
+        require(stride || result == HULL || (count < last || last == 0), "the hulls of tiles leave more than 2,048 points");
         const cl_mem memory[] = {xy, lists[in % 2], lengths, lengths, result == HULL ? found : lists[out % 2]};
         const cl_uint numbers[] = {stride, in, n, result, out, n};
         const int memory_at[] = {0, 1, 5, 9, 10}, number_at[] = {2, 3, 4, 6, 7, 8};

@@ -85,24 +85,33 @@ def local_scores(session: Session) -> str:
     rng = np.random.default_rng(4)
     a = rng.choice(np.frombuffer(b"ACGT", np.uint8), 900)
     b = np.where(rng.random(900) < 0.1, rng.choice(np.frombuffer(b"ACGT", np.uint8), 900), a)[:850]
-    values = np.zeros(len(b) + 1, np.int64)  # local scores with linear gaps, row after row
-    best, k = 0, np.arange(len(b) + 1)
-    for letter in a:
-        near = np.maximum(values - 2, 0)
-        near[1:] = np.maximum(near[1:], values[:-1] + np.where(b == letter, 2, -3))
-        values = np.maximum.accumulate(near + 2 * k) - 2 * k
-        best = max(best, int(values.max()))
+    best = _local_score(a, b)
     for pairs in (1, 70):  # a pair cut into tiles, and pairs side by side
         found = align([a] * pairs, [b] * pairs, mode="local", gap_open=0, gap_extend=2, device=session)
         same(found.scores, [best] * pairs, f"local scores of {pairs} pairs")
         one = found[pairs - 1]
         same(2 * one.identities - 3 * one.mismatches - 2 * one.gaps, best, "the score of the path")
     options = {"mode": "local", "gap_open": 0, "gap_extend": 2, "path": False, "device": session}
+    few, many = a[:70], 4_001  # enough pairs for a work-item each
+    best = _local_score(few, b[:60])
     for cells in ("int", "short2"):
         policy = PairsPolicy("group", wg_size=1, items_per_thread=4, groups_per_unit=4, cells=cells)
         with override({"sequences/align_pairs": policy} if session.profile.is_cpu else {}):
-            same(align([a] * 71, [b] * 71, **options).scores, [best] * 71, f"scores of pairs in cells of {cells}")
-    return "local alignments of 900 and 850 letters, alone and 70 at once"
+            found = align([few] * many, [b[:60]] * many, **options)
+            same(found.scores, [best] * many, f"scores of pairs in cells of {cells}")
+    return "local alignments of 900 and 850 letters, alone and 70 at once, and of 4,001 short pairs"
+
+
+def _local_score(a: np.ndarray, b: np.ndarray) -> int:
+    """Return the best local score of two sequences with 2 for a match, -3 for a mismatch and -2 for a gap."""
+    values = np.zeros(len(b) + 1, np.int64)  # row after row
+    best, k = 0, np.arange(len(b) + 1)
+    for letter in a:
+        near = np.maximum(values - 2, 0)
+        near[1:] = np.maximum(near[1:], values[:-1] + np.where(b == letter, 2, -3))
+        values = np.maximum.accumulate(near + 2 * k) - 2 * k
+        best = max(best, int(values.max()))
+    return best
 
 
 @check("sequences: pairs_bits pairs_letters")

@@ -51,6 +51,7 @@ def test_vertices_are_those_of_convex_hull(hull, n, kind):
 
 def test_what_it_cannot_do_is_said(hull):
     angles = np.linspace(0, 2 * np.pi, 4000)
-    assert "more than 2,048 vertices" in hull(1e6 * np.stack([np.cos(angles), np.sin(angles)], axis=1)).stderr
+    assert "leave more than 2,048 points" in hull(1e6 * np.stack([np.cos(angles), np.sin(angles)], axis=1)).stderr
     assert "not finite" in hull(np.array([[0, 0], [np.nan, 1]])).stderr
     assert "no points" in hull(np.empty((0, 2))).stderr
+    assert "pairs of float" in hull(np.zeros(3)).stderr

@@ -219,9 +219,8 @@ def test_budgets(kernel, change, words):
     assert words in said
 
 
-def test_waves_of_kernels_that_read_once(monkeypatch):
-    monkeypatch.setattr(budgets, "STREAMING", ("hull/sieve/sieve",))
-    few = compiled(replace(SMALL, waves=3))
+def test_waves_of_kernels_that_read_once():
+    few = compiled(replace(SMALL, waves=3), "primitives/gather_rows")
     assert budgets.excesses(TARGETS["gfx90a"], few) == ["has 3 waves on a SIMD; its budget is 4"]
     assert budgets.excesses(TARGETS["pvc"], compiled(replace(SMALL, waves=None))) == []
 
@@ -316,8 +315,21 @@ def test_check_refuses_what_it_cannot_do(toy):
     assert "There is no target 'gfx9'" in refused("kernels", "check", "--target", "gfx9")
     assert "No kernel has nothing in its name" in refused("kernels", "check", "nothing", "--target", "gfx90a")
     assert "cannot be read" in refused("kernels", "check", "--since", "nowhere")
-    Path("resources-gfx90a.json").write_text("{}")
-    assert "is no record" in refused("kernels", "check", "--since", ".", "--target", "gfx90a")
+    good = {"kernel": "hull/sieve/sieve", "digest": "0", "parameters": {}, "flags": [], "resources": SMALL.asdict()}
+    changes = (
+        {"kernel": "no"},
+        {"digest": []},
+        {"flags": "abc"},
+        {"flags": [1]},
+        {"parameters": []},
+        {"resources": {}},
+    )
+    damaged = ["{}", "[" * 10**5, *(json.dumps({"programs": [{**good, **change}]}) for change in changes)]
+    for text in damaged:
+        Path("resources-gfx90a.json").write_text(text)
+        assert "is no record" in refused("kernels", "check", "--since", ".", "--target", "gfx90a")
+    Path("resources-gfx90a.json").write_text('{"programs": []}')
+    assert "has no programs" in refused("kernels", "check", "--since", ".", "--target", "gfx90a")
     Path("file").write_text("")
     assert "cannot be written" in refused("kernels", "check", "--target", "gfx90a", "-o", "file")
     assert run("kernels", "check", "--target", "gfx1100").exit_code == 1
@@ -337,7 +349,7 @@ CPUS = {"sequences/bits_tiles", "region/arc/arc_counts", "region/coverage/covera
 CPUS |= {"region/rings/outward_others", "region/rings/rings_runs", "region/rings/rings_trace"}
 CPUS |= {f"{SCANS}runs", f"{SCANS}values"}
 NOT_BUILT = {
-    "": {*CPUS, "sequences/align_pairs"},
+    "": CPUS,
     "sm_90": {*CPUS, f"{SCANS}count", f"{SCANS}scatter", f"{SCANS}spine"},
 }
 AGAIN = "run: clgeom kernels check -o bench/results"

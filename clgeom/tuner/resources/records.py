@@ -9,7 +9,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from clgeom import caches
 from clgeom.arguments import wrong_file
+from clgeom.core import sources
 from clgeom.tuner.resources.compilers import COMPILERS, Resources
 from clgeom.tuner.resources.programs import Compiled, KernelProgram
 from clgeom.tuner.resources.targets import Target
@@ -41,7 +43,8 @@ def write(folder: str | Path, target: Target, compiled: Iterable[Compiled]) -> P
         "date": datetime.date.today().isoformat(),
     }
     lines = ",\n".join(json.dumps(_plain(one)) for one in compiled)
-    path.write_text(f'{json.dumps(head)[:-1]}, "programs": [\n{lines}\n]}}\n', encoding="utf-8")
+    if not caches.write(path, f'{json.dumps(head)[:-1]}, "programs": [\n{lines}\n]}}\n'):
+        raise wrong_file(path, "cannot be written", "record")
     return path
 
 
@@ -59,18 +62,26 @@ def read(folder: str | Path, target: Target) -> list[Compiled]:
     """Return the programs of a target's record; `InvalidInput` for a file that is none."""
     path = path_of(folder, target)
     try:
-        return [_compiled(one) for one in json.loads(path.read_text(encoding="utf-8"))["programs"]]
+        found = [_compiled(one) for one in json.loads(path.read_text(encoding="utf-8"))["programs"]]
     except OSError as error:
         raise wrong_file(path, f"cannot be read: {error.strerror or error}", "record") from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise wrong_file(path, "is no record of resources", "record") from error
+    if not found:
+        raise wrong_file(path, "has no programs", "record")
+    return found
 
 
 def _compiled(facts: dict[str, Any]) -> Compiled:
+    kernel, flags, failure = facts["kernel"], facts["flags"], facts.get("failure")
+    resources = Resources(**facts["resources"]) if failure is None else None
+    numbers = [] if resources is None else [value for value in resources.asdict().values() if value is not None]
+    texts = (facts["digest"], *flags, *facts["parameters"], *([] if failure is None else [failure]))
+    is_good = kernel in sources.kernels() and isinstance(flags, list) and all(type(text) is str for text in texts)
+    if not is_good or any(type(number) is not int for number in numbers):
+        raise ValueError("a program's facts have other types")
     parameters = tuple((name, _hashable(value)) for name, value in facts["parameters"].items())
-    resources = Resources(**facts["resources"]) if "resources" in facts else None
-    program = KernelProgram(facts["kernel"], parameters, tuple(facts["flags"]))
-    return Compiled(program, facts["digest"], resources, facts.get("failure"))
+    return Compiled(KernelProgram(kernel, parameters, tuple(flags)), facts["digest"], resources, failure)
 
 
 def _hashable(value: Any) -> Any:
