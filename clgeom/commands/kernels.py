@@ -37,8 +37,8 @@ for _command in (export, list_command, show):
         ("Check the hulls for two GPUs of AMD", "clgeom kernels check hull --target gfx90a,gfx1030"),
     ),
     rules=(
-        Rule("output", "is for whole records: leave out PART.", lambda given: not given.parts),
-        Rule("since", "excludes --output, which is for whole records.", lambda given: given.output is None),
+        Rule("folder", "is for whole records: leave out PART.", lambda given: not given.parts),
+        Rule("since", "excludes --output, which is for whole records.", lambda given: given.folder is None),
     ),
 )
 @click.argument("parts", nargs=-1, metavar="[PART ...]")
@@ -47,9 +47,13 @@ for _command in (export, list_command, show):
 )
 @path_option("--since", metavar="FOLDER", help="Compile only what differs from the records of a folder.")
 @path_option(
-    "-o", "--output", metavar="FOLDER", help="Write a record for each GPU, with the parameters of each program."
+    "-o",
+    "--output",
+    "folder",
+    metavar="FOLDER",
+    help="Write a record for each GPU, with the parameters of each program.",
 )
-def check(call: Call, parts: tuple[str, ...], names: str | None, since: str | None, output: str | None) -> None:
+def check(call: Call, parts: tuple[str, ...], names: str | None, since: str | None, folder: str | None) -> None:
     """Compile kernels for GPUs, and print the registers and memory that they need.
 
     PART is part of a kernel's name: "hull", "radix_scatter". Programs are those of 'clgeom selftest' in the shapes
@@ -66,8 +70,8 @@ def check(call: Call, parts: tuple[str, ...], names: str | None, since: str | No
 
     chosen = [target_of(name.strip()) for name in names.split(",")] if names else list(TARGETS.values())
     recorded = {} if since is None else {target.name: records.read(since, target) for target in chosen}
-    if output is not None:
-        records.make_folder(output)
+    if folder is not None:
+        records.make_folder(folder)
     facts, is_good = [], True
     for target in chosen:
         missing = COMPILERS[target.compiler].missing(target)
@@ -79,8 +83,8 @@ def check(call: Call, parts: tuple[str, ...], names: str | None, since: str | No
         found = _compiled(call, target, parts, recorded.get(target.name))
         excesses = _excesses(target, found)
         is_good = is_good and not excesses
-        if output is not None:
-            records.write(output, target, found)
+        if folder is not None:
+            records.write(folder, target, found)
         facts.append(_as_facts(target, found, excesses))
         if not call.as_json:
             _print(target, found, excesses)

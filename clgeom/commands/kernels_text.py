@@ -52,7 +52,7 @@ def _named(parts: tuple[str, ...]) -> list[str]:
     json=False,
     examples=(
         ("Print the sieve of a hull for double", "clgeom kernels show hull/sieve/sieve --with real=double"),
-        ("Print a kernel for a GPU", "clgeom kernels show radix_scatter --device gpu"),
+        ("Print a kernel of scans", "clgeom kernels show scan_tiles"),
     ),
 )
 @click.argument("name")

@@ -100,7 +100,7 @@ VALUES = {
         "parts": "two",
         "names": "--target gfx90a",
         "since": "--since nowhere | cannot be read",
-        "output": "-o .",
+        "folder": "-o .",
     },
     "kernels export": {"families": "primitives", "as_spirv": "--spirv"},
     "kernels list": {"parts": "sieve"},
@@ -396,6 +396,14 @@ def here(folder, monkeypatch):
     for module, functions in DRAWN.items():
         for function in functions:
             monkeypatch.setattr(f"clgeom.plotting.{module}.{function}", write_arguments)
+    leave_kernels_uncompiled(monkeypatch)
+    monkeypatch.setattr("clgeom.selftest.checks", lambda: [Check(lambda session: "data", ("one",))])
+    monkeypatch.setattr("clgeom.selftest.QUESTIONS", [])
+    return folder
+
+
+def leave_kernels_uncompiled(monkeypatch):
+    """Let ``clgeom kernels`` neither run the self-test nor compilers, which may not be installed."""
     monkeypatch.setattr("clgeom.tuner.resources.exports.export", export_nothing)
     monkeypatch.setattr("clgeom.tuner.resources.spirv.tools", lambda: ())
     monkeypatch.setattr("clgeom.tuner.resources.spirv.of_file", lambda path: b"words")
@@ -403,9 +411,6 @@ def here(folder, monkeypatch):
         monkeypatch.setitem(COMPILERS, name, Uncompiled())
     monkeypatch.setattr("clgeom.tuner.resources.programs.programs_of", two_programs)
     monkeypatch.setattr("clgeom.tuner.resources.programs.KernelProgram.text", lambda self: self.kernel)
-    monkeypatch.setattr("clgeom.selftest.checks", lambda: [Check(lambda session: "data", ("one",))])
-    monkeypatch.setattr("clgeom.selftest.QUESTIONS", [])
-    return folder
 
 
 def export_nothing(session, folder, cases):
@@ -428,7 +433,7 @@ class Uncompiled(Compiler):
 
 def two_programs(target, are_wanted, *, host, watch):
     as_session(host)
-    return [KernelProgram(kernel, (), ()) for kernel in ("some/one", "some/two") if are_wanted(kernel)]
+    return [KernelProgram(kernel, (), ()) for kernel in ("hull/one", "hull/two") if are_wanted(kernel)]
 
 
 #: Functions that draw pictures and pages.

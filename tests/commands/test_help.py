@@ -10,7 +10,7 @@ import click
 import numpy as np
 import pytest
 from command_line import done, here, refused, run, square
-from test_command_options import COMMANDS, DRAWN, write_arguments
+from test_command_options import COMMANDS, DRAWN, leave_kernels_uncompiled, write_arguments
 
 import clgeom
 from clgeom.commands.help import Command
@@ -72,6 +72,9 @@ def test_examples_of_help_run(files, name, monkeypatch):
     for module, functions in {**DRAWN, "scenes": ["save_scenes"]}.items():
         for function in functions:
             monkeypatch.setattr(f"clgeom.plotting.{module}.{function}", write_arguments)
+    if name in ("kernels check", "kernels export"):
+        leave_kernels_uncompiled(monkeypatch)
+        Path("kernels").mkdir(exist_ok=True)
     for _, call in getattr(COMMANDS[name], "examples", ()):
         if "signal.tif" in call:
             rasterio = pytest.importorskip("rasterio")

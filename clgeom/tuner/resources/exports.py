@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clgeom import __version__, selftest
-from clgeom.core import build, sources
+from clgeom import __version__
+from clgeom.core import build, families, sources
 from clgeom.core.call import recording_plans
 from clgeom.core.kept import name_of
 from clgeom.core.plan import Number, Scratch, Series, Step
@@ -51,14 +51,13 @@ def variants(kernel: str) -> tuple[str, ...]:
 
 def keys_of(session: Session, kernel: str) -> list[Key]:
     """Return the keys of the programs of a kernel that its self-test builds on a device, those of its policy first."""
-    from clgeom.core.families import rows_of
     from clgeom.core.tuning import select
 
-    for check in selftest.checks():
+    for check in families.all_checks():
         if kernel in check.kernels:
             check.run_all(session)
     keys = [key for key in build.program_keys(session) if key[0] == kernel]
-    policy = select(session.profile, kernel).parameters() if rows_of(kernel) else {}
+    policy = select(session.profile, kernel).parameters() if families.rows_of(kernel) else {}
 
     def rank(key: Key) -> tuple[int, int, str]:
         parameters = dict(key[1])
