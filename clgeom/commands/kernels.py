@@ -69,6 +69,8 @@ def check(call: Call, parts: tuple[str, ...], names: str | None, since: str | No
     from clgeom.tuner.resources.targets import TARGETS, target_of
 
     chosen = [target_of(name.strip()) for name in names.split(",")] if names else list(TARGETS.values())
+    if since is not None and not names:  # the GPUs that have a record; the first one's error where none has
+        chosen = [target for target in chosen if records.path_of(since, target).exists()] or chosen[:1]
     recorded = {} if since is None else {target.name: records.read(since, target) for target in chosen}
     if folder is not None:
         records.make_folder(folder)

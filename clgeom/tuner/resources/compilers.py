@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from clgeom.core import build
 from clgeom.core.device import Session, all_devices, as_session
@@ -48,21 +48,20 @@ class DoesNotCompile(ClgeomError):
     """A program that a compiler refuses, with its first message."""
 
 
-class Compiler:
-    """A compiler for targets. `version` is in words; `missing(target)` says why it cannot be used, or is None."""
+class Compiler(Protocol):
+    """A compiler for targets."""
 
     def version(self) -> str:
-        raise NotImplementedError
+        """Return name and version, in words."""
 
     def missing(self, target: Target) -> str | None:
-        raise NotImplementedError
+        """Return the reason why it cannot be used for a target; None if it can."""
 
     def compile(self, target: Target, text: str, flags: Sequence[str]) -> dict[str, Resources]:
         """Return the resources of each kernel in a program; `DoesNotCompile` if it is refused."""
-        raise NotImplementedError
 
 
-def _run(command: Sequence[str]) -> str:
+def run_tool(command: Sequence[str]) -> str:
     """Return what a compiler prints; `DoesNotCompile` with its first error if it fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
@@ -82,14 +81,15 @@ class Clang(Compiler):
     """Clang for AMD's GPUs; resources are in the comments and the metadata of its assembly."""
 
     def version(self) -> str:
-        return _run([_clang() or "clang", "--version"]).splitlines()[0].strip()
+        return run_tool([_clang() or "clang", "--version"]).splitlines()[0].strip()
 
     def missing(self, target: Target) -> str | None:
         if _clang() is None:
             return "Clang for AMD's GPUs is not installed (clang-16)"
-        if _device_libraries() is None:
+        libraries = _device_libraries()
+        if libraries is None:
             return "the ROCm device libraries are not installed (rocm-device-libs)"
-        if not (_device_libraries() / f"oclc_isa_version_{target.name.removeprefix('gfx')}.bc").exists():  # type: ignore[operator]
+        if not (libraries / f"oclc_isa_version_{target.name.removeprefix('gfx')}.bc").exists():
             return f"the ROCm device libraries of this machine do not have {target.name}"
         return None
 
@@ -99,7 +99,7 @@ class Clang(Compiler):
             source.write_text(text)
             command = [_clang() or "clang", "-x", "cl", "-target", "amdgcn-amd-amdhsa", f"-mcpu={target.name}", "-O3"]
             command += ["-Xclang", "-finclude-default-header", f"--rocm-device-lib-path={_device_libraries()}", "-w"]
-            _run([*command, *flags, "-S", "-o", str(assembly), str(source)])
+            run_tool([*command, *flags, "-S", "-o", str(assembly), str(source)])
             return amd_resources(assembly.read_text())
 
 
@@ -108,7 +108,7 @@ def _clang() -> str | None:
     """Return the path of the newest Clang that compiles for AMD's GPUs."""
     for name in ("clang", *(f"clang-{number}" for number in range(25, 14, -1))):
         path = shutil.which(name)
-        if path and "amdgcn" in _run([path, "--print-targets"]):
+        if path and "amdgcn" in run_tool([path, "--print-targets"]):
             return path
     return None
 
@@ -174,7 +174,7 @@ class Ocloc(Compiler):
             source.write_text(text)
             command = ["ocloc", "compile", "-file", str(source), "-device", target.name, "-options", " ".join(flags)]
             command += ["-internal_options", "-cl-intel-allow-zebin", "-out_dir", folder, "-output", "program"]
-            printed = _run([*command, "-output_no_suffix"])
+            printed = run_tool([*command, "-output_no_suffix"])
             return intel_resources(Path(folder, "program").read_bytes(), printed)
 
 
@@ -185,7 +185,7 @@ def _text_of(command: Sequence[str]) -> str:
 def _debian_version() -> str:
     """Return the version of the package that has ocloc; "unknown" elsewhere."""
     try:
-        return _run(["dpkg-query", "-W", "-f", "intel-opencl-icd ${Version}", "intel-opencl-icd"])
+        return run_tool(["dpkg-query", "-W", "-f", "intel-opencl-icd ${Version}", "intel-opencl-icd"])
     except (OSError, DoesNotCompile):
         return "unknown"
 

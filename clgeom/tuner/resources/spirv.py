@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import re
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
-from clgeom.errors import InvalidInput, KernelBuildError
+from clgeom.errors import InvalidInput
+from clgeom.tuner.resources.compilers import run_tool
 
 
 @functools.cache
@@ -30,36 +30,18 @@ def of_file(path: Path) -> bytes:
 
 
 def compiled(text: str, flags: list[str]) -> bytes:
-    """Return the SPIR-V module of a program; `KernelBuildError` with the message of the tool that refuses it."""
+    """Return the SPIR-V module of a program; `DoesNotCompile` with the message of the tool that refuses it."""
     clang, translator = tools()
     with tempfile.TemporaryDirectory(prefix="clgeom-", ignore_cleanup_errors=True) as folder:
         source, bitcode, module = (str(Path(folder, name)) for name in ("program.cl", "program.bc", "program.spv"))
         Path(source).write_text(text, encoding="utf-8")
-        front = [
-            clang,
-            "-x",
-            "cl",
-            "-target",
-            "spir64-unknown-unknown",
-            "-O1",
-            "-Xclang",
-            "-finclude-default-header",
-            "-w",
-        ]
         # Not optimised: SPIR-V lacks the integers of odd widths that passes make. Inline functions need definitions.
-        front += ["-O2", "-Xclang", "-disable-llvm-passes"]
+        front = [clang, "-x", "cl", "-target", "spir64-unknown-unknown", "-w", "-O2"]
+        front += ["-Xclang", "-finclude-default-header", "-Xclang", "-disable-llvm-passes"]
         once = [] if "-Dinline=static" in flags else ["-Dinline=static"]
-        _run([*front, *flags, *once, "-emit-llvm", "-c", "-o", bitcode, source])
-        _run([translator, "--spirv-max-version=1.2", bitcode, "-o", module])
+        run_tool([*front, *flags, *once, "-emit-llvm", "-c", "-o", bitcode, source])
+        run_tool([translator, "--spirv-max-version=1.2", bitcode, "-o", module])
         validator = shutil.which("spirv-val")
         if validator:
-            _run([validator, module])
+            run_tool([validator, module])
         return Path(module).read_bytes()
-
-
-def _run(command: list[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        printed = (done.stderr or done.stdout).strip().splitlines() or ["no message"]
-        errors = [line for line in printed if "error" in line.lower()] or printed
-        raise KernelBuildError(f"{Path(command[0]).name} refuses the program: {errors[0]}")

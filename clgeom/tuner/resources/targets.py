@@ -15,15 +15,11 @@ NVIDIA = {"platform": "NVIDIA CUDA", "vendor": "NVIDIA Corporation"}
 
 @dataclass(frozen=True)
 class Target:
-    """A GPU as its compiler knows it, and the facts of its profile by which clgeom chooses shapes.
-
-    `wave` is the number of work-items that execute together: a wavefront, a warp, or the widest sub-group.
-    """
+    """A GPU as its compiler knows it, and the facts of its profile by which clgeom chooses shapes."""
 
     name: str
     title: str
     compiler: str  #: a key of `compilers.COMPILERS`
-    wave: int
     facts: dict[str, Any] = field(default_factory=dict)  #: of `DeviceProfile`
 
     def session(self, host: Any = None) -> Session:
@@ -43,28 +39,24 @@ TARGETS = {
             "gfx90a",
             "AMD Instinct MI200",
             "amd",
-            64,
             {**AMD, "name": "gfx90a", "architecture": "gfx90a", "max_wg_size": 256, "local_mem_bytes": 64 << 10},
         ),
         Target(
             "gfx1030",
             "AMD Radeon RX 6800 to 6950",
             "amd",
-            32,
             {**AMD, "name": "gfx1030", "architecture": "gfx1030", "max_wg_size": 256, "local_mem_bytes": 64 << 10},
         ),
         Target(
             "gfx1100",
             "AMD Radeon RX 7900",
             "amd",
-            32,
             {**AMD, "name": "gfx1100", "architecture": "gfx1100", "max_wg_size": 256, "local_mem_bytes": 64 << 10},
         ),
         Target(
             "pvc",
             "Intel Data Center GPU Max",
             "intel",
-            32,
             {
                 **INTEL,
                 "name": "Intel(R) Data Center GPU Max 1550",
@@ -77,7 +69,6 @@ TARGETS = {
             "dg2",
             "Intel Arc A-series",
             "intel",
-            32,
             {
                 **INTEL,
                 "name": "Intel(R) Arc(TM) A770 Graphics",
@@ -91,7 +82,6 @@ TARGETS = {
             "sm_90",
             "NVIDIA H100 and H200",
             "nvidia",
-            32,
             {
                 **NVIDIA,
                 "name": "NVIDIA H100",
