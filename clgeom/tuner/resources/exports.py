@@ -45,8 +45,9 @@ def summary(kernel: str) -> str:
 
 
 def variants(kernel: str) -> tuple[str, ...]:
-    """Return the variants of a kernel: those with a file of their own, or both of one file."""
-    return ("group", "serial") if sources.template(kernel, "serial") != sources.template(kernel) else ("group",)
+    """Return the variants of a kernel that some device gets, by the rows of its policy."""
+    rows = families.rows_of(kernel).values()
+    return tuple(sorted({getattr(row, "variant", "group") for row in rows} or {"group"}))
 
 
 def keys_of(session: Session, kernel: str) -> list[Key]:
