@@ -115,6 +115,8 @@ class LonLat:
             self.mapping is None and all((np.abs(places) <= (180, 90)).all() for places in arrays_of(geometry))
             for geometry in geometries
         ]
+        if all(kept):
+            return [as_lists(geometry) for geometry in geometries]  # without Shapely, which need not be there
         as_shape = require_shapely().geometry.shape
         moved = iter(self.shapes([as_shape(geometry) for geometry, keep in zip(geometries, kept) if not keep]))
         return [as_lists(geometry) if keep else as_geojson(next(moved)) for geometry, keep in zip(geometries, kept)]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import warnings
 from pathlib import Path
 
@@ -170,6 +171,17 @@ def test_geojson_of_longitude_and_latitude_keeps_every_bit(here, names, by):
     found = found["features"][0] if by else found
     ring = [list(BOX[i]) for i in (4, 0, 1, 2, 4)]
     assert found["geometry"] == {"type": "Polygon", "coordinates": [ring]} and "crs" not in found["properties"]
+
+
+@pytest.mark.parametrize("name", ["o.geojson", "o.wkt", "o.csv"])
+@pytest.mark.parametrize("command", [("hull",), ("hull", "--by", "g"), ("region",)])
+def test_results_are_written_without_optional_packages(here, monkeypatch, command, name):
+    """Longitude and latitude, written by an installation of clgeom alone."""
+    for package in ("shapely", "pyarrow", "pyproj", "geopandas", "pyogrio"):
+        monkeypatch.setitem(sys.modules, package, None)
+    table("lon,lat,g", [[*point, 1] for point in BOX])
+    done(command[0], "t.csv", *command[1:], "-o", name)
+    assert (here / name).stat().st_size > 40
 
 
 @pytest.mark.parametrize("by", [(), ("--by", "g")])
