@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -69,9 +70,16 @@ class Policy:
 
 
 #: The shapes of a kernel: by key a policy, or a function ``(profile, dtype, n)`` that returns one. A key is part of a
-#: device's name, an architecture ("sm_90", "gfx1100", "ip_12.55"), the name of a runtime ("nvidia", "pocl", "intel",
-#: "amd"), a kind ("gpu", "cpu") or "any".
+#: device's name, an architecture ("sm_90", "gfx1100", "ip_12.55"), the runtime of a GPU ("nvidia", "amd", "intel"), a kind
+#: ("gpu", "cpu") or "any".
 Rows = dict[str, Any]
+
+
+
+def by_wave(of_64: Policy, of_32: Policy) -> Callable[..., Policy]:
+    """Return the row of an AMD GPU: a policy for waves of 64 work-items, and one for waves of 32."""
+    return lambda profile, dtype, n: of_64 if profile.has_wide_waves else of_32
+
 
 #: Rows of kernels whose work-items take an element each; on CPUs a share of the elements.
 ELEMENTWISE: Rows = {

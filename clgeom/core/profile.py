@@ -97,6 +97,11 @@ class DeviceProfile:
                 return name
         return next(iter(self.platform.lower().split()), "unknown")
 
+    @property
+    def has_wide_waves(self) -> bool:
+        """Whether 64 work-items of an AMD GPU execute together; 32 do since gfx1010."""
+        return self.runtime == "amd" and len(self.architecture or "gfx900") < len("gfx1010")
+
     def asdict(self) -> dict[str, Any]:
         """Return the profile as plain values, ready for JSON.
 

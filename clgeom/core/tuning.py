@@ -1,8 +1,8 @@
 """The policy of a kernel on a device, looked up from specific to general.
 
 A context's own policies come first (`override`), then the user's measurements (`clgeom.core.stored_policies`), then the
-rows of the kernel's family (`clgeom.core.families`): that of part of the device's name, of its architecture, its
-runtime, its kind, and "any", the safe default of every kernel.
+rows of the kernel's family (`clgeom.core.families`): that of part of the device's name, of its architecture, a GPU's
+runtime, the kind, and "any", the safe default of every kernel.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def find_row(profile: DeviceProfile, rows: Mapping[str, Any]) -> tuple[str, str]
             return "device", key
     if architecture is not None and architecture in rows:
         return "architecture", architecture
-    if profile.runtime in rows:
+    if profile.runtime in rows and not profile.is_cpu:
         return "vendor", profile.runtime
     if profile.kind in rows:
         return "kind", profile.kind

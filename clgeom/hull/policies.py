@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clgeom.core.policies import ELEMENTWISE, MOST_GROUPS, Limit, Policy, Rows
+from clgeom.core.policies import ELEMENTWISE, MOST_GROUPS, Limit, Policy, Rows, by_wave
 from clgeom.core.spaces import SIZES, Space, elementwise, group, serial, tilewise
 
 POLICIES: dict[str, Rows] = {
@@ -14,7 +14,13 @@ POLICIES: dict[str, Rows] = {
     },
     "hull/sieve/tile_hull": {"any": Policy("serial", wg_size=1, items_per_thread=2048)},
     # H200, 1e8 float32 points, normal, in a square, in a disc. 128 groups of 1024 points of the sample: 15 us
-    "hull/sieve/sample_extremes": {"any": Policy("group", wg_size=256, items_per_thread=4)},
+    "hull/sieve/sample_extremes": {
+        # gfx90a, waves on a SIMD: 4 items 3, 2 items 4
+        "amd": by_wave(
+            Policy("group", wg_size=256, items_per_thread=2), Policy("group", wg_size=256, items_per_thread=4)
+        ),
+        "any": Policy("group", wg_size=256, items_per_thread=4),
+    },
     "hull/sieve/extreme_polygon": {"any": Policy("group", wg_size=1024)},
     # 1024 items: 17 21 25 us
     "hull/sieve/cap_extremes": {"any": Policy("group", wg_size=1024)},
@@ -23,12 +29,21 @@ POLICIES: dict[str, Rows] = {
     # 1024 items: 11 28 35 us; with longer lists than now 256, 512 and 1024: 12 65 56, 11 45 38, 12 39 33
     "hull/sieve/tile_hoods": {
         "sm_90": Policy("group", wg_size=1024, items_per_thread=2),  # others have units of 1536 work-items
+        # gfx90a, waves on a SIMD: 8 items 1, 4 items 2
+        "amd": by_wave(
+            Policy("group", wg_size=256, items_per_thread=4), Policy("group", wg_size=256, items_per_thread=8)
+        ),
         "any": Policy("group", wg_size=256, items_per_thread=8),
     },
     "hull/sieve/sieve": {
         # H200, 1e8 float32 points, normal, in a square, in a disc: 256 x 8 and 8 groups a unit 191 192 193 us, 512 x 4
         # and 4 184 189 189
         "sm_90": Policy("group", wg_size=512, items_per_thread=4, groups_per_unit=4),
+        # gfx90a, waves on a SIMD: 8 items 2, 4 items 3
+        "amd": by_wave(
+            Policy("group", wg_size=256, items_per_thread=4, groups_per_unit=8),
+            Policy("group", wg_size=256, items_per_thread=8, groups_per_unit=8),
+        ),
         "cpu": Policy("serial", wg_size=1, items_per_thread=2048, groups_per_unit=4),
         "any": Policy("group", wg_size=256, items_per_thread=8, groups_per_unit=8),
     },
@@ -69,6 +84,9 @@ POLICIES: dict[str, Rows] = {
     # 64 float32 points, whole call: groups of 32, 64, 128 took 2.20, 2.58, 2.33 ms; with jobs of up to 256
     # points 2.8 ms.
     "hull/batch/batch_hulls": {
+        "amd": by_wave(
+            Policy("group", wg_size=64, items_per_thread=128), Policy("group", wg_size=32, items_per_thread=128)
+        ),
         "cpu": Policy("serial", wg_size=1, items_per_thread=1024, groups_per_unit=16),
         "any": Policy("group", wg_size=32, items_per_thread=128),
     },
@@ -89,6 +107,9 @@ POLICIES: dict[str, Rows] = {
         # points that take a work-item as long as convex_hull takes for a group. H200, 64M float32 points on circles,
         # sizes as 1 / rank: 512 1323 ms, 1024 1121, 2048 974, 4096 993
         "any": Policy("group", wg_size=32, items_per_thread=2048),
+        "amd": by_wave(
+            Policy("group", wg_size=64, items_per_thread=2048), Policy("group", wg_size=32, items_per_thread=2048)
+        ),
     },
     "hull/batch/batch_pieces": {"cpu": Policy("serial", wg_size=1), "any": Policy("group", wg_size=64)},
     "hull/batch/batch_heads": {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clgeom.core.policies import ELEMENTWISE, Limit, Policy, Rows
+from clgeom.core.policies import ELEMENTWISE, Limit, Policy, Rows, by_wave
 from clgeom.core.spaces import ELEMENTWISE_GPU, SERIAL_GROUPS, SIZES, Space, elementwise, group, serial
 
 #: Groups that take one tile after the other and append to lists.
@@ -50,13 +50,20 @@ POLICIES: dict[str, Rows] = {
     "region/arc/arc_hulls_blocks": {
         # strips in a tile; PoCL, 2 cores of an EPYC, 16M points: 32 22.8 ms, 64 15.4, 128 11.5, 256 11.6
         "cpu": Policy("serial", wg_size=1, items_per_thread=128),
+        # gfx90a, waves on a SIMD: 64 strips 1, 32 strips 2
+        "amd": by_wave(
+            Policy("group", wg_size=128, items_per_thread=32), Policy("group", wg_size=128, items_per_thread=64)
+        ),
         "any": Policy("group", wg_size=128, items_per_thread=64),
     },
     "region/arc/arc_offsets": {
         "cpu": Policy("group", wg_size=1, items_per_thread=32768),
         "any": Policy("group", wg_size=256),
     },
-    "region/arc/arc_corners": {"any": Policy("group", wg_size=32)},
+    "region/arc/arc_corners": {
+        "amd": by_wave(Policy("group", wg_size=64), Policy("group", wg_size=32)),
+        "any": Policy("group", wg_size=32),
+    },
     "region/arc/arc_join": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=128)},
     "region/arc/arc_tangents": {
         # H200, segments of 64 points, 1e7 and 5e7 points: a group for each tile 116 687 us, 8 a unit 71 327
@@ -66,6 +73,7 @@ POLICIES: dict[str, Rows] = {
     },
     "region/arc/arc_tangents_wide": {
         "cpu": Policy("serial", wg_size=1),  # arc_tangents instead
+        "amd": by_wave(Policy("group", wg_size=64), Policy("group", wg_size=32)),
         "any": Policy("group", wg_size=32),
     },
     "region/arc/arc_outline_local": {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clgeom.core.policies import FOURS, Limit, Policy, Rows
+from clgeom.core.policies import FOURS, Limit, Policy, Rows, by_wave
 from clgeom.core.spaces import SIZES, Space, group, serial
 
 
@@ -27,6 +27,9 @@ class PairsPolicy(Policy):
             raise ValueError(f"cells must be 'int', 'short2' or 'ptx', not {self.cells!r}")
 
 
+#: Tiles of 64 words. gfx90a, waves on a SIMD of bits_sweep: 32 work-items with 2 words 3, 64 with one 5.
+WORDS_ON_AMD = by_wave(Policy("group", wg_size=64), Policy("group", wg_size=32, items_per_thread=2))
+
 POLICIES: dict[str, Rows] = {
     # Alignments: items_per_thread is the rows of a strip, a multiple of 4. PoCL, one core of an EPYC, 10,000 pairs of
     # 150 letters, strips of 4, 8, 12, 16 rows, GCUPS: local score 3.4 4.3 4.2 3.8, global score 4.2 5.8 6.4 6.0, global
@@ -43,6 +46,11 @@ POLICIES: dict[str, Rows] = {
     "sequences/align_pairs": {
         "cpu": PairsPolicy("serial", wg_size=1),  # align_tiles instead
         "nvidia": PairsPolicy("group", wg_size=32, items_per_thread=12, groups_per_unit=32, cells="ptx"),
+        # gfx90a, work-items of a SIMD that compute: 32 with 8 rows 32, 64 with 4 rows 64, by local memory
+        "amd": by_wave(
+            PairsPolicy("group", wg_size=64, items_per_thread=4, groups_per_unit=32),
+            PairsPolicy("group", wg_size=32, items_per_thread=8, groups_per_unit=32),
+        ),
         "any": PairsPolicy("group", wg_size=32, items_per_thread=8, groups_per_unit=32),
     },
     # Two sequences, many cells in a word.
@@ -51,12 +59,13 @@ POLICIES: dict[str, Rows] = {
     # H200, 262144 x 262144, groups of 32 with 1, 2, 4 words, of 64 with 1: lcs 2122 2306 2123 1922, edit 1527 1707 1406
     # 1248; tiles of 16, 32 or 64 blocks: within 15 %.
     "sequences/bits_tiles": {
+        "amd": WORDS_ON_AMD,
         "cpu": Policy("serial", wg_size=1, items_per_thread=8),
         "any": Policy("group", wg_size=32, items_per_thread=2),
     },
     # H200, TCUPS with 1, 2, 4, 8 words: 262144 x 262144 lcs 3.8 4.4 4.0 2.7, edit 2.4 2.8 1.7 1.1; 2^20 x 2^20 lcs 11.8
     # 17.4 16.1 11.0, edit 7.3 11.1 6.5 3.9; chunks of 32 steps 5 % slower, groups of 64 3 %.
-    "sequences/bits_sweep": {"any": Policy("group", wg_size=32, items_per_thread=2)},
+    "sequences/bits_sweep": {"amd": WORDS_ON_AMD, "any": Policy("group", wg_size=32, items_per_thread=2)},
     "sequences/bits_traceback": {"cpu": Policy("serial", wg_size=1), "any": Policy("group", wg_size=128)},
     "sequences/pairs_letters": {
         "cpu": Policy("group", wg_size=1, groups_per_unit=4),

@@ -82,6 +82,7 @@ POLICIES: dict[str, Rows] = {
     "sorting/shellsort/shell_auto_windows": {
         # H200, 1e7 float32, 256 x 32, 256 x 8, 512 x 16, 512 x 8, 1024 x 16: 1.85 1.38 1.27 1.15 1.47 ms
         "sm_90": Policy("group", wg_size=512, items_per_thread=8),
+        "amd": Policy("group", wg_size=256, items_per_thread=8),  # as above
         "cpu": Policy("serial", wg_size=1, items_per_thread=32768, groups_per_unit=2),
         "any": Policy("group", wg_size=256, items_per_thread=32),
     },

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from clgeom.core import sources
-from clgeom.core.families import all_rows, rows_of
+from clgeom.core.families import all_rows, all_spaces, rows_of
 from clgeom.core.plan import Phase
 from clgeom.core.policies import Policy
 from clgeom.core.profile import DeviceProfile
@@ -33,6 +33,8 @@ STEPS = {
     "default": "shipped, for all devices",
     "fixed": "the algorithm itself, which has only this shape",
 }
+#: What a policy is based on, in words.
+HERE, THERE, COMPUTED, GUESS = "measured here", "measured on that device", "computed from resources", "guess"
 #: The advice for a device that is unmeasured.
 OFFER = (
     "clgeom has no measured work-group sizes for this GPU. 'clgeom tune --quick' tunes the kernels that matter most."
@@ -47,6 +49,7 @@ class Choice:
     policy: Policy  #: with which the kernel is launched; a plan may shrink that of the row to fit in local memory
     step: str  #: a key of `STEPS`
     key: str | None = None  #: of the row; None where there is no row
+    basis: str = GUESS  #: what the policy is based on, in words; see :doc:`/explanation/policies`
     #: Milliseconds, case and date of a policy of ``clgeom tune``; else empty.
     measured: dict[str, Any] = dataclasses.field(default_factory=dict)
     seconds: float | None = None  #: time of the kernel in the call; None where the call was not profiled
@@ -93,9 +96,9 @@ def explain(profile: DeviceProfile, phases: Iterable[Phase | str]) -> list[Choic
 
 def _choice(profile: DeviceProfile, kernel: str, policy: Policy, itemsize: int | None, seconds: float | None) -> Choice:
     if is_overridden(kernel):
-        return Choice(kernel, policy, "override", seconds=seconds)
+        return Choice(kernel, policy, "override", basis="the caller", seconds=seconds)
     if not rows_of(kernel):
-        return Choice(kernel, policy, "fixed", seconds=seconds)
+        return Choice(kernel, policy, "fixed", basis="the algorithm", seconds=seconds)
     stored = stored_by_itemsize(profile, kernel)
     if itemsize is not None:  # the type that the policy was selected for
         one = stored.get(itemsize) or stored.get(None)
@@ -104,8 +107,20 @@ def _choice(profile: DeviceProfile, kernel: str, policy: Policy, itemsize: int |
     if not same and (None in stored or policy != shipped_policy(profile, kernel)):  # shrunk by its plan
         same = [stored[None]] if None in stored else list(stored.values())
     if same:
-        return Choice(kernel, policy, "measured", measured=same[0].measured, seconds=seconds)
-    return Choice(kernel, policy, *find_row(profile, rows_of(kernel)), seconds=seconds)
+        return Choice(kernel, policy, "measured", basis=HERE, measured=same[0].measured, seconds=seconds)
+    step, key = find_row(profile, rows_of(kernel))
+    return Choice(kernel, policy, step, key, basis=_basis(profile, kernel, step, key), seconds=seconds)
+
+
+def _basis(profile: DeviceProfile, kernel: str, step: str, key: str) -> str:
+    """Return what a shipped row is based on, in words."""
+    if step == "vendor" and key in ("amd", "intel"):
+        return COMPUTED
+    # kernels without shapes to try have rows that nobody has compared with others
+    space = all_spaces().get(kernel)
+    tuned = space is not None and bool(space.products(profile))
+    has_tuned = profile.architecture == "sm_90" or (profile.is_cpu and profile.runtime == "pocl")
+    return THERE if step in ("device", "architecture") or (tuned and has_tuned) else GUESS
 
 
 def is_unmeasured(profile: DeviceProfile) -> bool:

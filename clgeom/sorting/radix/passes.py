@@ -42,8 +42,9 @@ RADIX = 1 << RADIX_BITS
 SERIAL_TILE = 16384
 #: Most keys of a chained scan: its counts have 30 bits.
 MOST_CHAINED = (1 << 30) - 1
-#: Local memory for the counts of a chained scan, in bytes. More copies of a count were not faster.
-LOCAL_BYTES = 32 << 10
+#: Local memory for the counts of a chained scan, in bytes for a work-item. More copies of a count were not faster on an
+#: NVIDIA H200, in groups of 512; AMD's GPUs, whose groups have 256, then hold 4 waves on a SIMD.
+COUNT_BYTES = 64
 #: Most bits of keys that are counted, and by the bits of a key the tables of a group: two of 256 KB fit in the cache of
 #: a core.
 NARROW = 16
@@ -162,7 +163,7 @@ def radix_plan(
             target = keys_out, payload_narrow if after else payload_out
         moves.append(Move(order, digit_pass, source, target, features))
         source = target
-    copies = count_copies(profile, windows)
+    copies = count_copies(profile, order, n, windows)
     if features.scan == "chain" and n <= MOST_CHAINED and copies:
         steps = _chained_steps(profile, n, order, windows, moves, copies, prefix)
     else:
@@ -400,9 +401,10 @@ def _chained_steps(
     return [clear, count, *sweeps]
 
 
-def count_copies(profile: DeviceProfile, windows: Windows) -> int:
+def count_copies(profile: DeviceProfile, order: KeyOrder, n: int, windows: Windows) -> int:
     """Return the copies of each count of a chained scan in a group's local memory; 0 where there is room for none."""
-    fitting = min(profile.local_mem_bytes, LOCAL_BYTES) // (4 * RADIX * len(windows))
+    wanted = COUNT_BYTES * select(profile, "sorting/radix/radix_digits", order.dtype, n).wg_size
+    fitting = min(profile.local_mem_bytes, wanted) // (4 * RADIX * len(windows))
     return min(8, 1 << fitting.bit_length() - 1) if fitting else 0
 
 
