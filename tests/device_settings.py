@@ -8,12 +8,12 @@ from clgeom.core.device import Session, as_session
 from clgeom.core.families import all_rows
 from clgeom.core.tuning import override
 
-#: A GPU of AMD, whose groups have at most 256 work-items.
+#: A GPU of AMD, whose groups have at most 256 work-items, in waves of 64.
 AMD = {
-    "name": "gfx1100",
+    "name": "gfx90a",
     "platform": "AMD Accelerated Parallel Processing",
     "vendor": "Advanced Micro Devices, Inc.",
-    "architecture": "gfx1100",
+    "architecture": "gfx90a",
     "kind": "gpu",
     "max_wg_size": 256,
     "local_mem_bytes": 64 << 10,

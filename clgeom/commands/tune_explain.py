@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MOST = 300_000
 #: Fields of policies that have a column.
 USUAL = ("variant", "wg_size", "items_per_thread", "groups_per_unit")
-HEADINGS = ("phase", ">share", "variant", ">per group", ">items each", ">groups/unit", "more", "row", "basis", "measurement")
+HEADINGS = ("phase", ">share", "variant", ">per group", ">items each", ">groups/unit", "more", "row", "basis", "times")
 
 
 def explained(call: Call, cases: Any) -> None:
@@ -62,7 +62,7 @@ def add_choices(found: Any, name: Any, choices: Any) -> None:
             found[choice.kernel, choice.policy] = one
 
 
-def row(*, kernel: Any, share: Any, policy: Any, step: Any, key: Any, basis: Any, measured: Any, **_: Any) -> tuple[str, ...]:
+def row(*, kernel: Any, share: Any, policy: Any, step: Any, key: Any, **more: Any) -> tuple[str, ...]:
     """Return a line of the table."""
     return (
         kernel,
@@ -73,8 +73,8 @@ def row(*, kernel: Any, share: Any, policy: Any, step: Any, key: Any, basis: Any
         f"{policy['groups_per_unit']:,}" if policy["groups_per_unit"] else "",
         " ".join(f"{name}={value}" for name, value in policy.items() if name not in (*USUAL, "class")),
         step if key is None else f"{step}: {key}",
-        basis,
-        measured_words(measured),
+        more["basis"],
+        measured_words(more["measured"]),
     )
 
 

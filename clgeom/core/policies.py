@@ -70,10 +70,9 @@ class Policy:
 
 
 #: The shapes of a kernel: by key a policy, or a function ``(profile, dtype, n)`` that returns one. A key is part of a
-#: device's name, an architecture ("sm_90", "gfx1100", "ip_12.55"), the runtime of a GPU ("nvidia", "amd", "intel"), a kind
-#: ("gpu", "cpu") or "any".
+#: device's name, an architecture ("sm_90", "gfx1100", "ip_12.55"), the runtime of a GPU ("nvidia", "amd", "intel"), a
+#: kind ("gpu", "cpu") or "any".
 Rows = dict[str, Any]
-
 
 
 def by_wave(of_64: Policy, of_32: Policy) -> Callable[..., Policy]:

@@ -157,14 +157,6 @@ def test_what_fits_in_memory_is_taken(session, monkeypatch):
         clgeom.sort(range(1 << 45), device=session)
 
 
-def test_further_columns_of_polars_are_no_dimensions(recwarn):
-    """A frame of Polars comes as a struct, whose fields x, y and m are columns."""
-    polars = pytest.importorskip("polars")
-    frame = polars.DataFrame({"x": [0.0, 1, 0], "y": [0.0, 0, 1], "m": [5, 6, 7]})
-    assert clgeom.convex_hull(frame).vertices.tolist() == [0, 1, 2]
-    assert not recwarn.list
-
-
 def test_missing_lists_over_points():
     """Arrow allows elements below a list that is missing."""
     pa = pytest.importorskip("pyarrow")

@@ -510,3 +510,11 @@ def test_two_columns_are_taken_by_known_names_else_in_their_order(names, place):
         pa.table(columns),
     ):
         assert plain(as_point_array(given, caller="f")) == plain(CLOUD)
+
+
+def test_further_columns_of_polars_are_no_dimensions(recwarn):
+    """A frame of Polars comes as a struct, whose fields x, y and m are columns."""
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"x": [0.0, 1, 0], "y": [0.0, 0, 1], "m": [5, 6, 7]})
+    assert clgeom.convex_hull(frame).vertices.tolist() == [0, 1, 2]
+    assert not recwarn.list

@@ -1,13 +1,13 @@
 """Radix passes by a chained scan: in order in every setting, for tiles of every size, and with groups that stall."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import hypothesis.strategies as st
 import numpy as np
 import pyopencl as cl
 import pytest
 from hypothesis import given
+from profiles import imaginary
 from sort_keys import DISTRIBUTIONS, bits_of, device_array, keys_of
 
 from clgeom import argsort, sort, sort_by_key
@@ -129,9 +129,12 @@ def test_digits_that_are_constant_are_left_out_of_many_keys(session, chain, monk
 
 def test_copies_of_counts_fit_local_memory():
     """A count has 4 bytes, a digit 256 counts; a power of two of copies, 8 at most."""
+    order = KeyOrder(np.uint32)
     for windows, nbytes, copies in ((4, 32 << 10, 8), (4, 1 << 20, 8), (8, 1 << 20, 4), (4, 12 << 10, 2), (4, 4095, 0)):
-        profile = SimpleNamespace(local_mem_bytes=nbytes)
-        assert passes.count_copies(profile, ((0, 8),) * windows) == copies
+        profile = imaginary(local_mem_bytes=nbytes)
+        assert passes.count_copies(profile, order, 1 << 20, ((0, 8),) * windows) == copies
+    groups_of_256 = imaginary(local_mem_bytes=64 << 10, max_wg_size=256)
+    assert passes.count_copies(groups_of_256, order, 1 << 20, ((0, 8),) * 4) == 4
 
 
 def test_counts_of_digits(session):

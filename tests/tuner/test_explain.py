@@ -13,7 +13,7 @@ from profiles import imaginary
 import clgeom
 from clgeom.commands.tune_explain import choices_of, measured_words
 from clgeom.core import sources, stored_policies, tuning
-from clgeom.core.families import policy_class
+from clgeom.core.families import policy_class, rows_of
 from clgeom.core.plan import Phase
 from clgeom.core.policies import Policy
 from clgeom.primitives.policies import POLICIES
@@ -21,6 +21,8 @@ from clgeom.tuner.explain import STEPS, explain
 
 SCAN, TILES = "primitives/scan_tiles", "hull/sieve/tile_hoods"
 GPU = imaginary()
+HOPPER = imaginary(name="H200", vendor="NVIDIA Corporation", architecture="sm_90")
+AMD = imaginary(name="x", platform="AMD Accelerated Parallel Processing", architecture="gfx90a")
 MEASURED = {"case": "some call", "default_ms": 2.0, "policy_ms": 1.5}
 
 
@@ -55,19 +57,45 @@ def test_kernels_have_names_of_their_own():
 def test_steps(monkeypatch):
     rows = {key: Policy(items_per_thread=at) for at, key in enumerate(("9000", "sm_90", "nvidia", "gpu", "any"), 1)}
     monkeypatch.setitem(POLICIES, SCAN, rows)
-    hopper = imaginary(name="H200", vendor="NVIDIA Corporation", architecture="sm_90")
     for profile, expected in (
         (GPU, ("device", "9000")),
-        (hopper, ("architecture", "sm_90")),
-        (replace(hopper, architecture="sm_75"), ("vendor", "nvidia")),
+        (HOPPER, ("architecture", "sm_90")),
+        (replace(HOPPER, architecture="sm_75"), ("vendor", "nvidia")),
         (imaginary(name="x"), ("kind", "gpu")),
         (imaginary(name="x", kind="cpu"), ("default", "any")),
     ):
         assert step_of(profile, SCAN) == expected
         assert step_of(profile, SCAN, rows[expected[1]]) == expected
+    intel = imaginary(name="x", platform="Intel(R) OpenCL")
+    monkeypatch.setitem(POLICIES, SCAN, {**rows, "intel": Policy(items_per_thread=9)})
+    assert step_of(intel, SCAN) == ("vendor", "intel")
+    assert step_of(replace(intel, kind="cpu"), SCAN) == ("default", "any")  # a vendor's rows are for GPUs
     with tuning.override({SCAN: Policy(wg_size=2)}):
         assert step_of(GPU, SCAN) == ("override", None)
     assert step_of(GPU, "sorting/shellsort/shell_0", Policy()) == ("fixed", None)
+
+
+@pytest.mark.parametrize(
+    "profile, kernel, basis",
+    [
+        (AMD, "sequences/bits_sweep", "computed from resources"),
+        (AMD, SCAN, "guess"),
+        (imaginary(name="x"), TILES, "guess"),
+        (HOPPER, TILES, "measured on that device"),
+        (HOPPER, SCAN, "measured on that device"),  # no other shape was faster
+        (HOPPER, "primitives/set_value", "guess"),  # there are no others to try
+        (replace(HOPPER, architecture="sm_75"), "sorting/radix/radix_onesweep", "guess"),
+        (imaginary(name="x", kind="cpu", platform="Portable Computing Language"), SCAN, "measured on that device"),
+        (imaginary(name="x", kind="cpu", platform="Intel(R) OpenCL"), SCAN, "guess"),
+        (HOPPER, "sorting/shellsort/shell_0", "the algorithm"),
+    ],
+)
+def test_bases(profile, kernel, basis):
+    (choice,) = explain(profile, [kernel if rows_of(kernel) else phase(kernel, Policy())])
+    assert choice.basis == basis
+    with tuning.override({SCAN: Policy(wg_size=2)}):
+        (choice,) = explain(profile, [SCAN])
+    assert choice.basis == "the caller"
 
 
 def test_measured_policies():
@@ -78,7 +106,8 @@ def test_measured_policies():
     keep(found)
     for policy in (found, wide, replace(found, wg_size=8)):
         (choice,) = explain(GPU, [phase(SCAN, policy)])
-        assert choice.step == "measured" and choice.measured.items() > MEASURED.items() and choice.policy == policy
+        assert (choice.step, choice.basis) == ("measured", "measured here")
+        assert choice.measured.items() > MEASURED.items() and choice.policy == policy
     assert measured_words(choice.measured) == f"2 -> 1.5 ms, some call, {choice.measured['date']}"
     assert measured_words({"case": "a\x1b[2J\nb"}) == r"a\x1b[2J\nb"
     (choice,) = explain(GPU, [SCAN])

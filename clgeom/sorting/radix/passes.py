@@ -403,8 +403,9 @@ def _chained_steps(
 
 def count_copies(profile: DeviceProfile, order: KeyOrder, n: int, windows: Windows) -> int:
     """Return the copies of each count of a chained scan in a group's local memory; 0 where there is room for none."""
-    wanted = COUNT_BYTES * select(profile, "sorting/radix/radix_digits", order.dtype, n).wg_size
-    fitting = min(profile.local_mem_bytes, wanted) // (4 * RADIX * len(windows))
+    work_items = select(profile, "sorting/radix/radix_digits", order.dtype, n).wg_size
+    once = 4 * RADIX * len(windows)
+    fitting = min(profile.local_mem_bytes, max(COUNT_BYTES * work_items, once)) // once
     return min(8, 1 << fitting.bit_length() - 1) if fitting else 0
 
 
