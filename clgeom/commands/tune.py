@@ -195,8 +195,10 @@ def _tell(finding: Any) -> None:
         times = f"{found.default_ms:.3g} -> {found.policy_ms:.3g} ms ({found.gain:.2f} x)"
         terminal.echo_beside_bar(f"{mark} {which:<40} {times:<28} {_changed(finding.present, finding.best)}; {name}")
     else:
-        tried = sum(one.state != "not tried" for one in finding.candidates)
-        terminal.echo_beside_bar(f"{finding.state:<{WORD}} {which:<40} {counted(tried, 'size', 'sizes')} tried")
+        tried = sum(one.state not in ("not tried", "spills") for one in finding.candidates)
+        spilling = sum(one.state == "spills" for one in finding.candidates)
+        words = f"{counted(tried, 'size', 'sizes')} tried" + (f", {spilling} would spill registers" if spilling else "")
+        terminal.echo_beside_bar(f"{finding.state:<{WORD}} {which:<40} {words}")
     for one in finding.candidates:
         if one.state in ("wrong", "crashed"):
             mark = click.style(f"{one.state:<{WORD}}", fg="red")

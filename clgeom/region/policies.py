@@ -54,6 +54,7 @@ POLICIES: dict[str, Rows] = {
         "amd": by_wave(
             Policy("group", wg_size=128, items_per_thread=32), Policy("group", wg_size=128, items_per_thread=64)
         ),
+        "intel": Policy("group", wg_size=128, items_per_thread=32),  # pvc, share of its threads: 64 strips 1/4, 32 1/2
         "any": Policy("group", wg_size=128, items_per_thread=64),
     },
     "region/arc/arc_offsets": {

@@ -51,6 +51,8 @@ POLICIES: dict[str, Rows] = {
             PairsPolicy("group", wg_size=64, items_per_thread=4, groups_per_unit=32),
             PairsPolicy("group", wg_size=32, items_per_thread=8, groups_per_unit=32),
         ),
+        # pvc, share of its threads: 32 with 8 rows 1/8, 64 with 4 rows 1/4
+        "intel": PairsPolicy("group", wg_size=64, items_per_thread=4, groups_per_unit=32),
         "any": PairsPolicy("group", wg_size=32, items_per_thread=8, groups_per_unit=32),
     },
     # Two sequences, many cells in a word.

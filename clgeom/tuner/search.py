@@ -34,6 +34,7 @@ from clgeom.tuner.children import Crew, Limits
 from clgeom.tuner.explain import plain_policy
 from clgeom.tuner.measure import Done, Failed, Race, Request, Sample, Target, Trial, Tried
 from clgeom.tuner.race import Ratio, better_half, holds, ratio, score, winner
+from clgeom.tuner.resources.spills import spilled
 
 #: Kernels that take less of every case are left as they are.
 LEAST_SHARE = 0.05
@@ -58,7 +59,7 @@ class Candidate:
 
     policy: Policy
     #: "right" (the default's result), "wrong" (another result: a defect of the kernel in this shape), "refused" (an
-    #: error), "crashed", or "not tried".
+    #: error), "crashed", "spills" (registers, as compilers tell: it is not tried), or "not tried".
     state: str = "not tried"
     reason: str = ""
     ratio: float | None = None
@@ -194,8 +195,13 @@ class Tuner:
         for (kernel, itemsize), cases in shares.items():
             present = select(self.profile, kernel, self._dtype(itemsize))
             shapes = _spread(candidates(self.profile, kernel, present))[:MOST_CANDIDATES]
-            findings.append(Finding(kernel, itemsize, cases, present, list(map(Candidate, shapes))))
+            findings.append(Finding(kernel, itemsize, cases, present, [self._candidate(kernel, one) for one in shapes]))
         return sorted(findings, key=lambda one: -sum(one.shares.values()))[: self.most]
+
+    def _candidate(self, kernel: str, policy: Policy) -> Candidate:
+        """Return a shape to try, unless its registers spill on such a device."""
+        count = spilled(self.profile, kernel, policy)
+        return Candidate(policy, "spills", f"{count:,} bytes of registers spill") if count else Candidate(policy)
 
     @staticmethod
     def _dtype(itemsize: int | None) -> np.dtype[Any] | None:
@@ -213,7 +219,7 @@ class Tuner:
         # the first candidates of all kernels first
         for group in itertools.zip_longest(*(one.candidates for one in findings)):
             for finding, candidate in zip(findings, group):
-                for name in finding.shares if candidate is not None else ():
+                for name in finding.shares if candidate is not None and candidate.state == "not tried" else ():
                     case = self.cases[name]
                     request = Trial(case, (self.n(case),), finding.kernel, candidate.policy, self._base(case))
                     owners[id(request)] = finding, candidate
@@ -237,8 +243,8 @@ class Tuner:
         policies = [one.policy for one in finding.candidates]
         alive = [at for at, one in enumerate(finding.candidates) if one.state == "right"]
         if not alive:
-            tried = any(one.state != "not tried" for one in finding.candidates)
-            finding.state = "as it was" if tried or not finding.candidates else "not reached"
+            states = {one.state for one in finding.candidates} - {"spills"}
+            finding.state = "not reached" if states == {"not tried"} else "as it was"
             return
         slot = (self.end - time.monotonic()) / max(left, 1)
         deadline, rounds = time.monotonic() + 0.6 * slot, FIRST_ROUNDS
