@@ -38,7 +38,7 @@ def spilling(target) -> dict:
             (kernel, shape, reshaped(one.program, shape)) for shape in (present, *shapes) if shapes for one in programs
         ]
     unique = list(dict.fromkeys(program for _, _, program in jobs))
-    compiled = compile_all(target, unique, known, jobs=os.cpu_count() or 1, watch=progress(target))
+    compiled = compile_all(target, unique, known, jobs=os.cpu_count() or 1)
     needs = {one.program: one.resources.spilled for one in compiled if one.resources}
     most: dict[str, dict] = {}
     for kernel, shape, program in jobs:
@@ -76,10 +76,6 @@ def fields_of(kernel, profile) -> list[str]:
     """The fields that the tuner varies and that a program depends on."""
     names = {name: None for product in all_spaces()[kernel].products(profile) for name in product}
     return [name for name in names if name not in ("groups_per_unit", "launches")]
-
-
-def progress(target):
-    return lambda done, total: print(f"\r{target.name}: {done} of {total}", end="\n" if done == total else "")
 
 
 def main() -> None:

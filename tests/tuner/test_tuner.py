@@ -1,6 +1,7 @@
 """The tuner: bad rows are found and beaten; candidates that crash, hang, err or lie are survived and never kept."""
 
 import contextlib
+import json
 import multiprocessing
 import os
 import signal
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 import tuned
 from children import environment
+from profiles import imaginary
 from tuned import KERNEL
 
 from clgeom.core import stored_policies
@@ -24,6 +26,8 @@ from clgeom.core.tuning import select
 from clgeom.sorting.policies import POLICIES, SPACES
 from clgeom.tuner.children import Limits, _no_interrupts
 from clgeom.tuner.measure import Failed, Measurer, Sample, Trial, Tried, serve
+from clgeom.tuner.resources import spills
+from clgeom.tuner.resources.budgets import SPILLED
 from clgeom.tuner.search import Candidate, Finding, Tuner
 
 
@@ -86,6 +90,47 @@ def test_tuner_survives_candidates(session, store, monkeypatch):
     assert found.best is None or found.best.items_per_thread in (64, 128)
     assert {one.policy.items_per_thread for one in found.candidates if one.ratio} == {64, 128}
     assert not multiprocessing.active_children()
+
+
+def test_shapes_that_spill_are_not_tried(session, store, monkeypatch):
+    space(monkeypatch, (64, tuned.CRASHES, 128))
+    monkeypatch.setattr(spills, "target_like", lambda profile: "pvc")
+    monkeypatch.setattr(spills, "_table", lambda: {"pvc": {KERNEL: [[{"items_per_thread": tuned.CRASHES}, 1200]]}})
+    tuner = Tuner(session, [tuned.case(tuned.hurt)], seconds=60)
+    tuner.run()
+    (found,) = tuner.findings
+    states = {one.policy.items_per_thread: (one.state, one.reason) for one in found.candidates}
+    assert states[tuned.CRASHES] == ("spills", "1,200 bytes of registers spill") and states[64] == ("right", "")
+    assert "spills" in [one["state"] for one in tuner.asdict()["kernels"][0]["candidates"]]
+    space(monkeypatch, (tuned.CRASHES,))
+    tuner = Tuner(session, [tuned.case(tuned.hurt)], seconds=60)
+    tuner.run()
+    assert [one.state for one in tuner.findings] == ["as it was"]  # nothing is left to try
+
+
+def test_known_spills():
+    """Of shapes that the tuner tries; each is looked up by the GPU whose registers are most alike."""
+    table = json.loads(spills.TABLE.read_text())
+    assert set(table) == {"gfx90a", "gfx1030", "pvc", "dg2"} and table["pvc"]
+    for kernels in table.values():
+        for kernel, shapes in kernels.items():
+            varied = {name for product in all_spaces()[kernel].gpu for name in product}
+            assert all(set(shape) <= varied and count > SPILLED for shape, count in shapes)
+    max_gpu = imaginary(platform="Intel(R) OpenCL Graphics", architecture="ip_12.60")
+    shape = Policy("group", wg_size=64, items_per_thread=16)
+    assert spills.spilled(max_gpu, "sequences/align_tiles", shape) > SPILLED
+    assert spills.spilled(max_gpu, "sequences/align_tiles", replace(shape, items_per_thread=4)) == 0
+    amd = {"platform": "AMD Accelerated Parallel Processing"}
+    for profile, target in (
+        (max_gpu, "pvc"),
+        (replace(max_gpu, architecture="ip_12.55"), "dg2"),
+        (replace(max_gpu, kind="cpu"), None),
+        (imaginary(architecture="gfx906", **amd), "gfx90a"),
+        (imaginary(architecture="gfx1201", **amd), "gfx1030"),
+        (imaginary(**amd), "gfx90a"),
+        (imaginary(vendor="NVIDIA Corporation", architecture="sm_90"), None),
+    ):
+        assert spills.target_like(profile) == target
 
 
 @pytest.mark.parametrize("prepare, state", [(tuned.rows, "right"), (tuned.wrong_at_an_edge, "wrong")])

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 SUBSEQUENCES, WINDOWS = "sorting/shellsort/shell_auto_subsequences", "sorting/shellsort/shell_auto_windows"
 #: Most bytes of local memory for windows; most devices have as much.
 LOCAL_BYTES = 48 << 10
-#: Heights of the sorting networks that hold an h-subsequence in registers.
+#: Heights of the sorting networks that hold an h-subsequence in registers. 64 keys leave one wave on a SIMD of an AMD
+#: GPU, and spill on Intel's, so that these sort 33 rows or more in windows.
 BLOCKS = (8, 32, 64)
 #: Most keys that one launch sorts on a CPU: 4097 keys took 0.38 ms so, 1.0 ms with a launch for each gap.
 SMALL = 8192
@@ -85,6 +86,8 @@ class _Shape:
         local = min(profile.local_mem_bytes, LOCAL_BYTES) - 256
         self.tile = max(local // self.code_bytes * 32 // 33 // 128 * 128, 128)  # padded by one element in 32
         self.serial_windows = windows.variant == "serial"
+        spills = profile.kind == "gpu" and profile.runtime in ("amd", "intel")
+        self.blocks = BLOCKS[:-1] if spills else BLOCKS
         #: An array that one launch sorts.
         self.small = SMALL if self.serial_windows else self.tile
         self.built_in = tuple(gap for gap in ladder if gap < self.small)
@@ -169,7 +172,7 @@ class _Shape:
             groups = ceil_div(ceil_div(gap, self.subsequences.items_per_thread), self.units) * self.units
             groups = max(min(groups, gap // self.lanes), 1)
             return self._pass(SUBSEQUENCES, (np.uint32(gap),), groups, {}, gaps, self.n / groups, self.n)
-        block = next((block for block in BLOCKS if rows <= block), None)
+        block = next((block for block in self.blocks if rows <= block), None)
         window = None if block or self.serial_windows else self._window(i, rows)
         if window:
             width_bits, halo, core = window

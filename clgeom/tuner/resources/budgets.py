@@ -21,7 +21,6 @@ SPILLED_MORE = {
     "hull/sieve/tile_hoods sm_90": 660,  # 1024 work-items of an sm_90 have 64 registers each; fewer took longer
     "hull/wagener/hood_match": 100,  # two exact tests at a time in float64, on an Intel GPU Max
     "hull/wagener/hood_match_blocks": 80,
-    "sorting/shellsort/shell_auto_subsequences": 330,  # networks of 64 keys
 }
 #: Fewest waves on a SIMD of AMD's GPUs, of kernels that read or write every element once: they hide its latency.
 WAVES = 4
@@ -29,13 +28,12 @@ STREAMING = {
     **dict.fromkeys(("hull/lexsort/point_keys", "hull/lexsort/points_of_keys", "primitives/gather_rows"), WAVES),
     **dict.fromkeys(("primitives/extremes_partial", "primitives/compact_count", "primitives/copy_strided"), WAVES),
     **dict.fromkeys(("primitives/compact_scatter", "sorting/radix/radix_count", "sorting/radix/radix_survey"), WAVES),
+    **dict.fromkeys(("hull/sieve/sample_extremes", "sorting/radix/radix_digits"), WAVES),
     **dict.fromkeys(("sorting/take_rows", "sorting/unique_count", "sorting/select_count"), WAVES),
-    # these hold more local memory, in shapes that were measured on NVIDIA's GPUs
+    # local memory limits these, which order tiles or hold tables there; registers limit labels of float64 points
     "hull/heaphull_label": 3,
-    "hull/sieve/sample_extremes": 3,
     "hull/sieve/sieve": 2,
     "primitives/scan_tiles": 3,
-    "sorting/radix/radix_digits": 2,
     "sorting/radix/radix_onesweep": 3,
     "sorting/radix/radix_scatter": 3,
     "sorting/radix/radix_segments": 3,
