@@ -28,6 +28,7 @@ def devices(call: Call, as_report: bool) -> None:
     from clgeom.core.device import devices as find
     from clgeom.core.device import unfit_setting, why_none
     from clgeom.errors import DeviceWarning, NoDevice, warn
+    from clgeom.quirks.drivers import fastest_cpu_driver
     from clgeom.quirks.pocl_linker import check_linker
 
     found = find()
@@ -63,3 +64,6 @@ def devices(call: Call, as_report: bool) -> None:
         click.echo(f"{unfit} Unset it, or choose a device of this list with --device.")
     else:
         click.echo("The first is taken by default; --device or CLGEOM_DEVICE chooses another by part of its name.")
+    advice = fastest_cpu_driver(found)
+    if advice:
+        click.echo(advice)

@@ -11,16 +11,37 @@ import shutil
 import site
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from clgeom import caches
+
+if TYPE_CHECKING:
+    from clgeom.core.profile import DeviceProfile
 
 #: The line of Intel's ``cl.cfg`` that names the folder of TBB, where it names none.
 NO_TBB_FOLDER = re.compile(r"^([ \t]*CL_CONFIG_TBB_DLL_PATH[ \t]*=)[ \t]*(?=\r?$)", re.MULTILINE)
 #: Texts with which a caller asks for a GPU by its kind, or by its vendor.
 GPU_WORDS = re.compile(r"gpu|nvidia|cuda|geforce|rtx|amd|radeon|rocm|intel|arc", re.IGNORECASE)
+
+#: Mean time of calls with CPU drivers beside that with PoCL 3.0, from bench/results/drivers.json.
+MEAN_TIMES = {"PoCL 3.0": 1.0, "PoCL 3.1": 0.8, "Intel's CPU runtime": 1.9}
+
+
+def fastest_cpu_driver(profiles: Iterable[DeviceProfile]) -> str | None:
+    """Return a sentence about the fastest of the CPU drivers present; None where fewer than two were measured."""
+    words: dict[str, str] = {}  # by which --device chooses them
+    for profile in profiles:
+        name = "Intel's CPU runtime" if profile.runtime == "intel" else f"PoCL {profile.driver[:3]}"
+        if profile.is_cpu and profile.runtime in ("pocl", "intel") and name in MEAN_TIMES:
+            words[name] = "Intel" if profile.runtime == "intel" else profile.driver
+    if len(words) < 2:
+        return None
+    best, *others = sorted(words, key=MEAN_TIMES.__getitem__)
+    slower = " and ".join(f"{MEAN_TIMES[name] / MEAN_TIMES[best]:.1f} times as long with {name}" for name in others)
+    return f"{best} is the fastest CPU driver here (--device {words[best]!r}): calls take {slower}."
 
 
 def no_device_message(platforms: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ import pytest
 from children import environment
 from command_line import PNG, done, here, refused, run, square
 from effort import LONG
+from profiles import imaginary
 
 import clgeom
 from clgeom import optional
@@ -114,6 +115,36 @@ def test_devices_say_that_a_setting_fits_none(monkeypatch):
     text = done("devices")
     assert wrong in text and "by default" not in text
     assert wrong in done("devices", "--report")
+
+
+POCL_WHEEL = imaginary(kind="cpu", platform="Portable Computing Language", driver="3.0-rc2")
+POCL_DEBIAN = replace(POCL_WHEEL, driver="3.1+debian")
+INTEL = imaginary(kind="cpu", platform="Intel(R) OpenCL", driver="2026.22")
+
+
+@pytest.mark.parametrize(
+    "found, best, slower",
+    [
+        ((INTEL, POCL_WHEEL), "PoCL 3.0 is the fastest CPU driver here (--device '3.0-rc2')", ["Intel's CPU runtime"]),
+        (
+            (POCL_WHEEL, INTEL, POCL_DEBIAN),
+            "PoCL 3.1 is the fastest CPU driver here (--device '3.1+debian')",
+            ["PoCL 3.0", "Intel's CPU runtime"],
+        ),
+        ((POCL_WHEEL,), None, []),
+        ((POCL_WHEEL, replace(POCL_WHEEL, driver="6.0")), None, []),  # which nobody measured
+        ((POCL_WHEEL, replace(INTEL, kind="gpu")), None, []),
+    ],
+)
+def test_devices_recommend_the_fastest_cpu_driver(monkeypatch, found, best, slower):
+    monkeypatch.setattr("clgeom.core.device.devices", lambda: found)
+    monkeypatch.setattr("clgeom.quirks.pocl_linker.check_linker", lambda profile: None)
+    last = done("devices").splitlines()[-1]
+    if best is None:
+        assert "fastest" not in last
+    else:
+        assert last.startswith(best) and all(f"times as long with {name}" in last for name in slower)
+    assert "fastest" not in done("devices", "--json")
 
 
 def test_devices_show_the_architecture(monkeypatch):
