@@ -18,13 +18,13 @@ import statistics
 import subprocess
 import tempfile
 
-from common import ROOT, environment, print_table, write_record
+from common import HERE, ROOT, print_table, write_json
+
+from clgeom.core.device import as_session
 
 PROGRAM = """
 import hashlib, json, sys, time
-from pathlib import Path
 
-begin = time.perf_counter()
 import numpy as np
 import clgeom
 from clgeom.core.device import as_session
@@ -34,8 +34,7 @@ rng = np.random.default_rng(0)
 points = rng.normal(size=(10**7, 2)).astype(np.float32)
 made = time.perf_counter()
 hull = clgeom.convex_hull(points[:10**6], device=session)
-facts = {"first": time.perf_counter() - made, "driver": session.profile.driver, "device": session.profile.name}
-facts["platform"] = session.profile.platform
+facts = {"first": time.perf_counter() - made}
 assert session.profile.is_cpu
 
 
@@ -77,15 +76,17 @@ if "calls" in sys.argv:
             call()
             times.append(time.perf_counter() - start)
         facts["calls"][name] = min(times)
-print(json.dumps(facts))
+from measured import measured
+
+print(json.dumps({**facts, "measured": measured(session)}))
 """
 
 
 def ran(python: str, cache: str, *words: str) -> dict:
     """What the program prints in a new process of an interpreter, with this folder for all caches."""
-    env = {**os.environ, "HOME": cache, "XDG_CACHE_HOME": cache, "POCL_CACHE_DIR": cache, "CLGEOM_POLICIES": "shipped"}
-    command = [python, "-c", PROGRAM, *words]
-    done = subprocess.run(command, env=env | {"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, text=True, check=True)
+    paths = os.pathsep.join(map(str, (ROOT, HERE)))
+    env = {**os.environ, "HOME": cache, "XDG_CACHE_HOME": cache, "POCL_CACHE_DIR": cache, "PYTHONPATH": paths}
+    done = subprocess.run([python, "-c", PROGRAM, *words], env=env, stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout)
 
 
@@ -121,12 +122,8 @@ def main():
         rows.append(row)
     print_table(rows)
     if options.json:
-        from pathlib import Path
-
-        from clgeom.core.device import as_session
-
-        named = {name: {key: facts[name][key] for key in ("device", "platform", "driver")} for name in drivers}
-        write_record(Path(options.json), {**environment(as_session(None)), "drivers": named, "rows": rows})
+        children = [facts[name].pop("measured") for name in drivers]
+        write_json(options.json, as_session(None), rows, children=children)
 
 
 if __name__ == "__main__":

@@ -115,6 +115,8 @@ quicker. Rounds
 end when the devices have finished; "all vertices read" copies the vertices to the host in each."""
 DEVICES = """Seconds. one: all work by the first device; all: shared out. The two devices of PoCL share the cores, so
 that they cannot be quicker: this shows what sharing out costs."""
+DRIVERS = """Milliseconds; the ratio is to PoCL 3.0. The first call, of a million points, is that of a new process. All
+drivers return the same bits."""
 PAGES = {
     "hull-pocl": ("Convex hulls on a CPU", "Milliseconds of whole calls from NumPy arrays.", HULL),
     "hull-large-pocl": (
@@ -136,6 +138,7 @@ PAGES = {
     "family-pocl": ("Distinct values, first keys, search and counts on a CPU", "Milliseconds.", None),
     "link-h200": ("Copies between a host and a GPU", LINK, None),
     "start-pocl": ("The first call of a process, on a CPU", START, None),
+    "drivers-pocl": ("CPU drivers beside each other", DRIVERS, None),
     "shellsort-pocl": ("Shellsort on a CPU", SERIAL, None),
     "shellsort-h200": ("Shellsort on a GPU", SERIAL + " Keys and results on the device.", None),
     "shellsort-study-pocl": ("The tables of the Shellsort study on a CPU", STUDY, None),
@@ -184,7 +187,7 @@ PARTS = {
     "Regions and radio": ("region", "polygons", "radio"),
     "Dynamic programming and sequences": ("dp", "pairs", "align"),
     "Files": ("files", "labels", "stream", "extsort"),
-    "Devices": ("primitives", "link", "start", "devices", "tuning"),
+    "Devices": ("primitives", "link", "start", "drivers", "devices", "tuning"),
 }
 
 
