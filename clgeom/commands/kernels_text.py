@@ -133,7 +133,7 @@ def export(call: Call, folder: str, families: tuple[str, ...], as_spirv: bool) -
     if as_spirv:
         for name in files:
             path = Path(folder, name)
-            path.with_suffix(".spv").write_bytes(spirv.of_file(path))
+            exports.write(path.with_suffix(".spv"), spirv.of_file(path))
     if call.as_json:
         terminal.print_json({"folder": folder, "files": files, "calls": calls})
         return

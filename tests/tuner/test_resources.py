@@ -429,6 +429,8 @@ def test_export_has_the_launches_of_calls(tmp_path, session):
     memory = [argument for launch in launches for argument in launch["arguments"] if "memory" in argument]
     assert memory and all(argument["bytes"] > 0 for argument in memory)
     assert "FAMILY must be one of" in refused("kernels", "export", tmp_path / "texts", "nothing")
+    (tmp_path / "taken" / "calls.json").mkdir(parents=True)
+    assert "calls.json' cannot be written" in refused("kernels", "export", tmp_path / "taken", "primitives")
 
 
 @pytest.mark.skipif(not (shutil.which("clang-15") and shutil.which("llvm-spirv-15")), reason="needs clang-15")

@@ -22,6 +22,7 @@ from clgeom.core.kept import name_of
 from clgeom.core.plan import Number, Scratch, Series, Step
 from clgeom.core.render import render
 from clgeom.errors import KernelBuildError
+from clgeom.io.atomic import replacing
 from clgeom.tuner.resources.records import make_folder
 
 if TYPE_CHECKING:
@@ -101,11 +102,17 @@ def file_name(key: Key) -> str:
     return f"{key[0].replace('/', '-')}-{caches.digest_of(repr(key))[:8]}.cl"
 
 
+def write(path: Path, content: bytes) -> None:
+    """Write a file, which takes its name when it is complete; `InvalidInput` if it cannot be written."""
+    with replacing(path) as file:
+        file.write(content)
+
+
 def export(session: Session, folder: Path, cases: list[Case]) -> list[dict[str, Any]]:
     """Write the programs of some calls to a folder, and ``calls.json``; returns what that holds."""
     calls = [_exported(session, make_folder(folder), case) for case in cases]
     whole = {"clgeom": __version__, "device": session.profile.name, "calls": calls}
-    (folder / "calls.json").write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+    write(folder / "calls.json", f"{json.dumps(whole, indent=1)}\n".encode())
     return calls
 
 
@@ -118,7 +125,7 @@ def _exported(session: Session, folder: Path, case: Case) -> dict[str, Any]:
     for plan, _ in plans:
         for part in plan:
             key = part.key
-            (folder / file_name(key)).write_text(text_of(session, key), encoding="utf-8")
+            write(folder / file_name(key), text_of(session, key).encode())
     return {"call": case.name, "launches": launches}
 
 
