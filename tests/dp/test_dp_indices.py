@@ -14,7 +14,7 @@ from clgeom import dp
 from clgeom.dp.codegen.cell import Form
 from clgeom.dp.language import trace
 from clgeom.dp.language.graphs import walk
-from clgeom.errors import IntegerOverflow, InvalidInput
+from clgeom.errors import DependencyError, IntegerOverflow, InvalidInput
 
 # Indices of reductions ----------------------------------------------------------------------------------------------
 
@@ -261,3 +261,115 @@ def test_overflow_of_an_index_is_trapped(session, read):
     dp.fill(equation, (2, 3), w=[0], check=True, device=session)
     with pytest.raises(IntegerOverflow, match=r"Cell \(1, 0\)"):
         dp.fill(equation, (2, 3), w=[65536], check=True, device=session)
+
+
+# One loop under two others ------------------------------------------------------------------------------------------
+
+
+def nested(first, second, **options):
+    """An equation that reduces one inner reduction, up to the index of the outer one, over two ranges."""
+
+    def cell(M, i, j, m, w):
+        k, q = dp.index("k"), dp.index("q")
+        inner = dp.max_over(q, 0, k, q, 0)
+        return dp.where(
+            (w[i] == 5) & (w[j] == 5), dp.max_over(k, 0, first, inner, 0), dp.max_over(k, 0, second, inner, 0)
+        )
+
+    return dp.Equation(cell, parameters={"w": "int32[]"}, **options)
+
+
+MARKED = np.where(np.arange(300) == 211, 5, 0).astype(np.int32)
+
+
+@pytest.mark.parametrize("ends", [(200, 3), (3, 200)])
+def test_each_loop_has_its_range(session, ends):
+    """Its cells, the type that they need, and the text for the device."""
+    equation = nested(*ends, pattern="RUD")
+    table = dp.fill(equation, (300, 300), w=MARKED, device=session).numpy()
+    expected = np.full((300, 300), ends[1] - 2)
+    expected[211, 211] = ends[0] - 2
+    np.testing.assert_array_equal(table, expected)
+    with pytest.raises(IntegerOverflow, match="int16 is enough"):
+        dp.fill(nested(*ends, pattern="RUD", dtype="int8"), (300, 300), w=MARKED, device=session)
+
+
+def test_an_index_has_one_range():
+    """Also of loops that are shared, three deep, with the index where a minimum is."""
+
+    def cell(M, i, j, m):
+        k, q, p = (dp.index(name) for name in "kqp")
+        least = dp.min_over(p, 0, q + k, M[i - 1, p], 0) + dp.argmin_over(p, 0, q + k, M[i - 1, p])
+        middle = dp.sum_over(q, 0, k, least)
+        return dp.max_over(k, 0, 3, middle, 0) + dp.max_over(k, 1, m, dp.min_over(q, 0, 2, least, 0), 0)
+
+    equation = dp.Equation(cell, pattern="RUD")
+    ranges = {}
+    for part in walk(*equation.roots):
+        if part.op in ("reduce", "argreduce"):
+            ranges.setdefault(part.args[0], set()).add(part.args[1:3])
+    assert len(ranges) >= 6 and {len(found) for found in ranges.values()} == {1}
+    loops = [(part.op, *map(id, part.args[:4])) for part in walk(*equation.roots) if part.op in ("reduce", "argreduce")]
+    found = [loop[1:] for loop in loops if loop[0] == "argreduce"]
+    assert found and all(("reduce", *loop) in loops for loop in found)  # one loop finds a minimum and its index
+
+
+def test_reads_of_shared_loops_are_proven_by_their_own_ends(any_session):
+    """The rows of reads as far as the longer loop goes, in every shape."""
+
+    @dp.equation(pattern="RUD")
+    def equation(M, i, j):
+        k, q = dp.index("k"), dp.index("q")
+        inner = dp.max_over(q, 0, k, dp.where(q <= j, M[i - 1, j - q], 0), 0)
+        return dp.where(
+            i == 0, j * 7919 % 10007, (dp.max_over(k, 0, 6, inner, 0) + dp.max_over(k, 0, 2, inner, 0)) % 10007 + j % 3
+        )
+
+    n, m = 40, 3000
+    assert equation.reach.low == -4
+    columns, expected = np.arange(m), np.zeros((n, m), np.int64)
+    expected[0] = columns * 7919 % 10007
+    for i in range(1, n):
+        shifted = np.zeros((5, m), np.int64)
+        for q in range(5):
+            shifted[q, q:] = expected[i - 1, : m - q]
+        expected[i] = (shifted.max(0) + shifted[0]) % 10007 + columns % 3
+    np.testing.assert_array_equal(dp.fill(equation, (n, m), device=any_session).numpy(), expected)
+
+
+def test_shared_loops_are_read_before_they_are_filled():
+    """A read of the whole row is no pattern, although the shorter loop would have one."""
+
+    def cell(M, i, j, m):
+        k, q = dp.index("k"), dp.index("q")
+        inner = dp.sum_over(q, 0, k, dp.where(j > 1, M[i, q], 1))
+        return (dp.max_over(k, 0, m + 1, inner, 0) + dp.max_over(k, 0, 3, inner, 0)) % 7
+
+    with pytest.raises(DependencyError, match=r"\(0, 2\) -> \(0, 2\)"):
+        dp.fill(dp.Equation(cell), (4, 6))
+
+
+def test_tracing_many_loops_over_a_shared_sum_takes_linear_work(monkeypatch):
+    """Each node is seen once, however many loops it does not depend on."""
+
+    def count(loops):
+        calls, whole = [0], trace.fold
+
+        def counted(algebra, known, *roots):
+            def call(part, args):
+                calls[0] += 1
+                return algebra(part, args)
+
+            return whole(call, known, *roots)
+
+        def cell(M, i, j, w):
+            shared = functools.reduce(operator.add, (w[at] for at in range(100)))
+            parts = [dp.min_over("k", 0, r + 1, lambda k: M[i - 1, k] + shared) for r in range(loops)]
+            return functools.reduce(dp.maximum, parts)
+
+        with monkeypatch.context() as context:
+            context.setattr(trace, "fold", counted)
+            dp.Equation(cell, pattern="RUD", parameters={"w": "int32[]"})
+        return calls[0]
+
+    assert count(40) - count(20) < 20 * 60

@@ -1,4 +1,4 @@
-"""Whether every read of a table ancestors to a cell that is filled by then: proven, or evaluated for all cells.
+"""Whether every read of a table leads to a cell that is filled by then: proven, or evaluated for all cells.
 
 A proof holds for every table. Where there is none, rows and columns of reads that depend on i, j, indices of
 reductions and parameters only are evaluated on the host, for all cells together:
@@ -233,7 +233,7 @@ class Evaluation:
         if self.seconds < 0 or elements > MOST_ELEMENTS:
             raise TooLong("to evaluate its reads for all cells would take more than a tenth of the fill")
 
-    # --- where a read ancestors
+    # --- where a read leads
 
     def _codes(self, read: Read, index: Expr | None, mesh: Values, axis: str) -> NDArray[Any]:
         """Return the sign of an index less that of the cell, plus 1; else `OUTSIDE`, `BEYOND` or `UNKNOWN`.

@@ -16,7 +16,7 @@ from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
-from clgeom.dp.language.graphs import fold
+from clgeom.dp.language.graphs import fold, walk
 from clgeom.dp.language.intervals import Intervals, integer_result, within
 from clgeom.dp.language.mistakes import mistake, refusal
 from clgeom.dp.language.types import C_NAME, LIMITS, TYPES, WIDE, cell_type, float_type, is_exact, traced
@@ -452,8 +452,10 @@ def reduction(op: str, kind: str, k: Any, lo: Any, hi: Any, expr: Any, empty: An
         else:  # equally deep reductions share an index, so that a minimum and the index where it is are one loop
             trace.depth += 1
             k = trace.indices.setdefault((k.data, lo, hi, trace.depth), k)
-            expr = expr(k)
-            trace.depth -= 1
+            try:
+                expr = expr(k)
+            finally:
+                trace.depth -= 1
     elif callable(expr):
         expr = expr(k)
     if not isinstance(k, Expr) or k.op != "index":
@@ -476,9 +478,38 @@ def _own_index(kind: str, k: Expr, lo: Expr, hi: Expr, body: Expr) -> tuple[Expr
     Equal loops of a trace share their index.
     """
     trace, key = traced.get(), (kind, k, lo, hi, body)
-    loops = {} if trace is None else trace.loops
+    loops, indices = ({}, {}) if trace is None else (trace.loops, trace.indices_of)
     if key not in loops:
         index = Expr("index", (), k.type, k.data)
-        loops[key] = index, replace(body, {k: index})
+        loops[key] = index, _with_index(body, k, index, indices)
     index, body = loops[key]
     return index, body
+
+
+def _with_index(body: Expr, k: Expr, own: Expr, indices: dict[Expr, frozenset[Expr]]) -> Expr:
+    """Return the body of a loop with another index.
+
+    Loops inside that change get indices of their own, too: an index has the range of one loop. `indices` are those that
+    occur in each node; it grows.
+    """
+
+    def occurring(part: Expr, args: list[frozenset[Expr]]) -> frozenset[Expr]:
+        return frozenset().union(*args, (part,) if part.op == "index" else ())
+
+    def changed(part: Expr, args: list[Expr]) -> Expr:
+        if part.op in ("reduce", "argreduce") and any(new is not old for new, old in zip(args, part.args)):
+            key = (part.data, *part.args[:4])  # a minimum and the index where it is remain one loop
+            if key not in loops:
+                index = Expr("index", (), args[0].type, args[0].data)
+                loops[key] = index, _with_index(args[3], args[0], index, indices)
+            index, inner = loops[key]
+            args = [index, *args[1:3], inner, *args[4:]]
+        return with_args(part, tuple(args))
+
+    loops: dict[Any, tuple[Expr, Expr]] = {}
+    fold(occurring, indices, body)
+    if k not in indices[body]:
+        return body
+    dependent = walk(body, operands=lambda part: [arg for arg in part.args if k in indices[arg]])
+    known = {arg: arg for part in dependent for arg in part.args if k not in indices[arg]}
+    return fold(changed, {**known, k: own}, body)[body]

@@ -39,6 +39,7 @@ class Trace:
         self.intervals: dict[Any, Any] = {}
         self.indices: dict[Any, Any] = {}
         self.loops: dict[Any, Any] = {}
+        self.indices_of: dict[Any, Any] = {}  # the indices of reductions that occur in a node
         self.depth = 0  # how many reductions are open, one inside the other
 
     @contextlib.contextmanager
