@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import statistics
 import subprocess
 import sys
 from dataclasses import replace
@@ -19,6 +20,7 @@ from clgeom import optional
 from clgeom.commands import main as cli
 from clgeom.core.checks import Check
 from clgeom.core.profile import describe
+from clgeom.quirks.drivers import MEAN_TIMES
 
 __all__ = ["here"]
 
@@ -127,16 +129,18 @@ INTEL = imaginary(kind="cpu", platform="Intel(R) OpenCL", driver="2026.22")
     [
         ((INTEL, POCL_WHEEL), "PoCL 3.0 is the fastest CPU driver here (--device '3.0-rc2')", ["Intel's CPU runtime"]),
         (
-            (POCL_WHEEL, INTEL, POCL_DEBIAN),
-            "PoCL 3.1 is the fastest CPU driver here (--device '3.1+debian')",
-            ["PoCL 3.0", "Intel's CPU runtime"],
+            (POCL_DEBIAN, INTEL, POCL_WHEEL),
+            "PoCL 3.0 is the fastest CPU driver here (--device '3.0-rc2')",
+            ["Intel's CPU runtime"],
         ),
+        ((POCL_DEBIAN, INTEL), "PoCL 3.1 is the fastest CPU driver here (--device '3.1+debian')", ["Intel's"]),
+        ((POCL_WHEEL, POCL_DEBIAN), None, []),  # as fast
         ((POCL_WHEEL,), None, []),
         ((POCL_WHEEL, replace(POCL_WHEEL, driver="6.0")), None, []),  # which nobody measured
         ((POCL_WHEEL, replace(INTEL, kind="gpu")), None, []),
     ],
 )
-def test_devices_recommend_the_fastest_cpu_driver(monkeypatch, found, best, slower):
+def test_devices_name_the_fastest_cpu_driver(monkeypatch, found, best, slower):
     monkeypatch.setattr("clgeom.core.device.devices", lambda: found)
     monkeypatch.setattr("clgeom.quirks.pocl_linker.check_linker", lambda profile: None)
     last = done("devices").splitlines()[-1]
@@ -145,6 +149,15 @@ def test_devices_recommend_the_fastest_cpu_driver(monkeypatch, found, best, slow
     else:
         assert last.startswith(best) and all(f"times as long with {name}" in last for name in slower)
     assert "fastest" not in done("devices", "--json")
+
+
+def test_mean_times_of_cpu_drivers_are_those_of_the_record():
+    path = Path(__file__).parents[2] / "bench" / "results" / "drivers-pocl.json"
+    calls = [row for row in json.loads(path.read_text())["rows"] if not row["call"].startswith("first")]
+    for name, mean in MEAN_TIMES.items():
+        column = name.partition("'")[0] + ", ms"
+        ratios = [row[column] / row["PoCL 3.0, ms"] for row in calls]
+        assert round(statistics.geometric_mean(ratios), 2) == mean
 
 
 def test_devices_show_the_architecture(monkeypatch):
