@@ -512,4 +512,5 @@ def _with_index(body: Expr, k: Expr, own: Expr, indices: dict[Expr, frozenset[Ex
         return body
     dependent = walk(body, operands=lambda part: [arg for arg in part.args if k in indices[arg]])
     known = {arg: arg for part in dependent for arg in part.args if k not in indices[arg]}
-    return fold(changed, {**known, k: own}, body)[body]
+    new: Expr = fold(changed, {**known, k: own}, body)[body]
+    return new

@@ -387,7 +387,7 @@ class OverTable(OnDevice):
             return self._gathered(rows, columns, crosses)
         if all(chosen.dropped):
             cell = self.cell(chosen.rows[0], chosen.columns[0])
-            return np.asarray(cell) if any(one is ... for one in where) else cell  # type: ignore[union-attr]
+            return np.asarray(cell) if any(one is ... for one in where) else cell
         if chosen.dropped[0] and chosen.columns == range(self.shape[1]):
             return self.row(chosen.rows[0])
         if chosen.dropped[1] and chosen.rows == range(self.shape[0]):
