@@ -357,7 +357,7 @@ def test_tests_find_kernels_that_exceed_a_device(session):
         pytest.skip("the device has no groups of 512")
     sign = {"a": [(0, 0)], "b": [(4, 0)], "c": [(2, 1)]}
     amd = imposed_session(session.device, **AMD)
-    assert amd.profile.runtime == "amd" and amd.profile.architecture == "gfx1100"
+    assert amd.profile.runtime == "amd" and amd.profile.architecture == "gfx90a"
     clgeom.orient2d(**sign, device=amd)
     assert_kernels_fit(amd)
     with override({"hull/orient2d_signs": Policy("group", wg_size=512)}):
