@@ -39,6 +39,7 @@ TIMES = {
     "align": ("ms", "kernel"),
     "dask": ("workers s",),
     "devices": ("one s", "all s"),
+    "drivers": ("PoCL 3.0, ms", "PoCL 3.1, ms", "Intel, ms"),
     "dp": ("table", "corner", "decisions", "device", "clgeom"),
     "extsort": ("seconds",),
     "family": ("clgeom",),
