@@ -346,7 +346,12 @@ def _python_values(values: np.ndarray) -> list[Any]:
 def _as_json(columns: Any, shapes: Any) -> bytes:
     forms, values = zip(*map(_json_format, columns.values())) if columns else ((), ())
     form = ", ".join(f"{json.dumps(name).replace('%', '%%')}: {form}" for name, form in zip(columns, forms))
-    own = [f'"id": {number}, ' for number in columns["id"].tolist()] if "id" in columns else itertools.repeat("")
+    ids = columns.get("id")  # those of regions; groups of hulls may have a column of text with this name
+    own = (
+        itertools.repeat("")
+        if ids is None or ids.dtype.kind not in "iu"
+        else [f'"id": {one}, ' for one in ids.tolist()]
+    )
     lines = ",\n".join(
         f'{{"type": "Feature", {first}"properties": {{{form % row}}}, "geometry": {geometry}}}'
         for first, row, geometry in zip(own, zip(*values), shapes.geojson())
@@ -358,8 +363,8 @@ def _json_format(values: np.ndarray) -> tuple[str, list[Any]]:
     """Return how the values of a column are formatted as JSON, and these. Each distinct text is encoded once."""
     plain = _python_values(values)
     if values.dtype.kind == "O" or None in plain:
-        made = {value: json.dumps(value) for value in set(plain)}
-        return "%s", [made[value] for value in plain]
+        made = {key: json.dumps(key[1], allow_nan=False) for key in {(type(value), value) for value in plain}}
+        return "%s", [made[type(value), value] for value in plain]
     return "%r", plain
 
 

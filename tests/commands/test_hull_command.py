@@ -173,6 +173,18 @@ def test_geojson_of_longitude_and_latitude_keeps_every_bit(here, names, by):
     assert found["geometry"] == {"type": "Polygon", "coordinates": [ring]} and "crs" not in found["properties"]
 
 
+@pytest.mark.parametrize("groups", [("a b", 'c"d'), ("1", "2"), ("1.5", "x%s")])
+@pytest.mark.parametrize("title", ["id", "ID", "a%d", "points"])
+def test_groups_of_any_name_are_valid_geojson(here, title, groups):
+    quoted = ['"' + group.replace('"', '""') + '"' for group in groups]
+    rows = "".join(f"{x},{y},{group}\n" for group in quoted for x, y in BOX)
+    (here / "t.csv").write_text(f"lon,lat,{title}\n{rows}")
+    done("hull", "t.csv", "--by", title, "-o", "o.geojson")
+    features = json.loads((here / "o.geojson").read_text())["features"]
+    column = "group" if title == "points" else title
+    assert [str(one["properties"][column]) for one in features] == list(groups)
+
+
 @pytest.mark.parametrize("name", ["o.geojson", "o.wkt", "o.csv"])
 @pytest.mark.parametrize("command", [("hull",), ("hull", "--by", "g"), ("region",)])
 def test_results_are_written_without_optional_packages(here, monkeypatch, command, name):
