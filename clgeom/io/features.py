@@ -346,12 +346,9 @@ def _python_values(values: np.ndarray) -> list[Any]:
 def _as_json(columns: Any, shapes: Any) -> bytes:
     forms, values = zip(*map(_json_format, columns.values())) if columns else ((), ())
     form = ", ".join(f"{json.dumps(name).replace('%', '%%')}: {form}" for name, form in zip(columns, forms))
-    ids = columns.get("id")  # those of regions; groups of hulls may have a column of text with this name
-    own = (
-        itertools.repeat("")
-        if ids is None or ids.dtype.kind not in "iu"
-        else [f'"id": {one}, ' for one in ids.tolist()]
-    )
+    ids = columns.get("id")  # of regions: integers. Groups of hulls may have a column of text with this name
+    has_ids = ids is not None and ids.dtype.kind in "iu"
+    own = [f'"id": {number}, ' for number in ids.tolist()] if has_ids else itertools.repeat("")
     lines = ",\n".join(
         f'{{"type": "Feature", {first}"properties": {{{form % row}}}, "geometry": {geometry}}}'
         for first, row, geometry in zip(own, zip(*values), shapes.geojson())
