@@ -9,9 +9,9 @@ from clgeom.tuner.resources.targets import Target
 CALLS = 32
 #: The same for kernels with arrays that no register can hold; "kernel target" is for one GPU.
 PRIVATE = {
-    "dp/table/reduce_cells": 600,  # exact sums of floats: 64-bit limbs for all exponents of a type
-    "dp/table/reduce_across": 600,
-    "dp/paths/tile_sweep": 272,  # windows of cells with several fields
+    "dp/table/reduce_cells": 96,  # exact sums of floats: 64-bit limbs for all exponents of a type
+    "dp/table/reduce_across": 96,
+    "dp/paths/tile_sweep sm_90": 272,  # windows of cells with several fields
     "hull/sieve/tile_hoods sm_90": 200,  # spills, see below
 }
 #: Bytes of registers that may spill; private memory holds them, too.
