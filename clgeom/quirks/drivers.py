@@ -28,7 +28,7 @@ GPU_WORDS = re.compile(r"gpu|nvidia|cuda|geforce|rtx|amd|radeon|rocm|intel|arc",
 
 #: Time of calls with CPU drivers beside that with PoCL 3.0: geometric means of bench/results/drivers-pocl.json.
 MEAN_TIMES = {"PoCL 3.0": 1.0, "PoCL 3.1": 1.04, "Intel's CPU runtime": 1.93}
-#: Drivers that are less slower than so are not told from the fastest.
+#: A driver is called slower from this ratio to the fastest on.
 ALIKE = 1.1
 
 

@@ -13,7 +13,7 @@ from clgeom.dp.analysis.sums import affine, simplify
 from clgeom.dp.language import trace, types
 from clgeom.dp.language.graphs import walk
 from clgeom.dp.language.nodes import evaluate
-from clgeom.dp.language.trace import Expr, replace
+from clgeom.dp.language.trace import Expr, rebuild
 
 ROW, COLUMN = (Expr(op, (), "int", None) for op in "ij")
 
@@ -307,7 +307,7 @@ def test_random_expressions_on_the_device(session, pairs):
         for k, (expr, _) in enumerate(pairs):
             value = dp.where(
                 i == k,
-                replace(expr, {ROW: j - 7, COLUMN: 3 - j}) if expr not in by else by[expr],
+                rebuild(expr, lambda part: part, {ROW: j - 7, COLUMN: 3 - j}) if expr not in by else by[expr],
                 value,
             )
         return dp.cast(value, "int64")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import abc
 import numbers
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -392,11 +392,6 @@ def settled(op: str, a: Expr, b: Expr) -> Expr | None:
 
 
 # Substitution -----------------------------------------------------------------------------------------------------
-
-
-def replace(expr: Expr, by: Mapping[Expr, Expr]) -> Expr:
-    """Return the expression with nodes replaced; `by` maps nodes to nodes."""
-    return rebuild(expr, lambda part: part, dict(by))
 
 
 def rebuild(expr: Expr, change: Callable[[Expr], Expr], known: dict[Expr, Expr]) -> Expr:
