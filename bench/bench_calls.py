@@ -43,8 +43,16 @@ class Case:
     """A call on the device's arrays, what it must return, and the same by CuPy."""
 
     def __init__(self, call, expected, read=None, rival=None):
-        self.call, self.expected, self.read = call, expected, read or (lambda found: found.get() if hasattr(found, "get") else found)
+        self.call, self.expected, self.read = (
+            call,
+            expected,
+            read or (lambda found: found.get() if hasattr(found, "get") else found),
+        )
         self.rival = rival
+
+
+def on_host(found):
+    return found.get() if hasattr(found, "get") else found
 
 
 def numbers(n, most=1 << 32):
@@ -74,9 +82,7 @@ def cases(session, name, n, cupy):
         if name == "region":
             segments = min(n // 8, 256)
             expected = clgeom.adaptive_region(points, segments, device="cpu").to_shapely().wkb
-            return Case(
-                lambda: clgeom.adaptive_region(given, segments), expected, lambda found: found.to_shapely().wkb
-            )
+            return Case(lambda: clgeom.adaptive_region(given, segments), expected, lambda found: found.to_shapely().wkb)
         expected = clgeom.convex_hull(points, device="cpu").vertices
         return Case(lambda: clgeom.convex_hull(given), expected, lambda found: np.asarray(found.vertices))
     if name == "orient2d":
@@ -191,9 +197,7 @@ def main():
         cupy = None
     print(f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}")
     names = options.only.split(",") if options.only else SIZES
-    rows = [
-        row_of(session, name, n, cupy, options.repeat) for name in names for n in SIZES[name] if n <= options.most
-    ]
+    rows = [row_of(session, name, n, cupy, options.repeat) for name in names for n in SIZES[name] if n <= options.most]
     common.print_table(rows)
     if options.json:
         common.write_json(options.json, session, rows, ("cupy-cuda12x", "cupy-cuda13x"))

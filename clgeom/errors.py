@@ -207,7 +207,7 @@ def short(value: object) -> str:
     """Return a value as messages show it, in one line."""
     try:
         said = " ".join(line.strip() for line in repr(value).splitlines())  # an array has several lines
-    except RecursionError:
+    except Exception:  # of an object's own method: an array that claims more memory than there is, say
         said = type(value).__name__
     return said if len(said) <= 60 else f"{said[:57]}..."
 

@@ -36,9 +36,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     import pyopencl as cl
 
-    from clgeom.core.kept import IdleScratch
+    class Idle(Protocol):
+        """Unused memory that others keep: so many buffers count as held by the pool, and `clear` gives them back."""
+
+        @property
+        def buffers(self) -> int: ...
+        def clear(self) -> None: ...
+
 
 #: Leading bits to which sizes are rounded up: at most 1/16 of a buffer is unused.
 SIZE_BITS = 5
@@ -89,7 +97,7 @@ class Pool:
         self._loans: set[Loan] = set()  # all, out and back: the memory that the driver gave
         self._returned: collections.deque[Loan] = collections.deque()  # loans of held memory that came back
         self._held: list[tuple[Loan, list[cl.Event] | None]] = []  # the same, with the events that must end first
-        self._idle: weakref.WeakSet[IdleScratch] = weakref.WeakSet()  # memory of kept plans between their runs
+        self._idle: weakref.WeakSet[Idle] = weakref.WeakSet()  # memory of kept plans between their runs
         #: Whether what is handed out is filled, see `poisoned`.
         self.is_poisoned = False
 
@@ -176,8 +184,8 @@ class Pool:
                 else:  # after a failure: release it to the driver, which keeps memory that is in use
                     self._loans.discard(loan)
 
-    def count_idle(self, idle: IdleScratch) -> None:
-        """Count the memory of an `IdleScratch` (`clgeom.core.kept`) as held, as long as it is referenced elsewhere."""
+    def count_idle(self, idle: Idle) -> None:
+        """Count unused memory that others keep as held, as long as it is referenced elsewhere."""
         with self._lock:
             self._idle.add(idle)
 

@@ -34,6 +34,7 @@ from clgeom.dp.paths import stages
 from clgeom.dp.patterns import LAYOUTS, PATTERNS, Pattern, pattern_name
 from clgeom.dp.table.table import Filled, Table
 from clgeom.errors import DependencyError, InvalidInput, short
+from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.typing import DeviceLike, Shape
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ PATHS = ("splits", "rows", "tiles", "stages")
 
 
 @keeps_subnormals
+@takes_cuda
 def fill(
     equation: Equation,
     shape: Shape,

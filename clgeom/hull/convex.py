@@ -42,6 +42,7 @@ from clgeom.intake.arrays import (
     to_device,
 )
 from clgeom.intake.dispatch import Work, dispatch
+from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.points import take_points
 from clgeom.intake.subnormals import refuse_flushed
 from clgeom.intake.typing import AnyArray, ChunksLike, Collinear, DevicesLike, Nonfinite
@@ -68,6 +69,7 @@ Part: TypeAlias = tuple[np.ndarray, np.ndarray]
 
 
 @keeps_subnormals
+@takes_cuda
 def convex_hull(
     points: AnyArray | ChunksLike,
     *,

@@ -23,6 +23,7 @@ from clgeom.core.plan import Phase, Plan, Scratch, Step
 from clgeom.geo.exact import ordered_hull
 from clgeom.hull.predicates import predicate_parameters
 from clgeom.intake.arrays import refuse_nonfinite
+from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.points import take_points
 from clgeom.intake.typing import AnyArray, DeviceLike, NDArray, Nonfinite
 from clgeom.primitives import compact
@@ -75,6 +76,7 @@ class HeaphullFilter:
 
 
 @keeps_subnormals
+@takes_cuda
 def heaphull_filter(
     points: AnyArray, *, nonfinite: Nonfinite = "raise", device: DeviceLike = None, profile: bool = False
 ) -> HeaphullFilter:

@@ -23,6 +23,7 @@ from clgeom.intake.arrays import (
     to_device,
 )
 from clgeom.intake.device_arrays import fetched, is_device_array
+from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.typing import AnyArray, DeviceLike
 from clgeom.primitives.extremes import require_finite
 
@@ -36,6 +37,7 @@ THETA = 3.3306690621773722e-16
 
 
 @keeps_subnormals
+@takes_cuda
 def orient2d(a: AnyArray, b: AnyArray, c: AnyArray, *, device: DeviceLike = None) -> Any:
     """Side of the line from a to b on which the point c lies, exactly, for many triples.
 

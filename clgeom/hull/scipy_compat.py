@@ -17,6 +17,7 @@ from clgeom.hull.convex import convex_hull
 from clgeom.hull.predicates import orient2d
 from clgeom.intake.arrays import as_point_array, canonical_points
 from clgeom.intake.device_arrays import is_device_array, on_host
+from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.typing import AnyArray, DeviceLike, NDArray
 
 #: Options of Qhull that change nothing here: triangulated facets, no warnings, and joggled input, which Qhull needs
@@ -137,6 +138,7 @@ class ConvexHull:
 
     ndim: int = 2
 
+    @takes_cuda
     def __init__(
         self,
         points: AnyArray,

@@ -96,7 +96,10 @@ def _own_session(array: CLArray) -> Session:
 
 
 def complete(session: Session, array: CLArray) -> None:
-    """Make the session's queue wait for the array's pending writes: its queue, and its events."""
+    """Make the session's queue wait for the array's pending writes: its queue, and its events; wait here for CUDA."""
+    settle = getattr(array, "settle", None)  # of `clgeom.intake.shared.SharedArray`
+    if settle is not None:
+        settle()
     with failures(session.device, "fill the array that was given"):
         follow(session, array.queue, array.events)
 
@@ -344,37 +347,46 @@ def as_array(
     events = precede(session, None if wait else queue)
     session.pool.hold(buffer, queue)
     array: CLArray = copy_of(
-        session.cached(("arrays", queue, shape, dtype), lambda: _template(queue, shape, dtype, buffer), most=16)
+        session.cached(
+            ("arrays", queue, shape, dtype), lambda: _template(session, queue, shape, dtype, buffer), most=16
+        )
     )
     array.base_data, array.events = buffer, events
     return array
 
 
-def _template(queue: cl.CommandQueue, shape: int | tuple[int, ...], dtype: DTypeLike, buffer: cl.Buffer) -> CLArray:
-    """Return an array without memory: a copy of it takes 3 us, a new array 15."""
-    import pyopencl.array as cl_array
+def array_class(session: Session) -> type[CLArray]:
+    """Return the class of arrays for the caller: that of pyopencl, or one that CUDA reads, too."""
+    from clgeom.intake import shared
 
-    array = cl_array.Array(queue, shape, dtype, data=buffer)
+    return shared.array_class(session)
+
+
+def _template(
+    session: Session, queue: cl.CommandQueue, shape: int | tuple[int, ...], dtype: DTypeLike, buffer: cl.Buffer
+) -> CLArray:
+    """Return an array without memory: a copy of it takes 3 us, a new array 15."""
+    array = array_class(session)(queue, shape, dtype, data=buffer)
     array.base_data = None
     return array
 
 
 def to_array(session: Session, values: np.ndarray, *, queue: cl.CommandQueue | None = None) -> CLArray:
     """Return a copy of a host array as a new array of pyopencl."""
-    import pyopencl.array as cl_array
-
+    values = np.ascontiguousarray(values)
+    array = new_array(session, values.shape, values.dtype, queue=queue)
     with failures(session.device, f"take {values.nbytes:,} bytes"):
-        return cl_array.to_device(queue or session.queue, np.ascontiguousarray(values))
+        array.set(values)
+    return array
 
 
 def new_array(
     session: Session, shape: int | tuple[int, ...], dtype: DTypeLike, *, queue: cl.CommandQueue | None = None
 ) -> CLArray:
     """Return a new array of pyopencl, not initialised."""
-    import pyopencl.array as cl_array
-
     with failures(session.device, "hold a result"):
-        return cl_array.empty(queue or session.queue, shape, dtype)
+        array: CLArray = array_class(session)(queue or session.queue, shape, dtype)
+        return array
 
 
 def converted(session: Session, array: ArrayT, dtype: np.dtype) -> ArrayT:

@@ -13,6 +13,7 @@ from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.intake.arrays import as_device_values, host_values, session_of
 from clgeom.intake.device_arrays import is_device_array
+from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.primitives.scan import sums_plan
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ TILE = 4096
 
 
 @keeps_subnormals
+@takes_cuda
 def compact(flags: Any, *, device: DeviceLike = None) -> np.ndarray:
     """Return the indices of the flags that are not zero, ascending: ``numpy.flatnonzero`` on the device.
 
@@ -51,6 +53,7 @@ def compact(flags: Any, *, device: DeviceLike = None) -> np.ndarray:
 
 
 @keeps_subnormals
+@takes_cuda
 def partition(labels: Any, classes: int, *, device: DeviceLike = None) -> tuple[np.ndarray, ...]:
     """Return the indices of each class of labels 1 .. `classes`, ascending; other labels are left out.
 

@@ -16,6 +16,7 @@ from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.errors import short
 from clgeom.intake.arrays import as_device_values, c_name, chunk_bounds, session_of
+from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.subnormals import refuse_flushed
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ def as_operator(op: object, *, caller: str) -> Operator:
 
 
 @keeps_subnormals
+@takes_cuda
 def inclusive_scan(
     values: Any, op: str | Operator = "sum", *, dtype: DType | None = None, device: DeviceLike = None
 ) -> np.ndarray:

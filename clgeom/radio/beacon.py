@@ -16,6 +16,7 @@ from clgeom.arguments import has_shape, has_type, integer, number, one_of, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.intake.arrays import host_values
 from clgeom.intake.device_arrays import fetched, is_device_array
+from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.interop.rasters import Raster
 from clgeom.intake.typing import AnyArray, ArrayLike, DeviceLike, FloatLike, IntLike, NDArray
 from clgeom.optional import require_shapely
@@ -124,6 +125,7 @@ class BeaconFix:
 
 
 @keeps_subnormals
+@takes_cuda
 def locate_by_beacon(
     maps: AnyArray,
     nodes: ArrayLike,

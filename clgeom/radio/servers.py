@@ -22,6 +22,7 @@ from clgeom.core.plan import Phase, Plan, Step
 from clgeom.errors import InputWarning, warn
 from clgeom.intake.arrays import session_of, to_device
 from clgeom.intake.device_arrays import is_device_array, new_array
+from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.typing import AnyArray, DeviceLike, FloatLike, NDArray, Shape
 from clgeom.radio.antennas import warn_unused
 from clgeom.radio.cells import LEAST_KM
@@ -102,6 +103,7 @@ class ServerMap(PowerMap):
 
 
 @keeps_subnormals
+@takes_cuda
 def best_server(
     transmitters: Sequence[Transmitter],
     *,

@@ -16,6 +16,7 @@ from clgeom.core.plan import Plan, Step
 from clgeom.errors import short
 from clgeom.intake.arrays import host_values, session_of
 from clgeom.intake.device_arrays import is_device_array, new_array
+from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.interop.rasters import placed_raster
 from clgeom.intake.typing import AnyArray, ArrayLike, DeviceLike, FloatLike
 from clgeom.radio.antennas import warn_unused
@@ -41,6 +42,7 @@ PERMITTIVITY, CONDUCTIVITY = 22.0, 0.003
 
 
 @keeps_subnormals
+@takes_cuda
 def terrain_loss(
     transmitters: Transmitter | Sequence[Transmitter],
     ground_m: AnyArray,

@@ -30,6 +30,7 @@ from clgeom.core.launch import allocate, read
 from clgeom.errors import InputWarning, InvalidInput, short, warn
 from clgeom.intake.chunks import as_chunks, in_chunk, pairs_ahead
 from clgeom.intake.dispatch import Work, dispatch
+from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.letters import Sequences, choose_sessions_of
 from clgeom.intake.typing import ChunksLike, DevicesLike
 from clgeom.sequences.align_pairs import ShortPairs, are_short
@@ -64,6 +65,7 @@ def align(a: ChunksLike, b: None = None, **options: Any) -> Iterator[AlignmentBa
 @overload
 def align(a: Any, b: Any, **options: Any) -> Any: ...
 @keeps_subnormals  # type: ignore[misc]  # the options of the overloads are those of the implementation
+@takes_cuda
 def align(
     a: Any,
     b: Any = None,

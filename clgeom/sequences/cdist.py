@@ -15,6 +15,7 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import run
 from clgeom.core.plan import Scratch
 from clgeom.errors import InvalidInput
+from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.letters import Batch, Sequences, as_batch, with_common_codes
 from clgeom.intake.typing import DeviceLike, NDArray
 from clgeom.sequences import pairs_bits
@@ -87,6 +88,7 @@ class Neighbours:
 
 
 @keeps_subnormals
+@takes_cuda
 def cdist(
     a: Batch,
     b: Batch | None = None,

@@ -23,6 +23,7 @@ from clgeom.dp.problems.recurrence import fill, traceback
 from clgeom.errors import DeviceLimit, InvalidInput, short
 from clgeom.intake.chunks import as_chunks, in_chunk, pairs_ahead
 from clgeom.intake.dispatch import Work, dispatch
+from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.letters import (
     Batch,
     Codes,
@@ -114,6 +115,7 @@ def lcs(
 @overload
 def lcs(a: Batch, b: Batch, *, subsequence: bool | None = ..., **options: Unpack[ManyOptions]) -> Any: ...
 @keeps_subnormals
+@takes_cuda
 def lcs(
     a: Batch | ChunksLike,
     b: Batch | None = None,
@@ -191,6 +193,7 @@ def edit_distance(
 @overload
 def edit_distance(a: Batch, b: Batch, *, operations: bool | None = ..., **options: Unpack[ManyOptions]) -> Any: ...
 @keeps_subnormals
+@takes_cuda
 def edit_distance(
     a: Batch | ChunksLike,
     b: Batch | None = None,

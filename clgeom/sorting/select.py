@@ -23,6 +23,7 @@ from clgeom.core.tuning import select
 from clgeom.errors import short
 from clgeom.intake.arrays import session_of
 from clgeom.intake.device_arrays import as_array, buffer_of, converted, is_device_array, let_change
+from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.primitives.scan import sums_plan
 from clgeom.sorting.arrays import as_key_array
@@ -74,6 +75,7 @@ class TopK(NamedTuple):
 
 
 @keeps_subnormals
+@takes_cuda
 def topk(
     keys: AnyArray, k: IntLike, *, largest: bool = True, index_type: DTypeLike | None = None, device: DeviceLike = None
 ) -> TopK:
@@ -224,6 +226,7 @@ def _emit_candidates(
 
 
 @keeps_subnormals
+@takes_cuda
 def partition(
     keys: AnyArray, kth: IntLike | Sequence[IntLike], axis: IntLike | None = -1, *, device: DeviceLike = None
 ) -> Any:
@@ -269,6 +272,7 @@ def partition(
 
 
 @keeps_subnormals
+@takes_cuda
 def argpartition(
     keys: AnyArray,
     kth: IntLike | Sequence[IntLike],

@@ -21,6 +21,7 @@ from clgeom.core.policies import ceil_div
 from clgeom.errors import InputWarning, short, warn
 from clgeom.intake.arrays import as_device_values, c_name
 from clgeom.intake.device_arrays import fetched, is_device_array, to_array
+from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.primitives.scan import sums_plan
 from clgeom.sorting.arrays import Output, SortInput
@@ -47,6 +48,7 @@ SAMPLE = 64
 
 
 @keeps_subnormals
+@takes_cuda
 def unique(
     keys: AnyArray,
     return_index: bool = False,

@@ -46,6 +46,7 @@ from clgeom.dp.patterns import PATTERNS, Pattern, pattern_name
 from clgeom.dp.table.table import Table
 from clgeom.errors import ClgeomError, DeviceLimit, IntegerOverflow, InvalidInput
 from clgeom.intake.arrays import c_name, to_device
+from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.typing import ArrayLike, DeviceLike, NDArray
 
 KERNEL = "dp/batch/batch_fill"
@@ -58,6 +59,7 @@ MOST_HELD = 1 << 26
 
 
 @keeps_subnormals
+@takes_cuda
 def fill_batch(
     equation: Equation,
     shapes: ArrayLike | Sequence[int],

@@ -29,6 +29,7 @@ from clgeom.dp.language.users_c import users_errors
 from clgeom.dp.paths.stages import OVERFLOW, PATTERN, RANGE, error_of
 from clgeom.dp.table.over import OnDevice
 from clgeom.errors import DeviceLimit, IntegerOverflow, InvalidInput, is_integer, short
+from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.typing import DeviceLike, NDArray
 
 KERNEL = "dp/cubes/fill_plane"
@@ -132,6 +133,7 @@ class Cube(OnDevice):
 
 
 @keeps_subnormals
+@takes_cuda
 def fill_cube(
     equation: CubeEquation,
     shape: tuple[int, int, int],

@@ -34,6 +34,7 @@ from clgeom.intake.arrays import as_device_points, chunk_bounds, refuse_nonfinit
 from clgeom.intake.chunks import as_chunks
 from clgeom.intake.device_arrays import is_device_array, on_host, to_array
 from clgeom.intake.dispatch import Work, dispatch
+from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.labels import as_array, as_labels
 from clgeom.intake.points import take_points
 from clgeom.intake.typing import (
@@ -82,6 +83,7 @@ def convex_hulls(points: ArrayLike, offsets: AnyArray, **options: Unpack[Options
 @overload
 def convex_hulls(points: CLArray, offsets: AnyArray, **options: Unpack[Options]) -> HullBatch[CLArray]: ...
 @keeps_subnormals
+@takes_cuda
 def convex_hulls(
     points: AnyArray,
     offsets: AnyArray,
@@ -168,6 +170,7 @@ def convex_hulls_by_label(
     points: ChunksLike, labels: None = None, *, noise: object = None, **options: Unpack[Options]
 ) -> HullBatch[NDArray[Any]]: ...
 @keeps_subnormals
+@takes_cuda
 def convex_hulls_by_label(
     points: AnyArray | ChunksLike,
     labels: LabelsLike | None = None,

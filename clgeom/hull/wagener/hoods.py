@@ -28,6 +28,7 @@ from clgeom.hull.predicates import predicate_parameters
 from clgeom.hull.wagener.merge import hoods_plan
 from clgeom.hull.wagener.trace import NOT_WRITTEN, HoodMerge, merges_of, results_size
 from clgeom.intake.arrays import as_device_points, session_of, to_device
+from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.typing import AnyArray, Collinear, DeviceLike, NDArray
 from clgeom.primitives.gather import gather_plan
 
@@ -108,6 +109,7 @@ class Hood:
 
 
 @keeps_subnormals
+@takes_cuda
 def upper_hood(
     points: AnyArray,
     *,
@@ -170,6 +172,7 @@ def upper_hood(
 
 
 @keeps_subnormals
+@takes_cuda
 def lower_hood(
     points: AnyArray,
     *,

@@ -25,6 +25,7 @@ from clgeom.hull.antimeridian import warn_across
 from clgeom.hull.lexsort import first_out_of_order, lexsort, require_order
 from clgeom.intake.arrays import Chunk, DeviceArray, c_name, refuse_nonfinite, session_of
 from clgeom.intake.chunks import Chunks, as_chunks
+from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.points import take_points
 from clgeom.intake.typing import AnyArray, ChunksLike, DeviceLike, FloatLike, IntLike, Nonfinite
 from clgeom.primitives.extremes import is_finite
@@ -65,6 +66,7 @@ def adaptive_region(
     points: AnyArray | ChunksLike, segments: IntLike, *, axis: Literal["both"], **options: Unpack[Options]
 ) -> CrossRegion: ...
 @keeps_subnormals
+@takes_cuda
 def adaptive_region(
     points: AnyArray | ChunksLike,
     segments: IntLike,

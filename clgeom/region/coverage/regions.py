@@ -24,6 +24,7 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput, is_number, short
 from clgeom.intake.device_arrays import let_change
 from clgeom.intake.dispatch import dispatch
+from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.interop.rasters import Raster
 from clgeom.intake.typing import AnyArray, ChunksLike, DevicesLike, FloatLike, IntLike
 from clgeom.region.arc.chains import CUTS
@@ -89,6 +90,7 @@ def raster_regions(
     **options: Unpack[RegionOptions],
 ) -> CoverageRegions: ...
 @keeps_subnormals
+@takes_cuda
 def raster_regions(
     raster: AnyArray | ChunksLike | Raster,
     levels: FloatLike | Sequence[FloatLike],
@@ -224,6 +226,7 @@ def coverage_regions(
     **options: Unpack[SegmentOptions],
 ) -> CoverageRegions: ...
 @keeps_subnormals
+@takes_cuda
 def coverage_regions(
     raster: AnyArray | ChunksLike | Raster,
     levels: FloatLike | Sequence[FloatLike],

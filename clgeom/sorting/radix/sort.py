@@ -24,6 +24,7 @@ from clgeom.core.plan import Phase, Plan, Step
 from clgeom.intake.arrays import c_name, session_of
 from clgeom.intake.device_arrays import buffer_of, changed, is_device_array, native_array
 from clgeom.intake.dispatch import choose_sessions
+from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.typing import AnyArray, ArrayLike, CLArray, DevicesLike, DTypeLike, IntLike, NDArray
 from clgeom.sorting.arrays import SortInput, store_anywhere
 from clgeom.sorting.keys import as_keys, checked_axis, flat
@@ -90,6 +91,7 @@ def sort(
     keys: AnyArray, axis: Axis = ..., kind: Kind = ..., *, profile: bool, **options: Unpack[AxisOptions]
 ) -> Any: ...
 @keeps_subnormals
+@takes_cuda
 def sort(
     keys: AnyArray,
     axis: IntLike | None = -1,
@@ -201,6 +203,7 @@ def argsort(
     keys: AnyArray, axis: Axis = ..., kind: Kind = ..., *, profile: bool, **options: Unpack[ArgsortOptions]
 ) -> Any: ...
 @keeps_subnormals
+@takes_cuda
 def argsort(
     keys: AnyArray,
     axis: IntLike | None = -1,
@@ -268,6 +271,7 @@ def sort_by_key(
 @overload
 def sort_by_key(keys: AnyArray, values: AnyArray, *, profile: bool, **options: Unpack[Options]) -> Any: ...
 @keeps_subnormals
+@takes_cuda
 def sort_by_key(
     keys: AnyArray,
     values: AnyArray,

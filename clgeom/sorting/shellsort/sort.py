@@ -32,6 +32,7 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.dispatch import choose_sessions
+from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.typing import ArrayLike, CLArray, DeviceLike, NDArray
 from clgeom.sorting.arrays import as_key_array
 from clgeom.sorting.keys import MOST_KEYS
@@ -70,6 +71,7 @@ def shellsort(keys: ArrayLike, **options: Unpack[Options]) -> ShellsortResult[ND
 @overload
 def shellsort(keys: CLArray, **options: Unpack[Options]) -> ShellsortResult[CLArray]: ...
 @keeps_subnormals
+@takes_cuda
 def shellsort(
     keys: Any,
     *,

@@ -1,0 +1,275 @@
+"""Memory that CUDA and OpenCL share on one GPU, and arrays of pyopencl that CUDA reads where they are.
+
+Results on a GPU of NVIDIA are `SharedArray` s. As long as nobody asks for their address they are arrays of pyopencl as
+all others are, in the session's own memory. To give CUDA an address, the array moves once, by a copy on the device, to
+memory that both interfaces map (`SharedPool`); from then on both work on the same items.
+
+The two interfaces know nothing of each other's queues, so each side waits for the other on the host.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import weakref
+from ctypes import POINTER, c_char_p, c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_void_p
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cl_array
+
+from clgeom.core import device as devices
+from clgeom.core.launch import copy, finish
+from clgeom.core.memory import Pool, rounded_up
+from clgeom.errors import DeviceLimit
+from clgeom.quirks import cuda
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
+
+#: DLPack's numbers of CUDA, and of the kinds of numbers of NumPy.
+CUDA, KINDS = 2, {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
+
+
+class OutOfMemory(Exception):
+    """CUDA has too little memory, or OpenCL does not import it."""
+
+
+class SharedPool(Pool):
+    """Buffers whose memory CUDA maps, too. It is handed out again when neither interface uses it any more."""
+
+    def __init__(self, session: Session, gpu: cuda.Gpu) -> None:
+        super().__init__(session.context, session.queue)
+        self.session, self.gpu = session, gpu
+        self._new, self._no_memory = self._shared, OutOfMemory  # type: ignore[assignment]
+        self._mappings: weakref.WeakValueDictionary[int, cuda.Mapping] = weakref.WeakValueDictionary()
+        session.pool.count_idle(self)  # which empties this pool where memory is missing
+
+    #: Buffers that count as those of the session's pool.
+    buffers = 0
+
+    def clear(self) -> None:
+        """Give unused memory back to the driver."""
+        self.free_held()
+
+    def allocate(self, nbytes: int, limit: int | None = None) -> cl.Buffer:
+        """Return a buffer that no command of OpenCL and none of CUDA uses; `DeviceLimit` where memory is missing."""
+        grain = self.gpu.granularity
+        try:
+            buffer = super().allocate(-(-rounded_up(nbytes) // grain) * grain)
+        except OutOfMemory as error:
+            name = self.session.profile.name
+            raise DeviceLimit(f"{name} has not enough memory left to share {nbytes:,} bytes with CUDA.") from error
+        mapping = self.mapping_of(buffer)
+        if mapping.is_used:
+            finish(self.session)
+        if mapping.is_exported:
+            with self.gpu:
+                self.gpu.wait()
+            mapping.is_exported = False
+        mapping.is_used = True
+        return buffer
+
+    def _shared(self, nbytes: int) -> cl.Buffer:
+        try:
+            with self.gpu:
+                mapping = self.gpu.create(nbytes)
+            memory = cuda.imported(self.session.context, mapping)
+        except cuda.CudaError as error:
+            self.session.pool.free_held()
+            raise OutOfMemory(str(error)) from error
+        memory.clgeom_mapping = mapping  # type: ignore[attr-defined]  # an attribute of our own
+        self._mappings[memory.int_ptr] = mapping
+        return memory
+
+    def mapping_of(self, buffer: Any) -> cuda.Mapping:
+        """Return the memory of a buffer of this pool."""
+        return self._mappings[buffer.int_ptr]
+
+    def owns(self, buffer: Any) -> bool:
+        """Return whether a buffer is of this pool."""
+        return isinstance(buffer, cl.MemoryObjectHolder) and buffer.int_ptr in self._mappings
+
+    def buffer_at(self, begin: int, nbytes: int) -> tuple[cl.Buffer, int] | None:
+        """Return the buffer with these bytes of CUDA, and where they begin in it; None for other memory."""
+        for pointer, mapping in tuple(self._mappings.items()):
+            if mapping.address <= begin and begin + nbytes <= mapping.address + mapping.nbytes:
+                buffer: Any = cl.Buffer.from_int_ptr(pointer, True)
+                return buffer, begin - mapping.address
+        return None
+
+
+def shared_pool(session: Session) -> SharedPool | None:
+    """Return the memory that a session shares with CUDA; None where it shares none."""
+
+    def make() -> SharedPool | None:
+        gpu = None if session.profile.is_cpu else cuda.gpu_of(session.device)
+        return None if gpu is None else SharedPool(session, gpu)
+
+    pool: SharedPool | None = session.cached(("memory shared with CUDA",), make)
+    return pool
+
+
+def array_class(session: Session) -> type[cl_array.Array]:
+    """Return the class of arrays on the device of a session for the caller."""
+    return SharedArray if shared_pool(session) is not None else cl_array.Array
+
+
+# Arrays ---------------------------------------------------------------------------------------------------------------
+
+
+class SharedArray(cl_array.Array):
+    """An array of pyopencl on a GPU of NVIDIA, which CuPy, PyTorch, JAX and Numba also read where it is.
+
+    ``cupy.asarray(array)`` and ``torch.as_tensor(array, device="cuda")`` copy nothing but once: the first time the
+    array moves on the device to memory that OpenCL and CUDA share, and views that were made of it before stay behind.
+    Each time the address is asked for, the host waits for the array's queue. What CUDA then writes into the array,
+    clgeom reads after waiting for CUDA.
+    """
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The array by CUDA's address (version 3 of the interface). Its items are complete: there is no stream."""
+        return {
+            "shape": tuple(map(int, self.shape)),
+            "typestr": self.dtype.str,
+            "data": (self._address(), False),
+            "strides": None if self.flags.c_contiguous else tuple(map(int, self.strides)),
+            "version": 3,
+            "stream": None,
+        }
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Return DLPack's number of CUDA, and the number of the GPU."""
+        return CUDA, self._pool.gpu.number
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """Return a capsule of DLPack, complete for all streams, as no stream fills the array."""
+        if copy or (dl_device is not None and tuple(dl_device) != self.__dlpack_device__()):
+            raise BufferError("clgeom gives an array by DLPack where it is, without a copy")
+        if self.dtype.kind not in KINDS or not self.dtype.isnative:
+            raise BufferError(f"DLPack has no type {self.dtype}")
+        return _capsule(self, self._address())
+
+    @property
+    def _pool(self) -> SharedPool:
+        pool = shared_pool(devices.session_of_context(self.context, self.queue.device if self.queue else None))
+        if pool is None:
+            raise AttributeError("the device of this array shares no memory with CUDA")
+        return pool
+
+    def _address(self) -> int:
+        """Return the address of the first item, in memory that CUDA may use from now on."""
+        pool = self._pool
+        session: Any = pool.session
+        if not self.size:
+            return 0
+        if not pool.owns(self.base_data):
+            whole: Any = self.base_data
+            begin, nbytes = (self.offset, self.nbytes) if self.flags.forc else (0, whole.size)
+            buffer = pool.allocate(nbytes)
+            self._complete(session)
+            copy(session, whole, buffer, nbytes, start=begin)
+            self.base_data, self.offset = buffer, self.offset - begin
+            if self.queue is not None:
+                pool.hold(buffer, self.queue)
+        self.finish()
+        self._complete(session)
+        finish(session)
+        mapping = pool.mapping_of(self.base_data)
+        mapping.is_exported = True
+        return mapping.address + self.offset
+
+    def _complete(self, session: Session) -> None:
+        if self.queue is not None and self.queue != session.queue:
+            self.queue.finish()
+
+    def settle(self) -> None:
+        """Wait for CUDA, if it may write into the array."""
+        pool = self._pool
+        if pool.owns(self.base_data) and pool.mapping_of(self.base_data).is_exported:
+            with pool.gpu:
+                pool.gpu.wait()
+
+
+# DLPack ---------------------------------------------------------------------------------------------------------------
+
+
+class _Tensor(ctypes.Structure):
+    """``DLManagedTensor``: ``DLTensor``, and how to let go of it."""
+
+    _fields_ = (
+        ("data", c_void_p),
+        ("device_type", c_int32),
+        ("device_id", c_int32),
+        ("ndim", c_int32),
+        ("code", c_uint8),
+        ("bits", c_uint8),
+        ("lanes", c_uint16),
+        ("shape", POINTER(c_int64)),
+        ("strides", POINTER(c_int64)),
+        ("byte_offset", c_uint64),
+        ("context", c_void_p),
+        ("deleter", c_void_p),
+    )
+
+
+#: What other libraries hold of arrays, by the address of its description.
+_given: dict[int, tuple[Any, ...]] = {}
+_name = b"dltensor"  # a capsule keeps the address of its name
+_capsule_new = ctypes.pythonapi.PyCapsule_New
+_capsule_new.restype, _capsule_new.argtypes = ctypes.py_object, (c_void_p, c_char_p, c_void_p)
+_capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_capsule_pointer.restype, _capsule_pointer.argtypes = c_void_p, (c_void_p, c_char_p)
+_capsule_is_valid = ctypes.pythonapi.PyCapsule_IsValid
+_capsule_is_valid.restype, _capsule_is_valid.argtypes = ctypes.c_int, (c_void_p, c_char_p)
+
+
+def _let_go(address: int) -> None:
+    _given.pop(address, None)
+
+
+def _end(capsule: int) -> None:
+    if _capsule_is_valid(capsule, _name):  # nobody has taken it
+        _given.pop(_capsule_pointer(capsule, _name), None)
+
+
+#: The same as functions of C, for the capsule and for who takes it.
+_deleter, _destructor = (ctypes.CFUNCTYPE(None, c_void_p)(function) for function in (_let_go, _end))
+
+
+def _capsule(array: SharedArray, address: int) -> Any:
+    """Return a capsule of DLPack that keeps an array."""
+    item, ndim = array.dtype.itemsize, array.ndim
+    shape = (c_int64 * max(ndim, 1))(*map(int, array.shape))
+    strides = (c_int64 * max(ndim, 1))(*(int(stride) // item for stride in array.strides))
+    tensor = _Tensor(
+        *(address, *array.__dlpack_device__(), ndim, KINDS[array.dtype.kind], 8 * item, 1),
+        *(shape, strides, 0, None, ctypes.cast(_deleter, c_void_p)),
+    )
+    where = ctypes.addressof(tensor)
+    _given[where] = (tensor, shape, strides, array)
+    return _capsule_new(where, _name, ctypes.cast(_destructor, c_void_p))
+
+
+def tensor_of(capsule: Any) -> tuple[int, tuple[int, ...], tuple[int, ...], np.dtype] | None:
+    """Return the address, shape, strides in bytes and type of a capsule of DLPack; None for types NumPy has not."""
+    tensor = _Tensor.from_address(_capsule_pointer(id(capsule), _name))
+    kinds = {code: kind for kind, code in KINDS.items()}
+    if tensor.lanes != 1 or tensor.code not in kinds or tensor.bits % 8:
+        return None
+    dtype, ndim = np.dtype(f"{kinds[tensor.code]}{tensor.bits // 8}"), tensor.ndim
+    shape = tuple(tensor.shape[:ndim])
+    if tensor.strides:
+        strides = tuple(stride * dtype.itemsize for stride in tensor.strides[:ndim])
+    else:
+        strides = tuple(itertools.accumulate((dtype.itemsize, *shape[:0:-1]), lambda a, b: a * b))[::-1][:ndim]
+    return (tensor.data or 0) + tensor.byte_offset, shape, strides, dtype
