@@ -81,6 +81,7 @@ class Array:
     def __init__(self, gpu, values, stream=5):
         self.values, self.stream, self.gpu = values, stream, gpu
         low, high = np.lib.array_utils.byte_bounds(values) if hasattr(np.lib, "array_utils") else np.byte_bounds(values)
+        gpu.held.pop(low, None)
         gpu.held[low] = high - low
 
     @property
@@ -124,6 +125,8 @@ def posing(gpu):
     one = imposed_session("pocl", kind="gpu")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(devices, "session_of_context", lambda context, device=None: one)
+        known = devices.as_session
+        patch.setattr(devices, "as_session", lambda device=None: one if device is None else known(device))
         yield one
 
 

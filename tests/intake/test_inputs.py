@@ -416,7 +416,7 @@ def test_arrow_data_need_pyarrow(monkeypatch, given):
 
 def test_copy_from_a_device_is_noted_once():
     with pytest.warns(
-        InputWarning, match="'points' .* convex_hull is in the memory of CUDA, which OpenCL cannot"
+        InputWarning, match="'points' .* convex_hull is in the memory of CUDA, which this call cannot"
     ) as noted:
         clgeom.convex_hull(LikeCuPy(CLOUD))
     assert len(noted) == 1 and noted[0].filename == __file__

@@ -1,7 +1,8 @@
-"""Arrays in memory that NumPy cannot read directly: that of CUDA and other devices, and arrays with only DLPack.
+"""Arrays in memory that NumPy cannot read directly: that of other devices, and arrays with only DLPack.
 
-OpenCL cannot share the memory of CUDA, so such arrays are copied through the host by the method of their library. That
-method waits for the library's current stream only. Another stream may fill the array, so clgeom waits for all streams.
+They are copied through the host by the method of their library: arrays of CUDA where `clgeom.intake.interop.cuda` does
+not take them. That method waits for the library's current stream only. Another stream may fill the array, so clgeom
+waits for all streams.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def host_copy(value: Any, parameter: Parameter) -> Any:
             "without a DLPack that copies",
         )
     parameter.note(
-        f"is in the memory of {_named(kind)}, which OpenCL cannot share: it is copied through the host. "
+        f"is in the memory of {_named(kind)}, which this call cannot share: it is copied through the host. "
         "A pyopencl.array.Array is used where it is."
     )
     return copied
