@@ -3,6 +3,7 @@
     python bench/bench_pairs.py --json bench/results/pairs-pocl.json
     python bench/bench_pairs.py --device nvidia --pairs 1e6 --cases reads --input str,numpy,pinned,device \\
         --json bench/results/pairs-h200.json
+    python bench/bench_pairs.py --lists 2e5,1e6 [--lengths 20,100,150]
 
 All times are milliseconds, medians of calls that take turns, ours from the --input: lists of ``str``; "numpy", letters
 and offsets; "pinned", the same in page-locked memory; "device", in arrays of pyopencl. Those of others are from lists
@@ -23,6 +24,10 @@ get the first pairs, --loops of them; their times are scaled to all. rapidfuzz t
 
 Rows "lcs" are lengths of longest common subsequences, "cutoff" distances with score_cutoff=5, "all pairs" of 2,000
 sequences with 2,000, "equation" the same distances by ``dp.fill_batch`` of a recurrence in Python.
+
+With --lists no pairs are computed: a row is what it takes to make letters and offsets of two lists of so many items, of
+so many letters each, beside ``b"".join`` and ``list(map(len))`` of both lists; those of text are joined as bytes, as
+many a letter as our letters have ("bytes"). Lists of "wide" letters end with one of more bytes than the others.
 """
 
 from __future__ import annotations
@@ -38,6 +43,7 @@ from clgeom import dp
 from clgeom.core.call import recording
 from clgeom.core.device import as_session
 from clgeom.dp.problems import edit_distance, lcs
+from clgeom.intake.letters import as_batch
 
 DNA, TEXT = "ACGT", "abcdefghijklmnopqrstuvwxyz "
 SCRIPTS = "".join(map(chr, [*range(0x61, 0x7B), *range(0x3B1, 0x3CA), *range(0x430, 0x450), *range(0x4E00, 0x4EDC)]))
@@ -153,6 +159,46 @@ def given(session, strings, form):
     return letters, offsets
 
 
+#: Kinds of items of lists -> (their last letter, None for bytes, and bytes of each of our letters).
+ITEMS = {"bytes": (None, 1), "ASCII": ("x", 1), "Latin-1": ("é", 1), "Greek": ("α", 2), "emoji": ("😀", 4)}
+
+
+def rows_of_lists(count, length, options):
+    """Rows of two lists of every kind as letters and offsets, beside their joins and lengths."""
+    rng = np.random.default_rng(7)
+    drawn = [rng.choice(np.frombuffer(DNA.encode(), np.uint8), (count, length)) for _ in "ab"]
+    for kind, (last, size) in ITEMS.items():
+        lists = [[row.tobytes() for row in rows] for rows in drawn]
+        if last:
+            lists = [[f"{one[:-1].decode()}{last}" for one in items] for items in lists]
+        encoding = {1: "latin-1", 2: "utf-16-le", 4: "utf-32-le"}[size]
+        joined = [[one.encode(encoding) for one in items] for items in lists] if last else lists
+
+        def check(name, found, lists=lists, joined=joined, size=size):
+            for items, wanted, (text, lengths) in zip(lists, joined, found):
+                if name == "clgeom":
+                    assert text.itemsize == size
+                    text, lengths = text.tobytes(), np.diff(lengths).tolist()
+                assert text == b"".join(wanted)
+                assert name == "join" or lengths == [*map(len, items)]
+
+        candidates = {
+            "join": lambda joined=joined: [(b"".join(items), None) for items in joined],
+            "both": lambda joined=joined, lists=lists: [
+                (b"".join(items), [*map(len, texts)]) for items, texts in zip(joined, lists)
+            ],
+            "clgeom": lambda lists=lists: [
+                (one.letters, one.offsets) for one in (as_batch(items, "a", caller="bench") for items in lists)
+            ],
+        }
+        taken = {
+            name: seconds * 1e3 for name, seconds in common.interleaved(candidates, options.repeat, 30, check).items()
+        }
+        row = {"items": kind, "count": count, "letters": length, "bytes": size, "join": taken["join"]}
+        row |= {"join + map(len)": taken["both"], "clgeom": taken["clgeom"]}
+        yield row | {"clgeom/(join + map(len))": taken["clgeom"] / taken["both"]}
+
+
 def rows_of(session, case, options):
     from rapidfuzz import process
     from rapidfuzz.distance import LCSseq, Levenshtein
@@ -207,6 +253,9 @@ def main():
     )
     parser.add_argument("--workers", type=int, default=2, help="threads of rapidfuzz")
     parser.add_argument("--loops", type=float, default=1e3, help="pairs for loops over edlib and parasail")
+    numbers = {"type": lambda text: [int(float(one)) for one in text.split(",")]}
+    parser.add_argument("--lists", **numbers, help="take lists of so many items in, and compute nothing")
+    parser.add_argument("--lengths", **numbers, default=[20, 100, 150], help="letters of each item of --lists")
     parser.add_argument("--device")
     parser.add_argument("--repeat", type=int, default=9)
     parser.add_argument("--json", help="write the table to this file")
@@ -214,7 +263,10 @@ def main():
 
     session = as_session(options.device)
     print(f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}")
-    rows = [row for case in options.cases.split(",") for row in rows_of(session, case, options)]
+    if options.lists:
+        rows = [row for n in options.lists for m in options.lengths for row in rows_of_lists(n, m, options)]
+    else:
+        rows = [row for case in options.cases.split(",") for row in rows_of(session, case, options)]
     common.print_table(rows)
     if options.json:
         common.write_json(options.json, session, rows, ("rapidfuzz", "edlib", "parasail"))
