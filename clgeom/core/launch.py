@@ -97,7 +97,10 @@ def run(
     """
     bound: dict[str, cl.Buffer] = {}
     for name, value in buffers.items():
-        bound.update(value.bindings(name) if hasattr(value, "bindings") else {name: value})
+        if hasattr(value, "bindings"):
+            bound.update(value.bindings(name))
+        else:
+            bound[name] = value
     call, record = current(), loading()
     timed = call is not None and call.timed
     queue, pace = session.queue, None
@@ -112,7 +115,8 @@ def run(
                 _allocate(session, ((scratch.name, scratch.nbytes) for scratch in plan.scratch.values()), bound)
             finish(session)
         for launch in launches:
-            _allocate(session, launch.scratch, bound)  # one after the other: the device works at the same time
+            if launch.scratch:  # one launch's after the other: the device works at the same time
+                _allocate(session, launch.scratch, bound)
             is_first = record is not None and record.is_first(launch.step.key)
             enqueue = _enqueue_first if is_first else _enqueue
             events.append(enqueue(session, queue, launch, bound, numbers or {}, pace, timed))
@@ -208,21 +212,24 @@ def _enqueue(
     """Enqueue a launch, or all of a series; returns their events when timed."""
     import pyopencl as cl
 
-    kernel, events, doing = launch.kernel, [], f"launch {launch.step.kernel}"
+    kernel, events = launch.kernel, []
     try:
         for at, name in launch.buffers:
             kernel.set_arg(at, bound[name])
         for at, name in launch.numbers:
             number_setter(kernel)(at, numbers[name])
         for items, local in launch.sizes:
-            command = functools.partial(cl.enqueue_nd_range_kernel, queue, kernel, items, local)
-            event = _enqueued(session, queue, doing, command)
+            try:
+                event = cl.enqueue_nd_range_kernel(queue, kernel, items, local)
+            except cl.MemoryError:
+                event = _again(session, queue, lambda: cl.enqueue_nd_range_kernel(queue, kernel, items, local))
             if timed:
                 events.append(event)
             if pace:
                 pace.launched(event)
     except cl.Error as error:
-        raise failure(session.device, doing, error) from error
+        settle(session.queue)  # kernels may still use host memory that the caller frees next
+        raise failure(session.device, f"launch {launch.step.kernel}", error) from error
     return tuple(events)
 
 
@@ -406,12 +413,17 @@ def _enqueued(session: Session, queue: cl.CommandQueue, doing: str, command: Cal
         try:
             return command()
         except cl.MemoryError:
-            session.pool.free_held()
-            queue.finish()
-            return command()
+            return _again(session, queue, command)
     except cl.Error as error:
         settle(session.queue)  # kernels may still use host memory that the caller frees next
         raise failure(session.device, doing, error) from error
+
+
+def _again(session: Session, queue: cl.CommandQueue, command: Callable[[], cl.Event]) -> cl.Event:
+    """Return the event of a command for which there was too little memory, without unused memory."""
+    session.pool.free_held()
+    queue.finish()
+    return command()
 
 
 def finish(session: Session, queue: cl.CommandQueue | None = None) -> None:

@@ -97,14 +97,14 @@ def hull_plan(
 ) -> tuple[Plan, tuple[tuple[List, ...], ...]]:
     """Plan of all launches for `n` points, and the lists they write. Pure: needs no device."""
     if n <= launches.size:
-        return Plan(launches.hull(n)).kept(), ()
+        return Plan(launches.hull(n)).kept(memory=True), ()
     sample, inside = launches.sample(n)
     kept = List("kept", max(n // 8, 4 * launches.size), KEPT)
     if short and isinstance(launches, Polygons) and n <= launches.few:  # `Tiles` would take as long with fewer steps
         finish, lists = launches.finish_few(kept)
     else:
         finish, lists = launches.finish(kept)
-    return Plan(*sample, _sieve(launches, shape, n, inside, kept), *finish).kept(), ((kept,), *lists)
+    return Plan(*sample, _sieve(launches, shape, n, inside, kept), *finish).kept(memory=True), ((kept,), *lists)
 
 
 def _sieve(launches: Polygons | Tiles, shape: Policy, n: int, inside: tuple[Scratch, Scratch], kept: List) -> Step:
