@@ -12,7 +12,7 @@ import clgeom
 from clgeom.dp.problems import edit_distance, lcs
 from clgeom.errors import InvalidInput
 from clgeom.intake import letters
-from clgeom.intake.letters import as_batch, codes_of
+from clgeom.intake.letters import as_batch, codes_of, with_common_codes
 
 texts = st.lists(st.text(st.sampled_from("ab\x00ÿα\ud83d\ude00\uffff\U00010000\U0010ffff"), max_size=5), min_size=1)
 
@@ -21,6 +21,8 @@ texts = st.lists(st.text(st.sampled_from("ab\x00ÿα\ud83d\ude00\uffff\U00010000
 def small_blocks(monkeypatch):
     monkeypatch.setattr(letters, "BLOCK_LETTERS", 7)
     monkeypatch.setattr(letters, "BLOCK_ITEMS", 3)
+    monkeypatch.setattr(letters, "AT_ONCE", 20)
+    monkeypatch.setattr(letters, "NUMBERED", 5)
 
 
 def check(found, items):
@@ -35,10 +37,30 @@ def check(found, items):
 @given(texts)
 def test_text(items):
     """Each block may have letters wider than all before it; surrogates are letters like others."""
-    check(as_batch(items, "a", caller="lcs"), items)
+    for block, at_once in ((100, 100), (4, 100), (4, 0)):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(letters, "BLOCK_LETTERS", block)
+            patched.setattr(letters, "AT_ONCE", at_once)
+            check(as_batch(items, "a", caller="lcs"), items)
+
+
+@given(texts, texts, st.sampled_from([0, 300, 70_000]))
+def test_common_codes(a, b, most):
+    """Codes are the places of the letters among all, in the narrowest type for so many."""
+    a = [*a, "".join(map(chr, range(most)))]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(letters, "BLOCK_LETTERS", 4)
-        check(as_batch(items, "a", caller="lcs"), items)
+        patched.setattr(letters, "NUMBERED", 7)
+        found = with_common_codes(*(as_batch(one, "a", caller="lcs") for one in (a, b)))
+    flat = "".join(a), "".join(b)
+    symbols = sorted({*flat[0], *flat[1]})
+    last = ord(max(symbols, default="\0"))
+    if last >= 1 << 16:
+        place = {symbol: k for k, symbol in enumerate(symbols)}
+        assert [one.letters.tolist() for one in found] == [[place[letter] for letter in text] for text in flat]
+        assert {one.letters.dtype for one in found} == {np.min_scalar_type(len(symbols) - 1)}
+    else:
+        assert [one.letters.tolist() for one in found] == [[*map(ord, text)] for text in flat]
+        assert {one.letters.dtype for one in found} == {np.min_scalar_type(last)}
 
 
 @given(st.lists(st.binary(max_size=9), min_size=1), st.integers(1, 20))
