@@ -222,7 +222,9 @@ def _enqueue(
             try:
                 event = cl.enqueue_nd_range_kernel(queue, kernel, items, local)
             except cl.MemoryError:
-                event = _again(session, queue, lambda: cl.enqueue_nd_range_kernel(queue, kernel, items, local))
+                event = _again(
+                    session, queue, functools.partial(cl.enqueue_nd_range_kernel, queue, kernel, items, local)
+                )
             if timed:
                 events.append(event)
             if pace:

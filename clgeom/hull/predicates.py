@@ -19,18 +19,20 @@ from clgeom.intake.arrays import (
     as_one_or_more_points,
     c_name,
     canonical_one_or_more,
+    refuse_nonfinite,
     session_of,
     to_device,
 )
 from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.typing import AnyArray, DeviceLike
-from clgeom.primitives.extremes import require_finite
 
 if TYPE_CHECKING:
     from clgeom.core.device import Session
     from clgeom.intake.arrays import DeviceArray
 
+#: What the kernel writes instead of a sign for a triple with a coordinate that is NaN or infinite.
+NONFINITE = 2
 #: Bound of the rounding error of `left - right` in double precision, per |left + right|: Ozaki, Buenger, Ogita, Oishi,
 #: Rump, "Simple floating-point filters for the two-dimensional orientation problem", BIT 56 (2016), theorem 3.1.
 THETA = 3.3306690621773722e-16
@@ -92,14 +94,18 @@ def orient2d(a: AnyArray, b: AnyArray, c: AnyArray, *, device: DeviceLike = None
         raise InvalidInput(
             f"The 'a', 'b' and 'c' parameters of orient2d must have equally many points of one type. Got {got} instead."
         )
-    for name, array in arrays.items():
-        require_finite(array, caller="orient2d", name=name, drop=False)
     if sizes["a"] == 0:
         return np.empty(0, np.int8)
-    plan = orient2d_plan(session, arrays["a"])
+    like = arrays["a"]
+    key = "plans of signs", like.dtype, tuple(chunk.count for chunk in like.chunks)
+    plan = session.cached(key, lambda: orient2d_plan(session, like).kept(memory=True), policies=True)
     buffers: dict[str, Any] = {**arrays}
     result = run(session, plan, **buffers)
-    signs = np.concatenate([result.read(scratch) for scratch in plan.scratch.values()])
+    parts = [result.read(scratch) for scratch in plan.scratch.values()]
+    signs = np.concatenate(parts) if len(parts) > 1 else parts[0]
+    if signs.max() == NONFINITE:
+        for name, array in arrays.items():
+            refuse_nonfinite(array, caller="orient2d", name=name, drop=False)
     return signs[0] if single else signs
 
 

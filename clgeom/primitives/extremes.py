@@ -46,11 +46,15 @@ def extremes(points: DeviceArray, axes: tuple[tuple[int, int], ...] = OCTAGON_AX
     not valid.
     """
     best: Any = None
-    finite = True
-    for chunk, part in zip(points.chunks, points.split()):
-        plan, out = extremes_plan(points.session.profile, part, axes)
-        result = run(points.session, plan, points=part)
-        found = result.read(out)
+    finite, session = True, points.session
+    for chunk, part in zip(points.chunks, points.split() if len(points.chunks) > 1 else [points]):
+
+        def make(part: DeviceArray = part) -> tuple[Plan, Scratch]:
+            plan, out = extremes_plan(session.profile, part, axes)
+            return plan.kept(memory=True), out
+
+        plan, out = session.cached(("plans of extremes", part.dtype, part.n, axes), make, policies=True)
+        found = run(session, plan, points=part).read(out)
         finite &= found["index"][-1] == 0
         found["index"] += chunk.start
         best = found[:-1] if best is None else _merge_extremes(axes, best, found[:-1])

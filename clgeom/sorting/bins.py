@@ -14,8 +14,8 @@ import numpy as np
 
 from clgeom.arguments import boolean, has_type, held, integer, wrong
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.core.launch import allocate, fill, run
-from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.launch import allocate, constant, fill, run
+from clgeom.core.plan import Number, Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit, InvalidInput, is_integer, short
@@ -39,6 +39,8 @@ MOST_COUNTS = 1 << 20
 #: Rows of counts of a group of a CPU, if there are fewer bins and each is a single key.
 TABLES = 2
 MOST_IN_TABLES = 1 << 17
+#: Edges of so many bytes stay on the device for later calls.
+FEW_BYTES = 1 << 10
 #: All integers up to this one are numbers of float64.
 EXACT = 1 << 53
 
@@ -323,12 +325,17 @@ def _least_and_greatest(session: Session, keys: Any, *, caller: str, name: str) 
         return keys.min(), keys.max()
     order, n = KeyOrder(keys.dtype.newbyteorder("=")), len(keys)
     buffer = as_device_bits(session, keys, caller=caller, name=name).one_buffer(f"The '{name}' parameter of {caller}")
-    policy = select(session.profile, "sorting/key_range", order.dtype, n)
-    groups = policy.groups(ceil_div(n, policy.tile), session.profile.compute_units)
-    found = Scratch("found", order.storage, 2 * groups)
-    args, moved = ("keys", np.uint32(n), order.flip, found), n * order.storage.itemsize
-    step = Step("sorting/key_range", policy, args, groups, order.options(), bytes_moved=moved)
-    ends = run(session, Plan(step), keys=buffer).read(found).reshape(-1, 2)
+
+    def make() -> tuple[Plan, Scratch]:
+        policy = select(session.profile, "sorting/key_range", order.dtype, n)
+        groups = policy.groups(ceil_div(n, policy.tile), session.profile.compute_units)
+        found = Scratch("found", order.storage, 2 * groups)
+        args, moved = ("keys", np.uint32(n), order.flip, found), n * order.storage.itemsize
+        step = Step("sorting/key_range", policy, args, groups, order.options(), bytes_moved=moved)
+        return Plan(step).kept(memory=True), found
+
+    plan, found = session.cached(("plans of ranges", n, order), make, policies=True)
+    ends = run(session, plan, keys=buffer).read(found).reshape(-1, 2)
     return tuple(order.keys_of_digits(np.array([ends[:, 0].min(), ends[:, 1].max()])))
 
 
@@ -378,7 +385,8 @@ def count_keys(session: Session, keys: Any, bins: Bins, number: np.dtype) -> Any
         )
     if number.itemsize * count > most and not profile.is_cpu and not is_device_array(keys) and number != COUNT:
         return count_keys(session, keys, bins, COUNT).astype(number)  # half of the memory, and as exact
-    sums = Output(session, number, count, [keys])
+    there = is_device_array(keys)
+    sums = Output(session, number, count, [keys], wait=not there or first.nbytes > FEW_BYTES)
     is_empty = not n or not used or last is None
     if count and (is_empty or used < count):  # bins above all keys
         fill(session, sums.buffer, number.type(0), count)
@@ -395,18 +403,27 @@ def count_keys(session: Session, keys: Any, bins: Bins, number: np.dtype) -> Any
     counts = allocate(session, 4 * rows * used)
     if policy.variant != "serial":
         fill(session, counts, np.uint32(0), used)
-    starts = as_device_values(session, first, caller="histogram")
+    if first.nbytes > FEW_BYTES:
+        edges_buffer = as_device_values(session, first, caller="histogram").one_buffer("The edges of bins of histogram")
+    else:
+        edges_buffer = constant(session, first)
     array = as_device_bits(session, keys, caller="histogram")
     if len(array.chunks) > 1:  # host keys beyond one allocation, part by part
         parts = np.array_split(keys, len(array.chunks) + 1)
         found = sum(count_keys(session, part, bins, np.dtype(np.int64)) for part in parts)
         return found.astype(number, copy=False)
-    edges_buffer = starts.one_buffer("The edges of bins of histogram")
     buffers = {"keys": array.chunks[0].buffer, "edges": edges_buffer, "counts": counts, "sums": sums.buffer}
-    params = {**order.options(), "edges": edges, "tables": tables}
-    args: tuple[Any, ...] = ("keys", np.uint32(n), order.flip, "edges", order.storage.type(last), total, "counts")
-    step = Step("sorting/bin_counts", policy, args, groups, params, bytes_moved=n * order.storage.itemsize)
-    args = ("counts", np.uint32(rows), total, "sums")
-    add = Step.over(profile, "sorting/bin_sums", args, used, params={"index": c_name(number)}, bytes_moved=4 * used)
-    run(session, Plan(step, add), **buffers)
+
+    def make() -> Plan:
+        params = {**order.options(), "edges": edges, "tables": tables}
+        args: tuple[Any, ...] = ("keys", np.uint32(n), order.flip, "edges", Number("last"), total, "counts")
+        step = Step("sorting/bin_counts", policy, args, groups, params, bytes_moved=n * order.storage.itemsize)
+        args = ("counts", np.uint32(rows), total, "sums")
+        params = {"index": c_name(number)}
+        return Plan(
+            step, Step.over(profile, "sorting/bin_sums", args, used, params=params, bytes_moved=4 * used)
+        ).kept()
+
+    plan = session.cached(("plans of counts", n, order, used, edges, number, groups, tables), make, policies=True)
+    run(session, plan, numbers={"last": order.storage.type(last)}, **buffers)
     return sums.result()

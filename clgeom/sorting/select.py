@@ -17,7 +17,7 @@ import numpy as np
 from clgeom.arguments import boolean, integer, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import allocate, copy, fill, run
-from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.plan import Number, Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.errors import short
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import pyopencl as cl
 
     from clgeom.core.device import Session
-    from clgeom.core.launch import Result
+    from clgeom.core.profile import DeviceProfile
 
 #: Bits of a digit: a group's counts take 4 KB of local memory.
 DIGIT_BITS = 10
@@ -130,7 +130,8 @@ def topk(
         pairs = sort_by_key(*few, descending=largest, device=session)
         values, indices = (_copy_first(session, entries, k) for entries in pairs)
         return TopK(values, converted(session, indices, number))
-    indices = _copy_first(session, argsort(array, descending=largest, index_type=number, device=session), k)
+    own_type = None if number == index_dtype(None, there, caller=caller) else number
+    indices = _copy_first(session, argsort(array, descending=largest, index_type=own_type, device=session), k)
     return TopK(take(array, indices, mode="clip", device=session) if there else array[indices], indices)
 
 
@@ -159,11 +160,19 @@ def candidates(session: Session, keys: Any, k: int, *, descending: bool, caller:
     if len(bits.chunks) != 1:
         return None
     buffer = bits.chunks[0].buffer
-    low, high, room = _narrow_range(session, buffer, n, order, k)
-    ends = order.storage.type(low), order.storage.type(high)
-    result, found, indices = _emit_candidates(session, buffer, n, order, ends, room)
+    most = max(FEW, n // ONE_IN, 2 * k)
+    low, high, room = _narrow_range(session, buffer, n, order, k, most)
+    plan, found, indices = session.cached(
+        ("plans of candidates", n, order, most), lambda: _emit_plan(session.profile, n, order, most), policies=True
+    )
+    numbers: dict[str, Any] = {
+        "low": order.storage.type(low),
+        "high": order.storage.type(high),
+        "room": np.uint32(room),
+    }
+    result = run(session, plan, numbers=numbers, keys=buffer)
     if not is_device_array(keys):
-        return result.read(found).view(order.dtype), result.read(indices)
+        return result.read(found, room).view(order.dtype), result.read(indices, room)
     let_change(session, [keys])
     keys_of, indices_of = (
         as_array(session, result[scratch], (room,), dtype, queue=keys.queue, wait=False)
@@ -172,9 +181,10 @@ def candidates(session: Session, keys: Any, k: int, *, descending: bool, caller:
     return keys_of, indices_of
 
 
-def _narrow_range(session: Session, buffer: cl.Buffer, n: int, order: KeyOrder, k: int) -> tuple[int, int, int]:
+def _narrow_range(
+    session: Session, buffer: cl.Buffer, n: int, order: KeyOrder, k: int, most: int
+) -> tuple[int, int, int]:
     """(lowest, highest) ordered key of a range with the k-th key, and how many keys up to its end are candidates."""
-    most = max(FEW, n // ONE_IN, 2 * k)
     low, width, below, within = 0, order.bits, 0, n
     while width and below + within > most:
         shift = max(width - DIGIT_BITS, 0)
@@ -189,40 +199,49 @@ def _narrow_range(session: Session, buffer: cl.Buffer, n: int, order: KeyOrder, 
 
 def _count_digits(session: Session, buffer: cl.Buffer, n: int, order: KeyOrder, low: int, shift: int) -> np.ndarray:
     """Return how often each digit occurs."""
-    profile, kernel = session.profile, "sorting/select_digits"
-    policy = select(profile, kernel, order.dtype, n)
-    groups = policy.groups(ceil_div(n, policy.tile), profile.compute_units)
-    rows = groups if policy.variant == "serial" else 1
-    counts = Scratch("digits", np.uint32, rows * DIGITS)
+    plan, counts, rows = session.cached(
+        ("plans of digits", n, order), lambda: _digits_plan(session.profile, n, order), policies=True
+    )
     memory = allocate(session, counts.nbytes)
-    if policy.variant != "serial":
+    if rows == 1:
         fill(session, memory, np.uint32(0), DIGITS)
-    args = "keys", np.uint32(n), order.flip, order.storage.type(low), np.uint32(shift), counts
-    params, moved = {**order.options(), "digit_bits": DIGIT_BITS}, n * order.storage.itemsize
-    step = Step(kernel, policy, args, groups, params, bytes_moved=moved)
-    result = run(session, Plan(step), keys=buffer, digits=memory)
+    numbers: dict[str, Any] = {"low": order.storage.type(low), "shift": np.uint32(shift)}
+    result = run(session, plan, numbers=numbers, keys=buffer, digits=memory)
     sums: np.ndarray = result.read(counts).reshape(rows, DIGITS).sum(0, dtype=np.int64)
     return sums
 
 
-def _emit_candidates(
-    session: Session, buffer: cl.Buffer, n: int, order: KeyOrder, ends: tuple[np.generic, np.generic], room: int
-) -> tuple[Result, Scratch, Scratch]:
-    """(result of the run, memory of the keys, memory of the indices)."""
-    profile, tiles = session.profile, ceil_div(n, TILE)
+def _digits_plan(profile: DeviceProfile, n: int, order: KeyOrder) -> tuple[Plan, Scratch, int]:
+    """Return the launch that counts digits, the memory of the counts, and how many rows of counts there are.
+
+    A single row is added to, so it must be zero before.
+    """
+    kernel = "sorting/select_digits"
+    policy = select(profile, kernel, order.dtype, n)
+    groups = policy.groups(ceil_div(n, policy.tile), profile.compute_units)
+    rows = groups if policy.variant == "serial" else 1
+    counts = Scratch("digits", np.uint32, rows * DIGITS)
+    args = "keys", np.uint32(n), order.flip, Number("low"), Number("shift"), counts
+    params, moved = {**order.options(), "digit_bits": DIGIT_BITS}, n * order.storage.itemsize
+    return Plan(Step(kernel, policy, args, groups, params, bytes_moved=moved)).kept(), counts, rows
+
+
+def _emit_plan(profile: DeviceProfile, n: int, order: KeyOrder, most: int) -> tuple[Plan, Scratch, Scratch]:
+    """Return the launches that emit candidates, at most so many, and the memory of their keys and indices."""
+    tiles = ceil_div(n, TILE)
     counts, offsets = (Scratch(name, np.uint32, 2 * tiles) for name in ("counts", "offsets"))
-    found, indices = Scratch("found", order.storage, room), Scratch("indices", np.uint32, room)
+    found, indices = Scratch("found", order.storage, most), Scratch("indices", np.uint32, most)
     params, moved = {**order.options(), "tile": TILE}, n * order.storage.itemsize
 
     def step(kernel: str, *more: Any) -> Plan:
-        args = ("keys", np.uint32(n), order.flip, *ends, *more)
+        args = ("keys", np.uint32(n), order.flip, Number("low"), Number("high"), *more)
         kernel = f"sorting/{kernel}"
         return Plan(Step.over(profile, kernel, args, n, dtype=order.dtype, tile=TILE, params=params, bytes_moved=moved))
 
     plan = step("select_count", counts)
     plan += sums_plan(profile, counts, offsets)
-    plan += step("select_emit", counts, offsets, np.uint32(room), found, indices)
-    return run(session, plan, keys=buffer), found, indices
+    plan += step("select_emit", counts, offsets, Number("room"), found, indices)
+    return plan.kept(), found, indices
 
 
 @keeps_subnormals

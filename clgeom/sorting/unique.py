@@ -29,6 +29,7 @@ from clgeom.sorting.bins import Bins, count_keys, most_counts
 from clgeom.sorting.distinct import Returned, distinct_on_host, run_results
 from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, checked_axis, flat_keys, index_dtype
 from clgeom.sorting.lexsort import lexsort
+from clgeom.sorting.radix.resident import sort_by_cached_plan
 from clgeom.sorting.radix.sort import Profiled
 from clgeom.sorting.radix.work import FEW, host_may_sort, most_at_once, sort_arrays
 
@@ -183,6 +184,10 @@ def _sort_for_kernels(session: Session, keys: Any, *, with_order: bool) -> tuple
     On CPU devices that may be on the host. There are too many keys for one sort on the device if they are not `whole`:
     then both are on the host, the order int64.
     """
+    if is_device_array(keys) and not with_order:
+        ordered = sort_by_cached_plan("unique", keys, False, session)
+        if ordered is not None:
+            return ordered, None, True
     inputs = SortInput(Call(caller="unique", sessions=(session,)), keys)
     whole = inputs.on_device or inputs.n <= most_at_once(inputs, session, INDICES if with_order else None)
     if whole and not inputs.on_device and not session.profile.is_cpu and inputs.n:
@@ -202,9 +207,14 @@ def _unique_of_sorted(session: Session, keys: Any, ordered: Any, order: Any, ret
         buffers["order"] = numbers.one_buffer("The order of the array of unique")
     args: tuple[Any, ...] = ("keys", np.uint32(n), kind.storage.type(returned.splits_nan))
     counts, offsets = (Scratch(name, np.uint32, ceil_div(n, TILE) + 1) for name in ("counts", "offsets"))
-    plan = _tiles_plan(profile, "unique_count", (*args, counts), n, kind)
-    plan += sums_plan(profile, counts, offsets)
-    counted = run(session, plan, **buffers)
+
+    def counting() -> Plan:
+        return (
+            _tiles_plan(profile, "unique_count", (*args, counts), n, kind) + sums_plan(profile, counts, offsets)
+        ).kept(memory=True)
+
+    plan = session.cached(("plans of runs", n, kind, returned.splits_nan), counting, policies=True)
+    counted = run(session, plan, keys=buffers["keys"])
     runs = int(counted.read(offsets, 1, offsets.count - 1)[0])
 
     def output(dtype: np.dtype, count: int) -> Output:
@@ -215,15 +225,26 @@ def _unique_of_sorted(session: Session, keys: Any, ordered: Any, order: Any, ret
     buffers |= {"offsets": counted[offsets], "values": values.buffer}
     buffers |= {name: out.buffer for name, out in (("inverse", inverse), ("index", index), ("counts", count)) if out}
     starts = Scratch("starts", np.uint32, runs)
-    args = (*args, "offsets", "values", *([starts] if index or count else []))
-    args += ("order", "inverse") if inverse else ()
-    params = {"starts": bool(index or count), "inverse": c_name(number) if inverse else ""}
-    plan = _tiles_plan(profile, "unique_emit", args, n, kind, **params)
-    if index or count:
-        args = (starts, np.uint32(runs), np.uint32(n), *(("order", "index") if index else ()))
+
+    def emitting() -> Plan:
+        emitted = (*args, "offsets", "values", *([starts] if index or count else []))
+        emitted += ("order", "inverse") if inverse else ()
+        params: dict[str, Any] = {"starts": bool(index or count), "inverse": c_name(number) if inverse else ""}
+        plan = _tiles_plan(profile, "unique_emit", emitted, n, kind, **params)
+        if not (index or count):
+            return plan.kept()
+        emitted = (starts, np.uint32(runs), np.uint32(n), *(("order", "index") if index else ()))
+        emitted += ("counts",) if count else ()
         params = {"index": c_name(number) if index else "", "count": c_name(number) if count else ""}
-        args += ("counts",) if count else ()
-        plan += Plan(Step.over(profile, "sorting/unique_runs", args, runs, params=params, bytes_moved=16 * runs))
+        return plan + Plan(
+            Step.over(profile, "sorting/unique_runs", emitted, runs, params=params, bytes_moved=16 * runs)
+        )
+
+    if index or count:  # whose launches depend on the number of runs
+        plan = emitting()
+    else:
+        key = "plans of first keys", n, kind, returned.splits_nan, bool(inverse), number
+        plan = session.cached(key, emitting, policies=True)
     run(session, plan, **buffers)
     return [out.result() for out in (values, index, inverse, count) if out]
 

@@ -17,10 +17,11 @@ from clgeom.core.policies import Policy
 from clgeom.core.tuning import override
 from clgeom.errors import InvalidInput
 from clgeom.sorting.keys import KEY_TYPES, KeyOrder, as_device_bits
-from clgeom.sorting.radix import passes
+from clgeom.sorting.radix import passes, resident
 from clgeom.sorting.radix import sort as api
 from clgeom.sorting.radix import work as radix
 from clgeom.sorting.radix.passes import RadixFeatures, SortMemory, digit_windows, radix_plan
+from clgeom.sorting.radix.segments import segment_capacity
 from clgeom.sorting.radix.work import features_of
 
 #: Few items of a work-item and few work-items, so that few keys are many tiles.
@@ -166,8 +167,9 @@ def test_no_device_is_chained_unmeasured(session):
 @pytest.mark.parametrize("dtype", ("uint32", "float64", "int8", "float16"))
 def test_sorts_of_device_arrays_again(subtests, any_session, monkeypatch, dtype):
     """Calls of one shape run the plan that is remembered, with new keys, and events and queues as at first."""
-    monkeypatch.setattr(radix, "features_of", lambda _: RadixFeatures(scan="chain"))
-    runs, again = [], radix.sort_by_cached_plan
+    for module in (radix, resident):
+        monkeypatch.setattr(module, "features_of", lambda _: RadixFeatures(scan="chain"))
+    runs, again = [], resident.sort_by_cached_plan
     monkeypatch.setattr(api, "sort_by_cached_plan", lambda *given: runs.append(again(*given)) or runs[-1])
     other = cl.CommandQueue(any_session.context)
     for n in (1, 300, 5000):
@@ -184,6 +186,28 @@ def test_sorts_of_device_arrays_again(subtests, any_session, monkeypatch, dtype)
                 np.testing.assert_array_equal(bits_of(found[0].get()), bits_of(keys[order]))
                 np.testing.assert_array_equal(found[1].get(), order)
             assert [run is None for run in runs] == [True, True, False, False, True, True]
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("dtype", ("uint32", "float64", "int8", "float16"))
+def test_rows_on_the_device_by_a_plan_that_is_remembered(any_session, monkeypatch, dtype):
+    runs, again = [], resident.sort_rows_by_cached_plan
+    monkeypatch.setattr(api, "sort_rows_by_cached_plan", lambda *given: runs.append(again(*given)) or runs[-1])
+    longest = segment_capacity(any_session.profile, np.dtype(dtype))
+    for shape in ((7, 33), (3, 4, 5), (1, 1), (2, longest), (2, longest + 1), (0, 4), (4, 0)):
+        for turn in range(3):
+            keys = keys_of("random", int(np.prod(shape)), dtype, seed=turn).reshape(shape)
+            there, descending = device_array(any_session, keys), turn == 2
+            digits = KeyOrder(keys.dtype, descending).digits(keys)
+            order = np.argsort(digits, axis=-1, kind="stable")
+            runs.clear()
+            options = {"descending": descending, "device": any_session}
+            found = sort(there, **options), argsort(there, **options)
+            assert [run is not None for run in runs] == [0 < keys.size and shape[-1] <= longest] * 2, shape
+            assert found[0].shape == found[1].shape == shape
+            expected = np.take_along_axis(keys, order, -1)
+            np.testing.assert_array_equal(bits_of(found[0].get()), bits_of(expected))
+            np.testing.assert_array_equal(found[1].get(), order)
 
 
 @pytest.mark.settings("as_gpu")

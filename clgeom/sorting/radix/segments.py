@@ -16,6 +16,7 @@ import numpy as np
 
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.tuning import select
+from clgeom.intake.arrays import c_name
 from clgeom.primitives.gather import pick_plan
 from clgeom.sorting.keys import KeyOrder
 from clgeom.sorting.radix.passes import SortMemory, digit_windows, order_plan, payload_parameters, radix_plan, shares
@@ -110,3 +111,10 @@ def large_segments_plan(
     if isinstance(memory.payload, Scratch) and memory.payload_out:
         plan += pick_plan(profile, memory.payload, indices, memory.payload_out)
     return plan
+
+
+def within_rows_plan(profile: DeviceProfile, indices: str, n: int, length: int, dtype: np.dtype) -> Plan:
+    """Return the launch that turns indices into flat keys into indices into their rows, in place."""
+    args = indices, np.uint32(n), np.uint32(length)
+    moved, params = 2 * n * dtype.itemsize, {"index": c_name(dtype)}
+    return Plan(Step.over(profile, "sorting/row_indices", args, n, dtype=dtype, params=params, bytes_moved=moved))

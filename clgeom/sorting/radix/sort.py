@@ -20,15 +20,17 @@ from clgeom.arguments import boolean, one_of
 from clgeom.core.call import Call
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import run
-from clgeom.core.plan import Phase, Plan, Step
-from clgeom.intake.arrays import c_name, session_of
+from clgeom.core.plan import Phase
+from clgeom.intake.arrays import session_of
 from clgeom.intake.device_arrays import buffer_of, changed, is_device_array, native_array
 from clgeom.intake.dispatch import choose_sessions
 from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.typing import AnyArray, ArrayLike, CLArray, DevicesLike, DTypeLike, IntLike, NDArray
 from clgeom.sorting.arrays import SortInput, store_anywhere
 from clgeom.sorting.keys import as_keys, checked_axis, flat
-from clgeom.sorting.radix.work import sort_arrays, sort_by_cached_plan
+from clgeom.sorting.radix.resident import sort_by_cached_plan, sort_rows_by_cached_plan
+from clgeom.sorting.radix.segments import within_rows_plan
+from clgeom.sorting.radix.work import sort_arrays
 
 #: Bits of keys to sort by: a number of lowest bits, or (low, high), high exclusive.
 KeyBits: TypeAlias = int | tuple[int, int] | None
@@ -339,7 +341,8 @@ def _along(call: Call, keys: Any, axis: Any, *, out: Any, index_type: Any = None
         usual = out is None and index_type is None and options["offsets"] is None and options["key_bits"] is None
         if usual and not call.profile and is_device_array(keys):
             session = session_of(keys, options["device"])
-            result = sort_by_cached_plan(call.caller, keys, options["descending"], session)
+            by_plan = sort_by_cached_plan if keys.ndim == 1 else sort_rows_by_cached_plan
+            result = by_plan(call.caller, keys, options["descending"], session) if keys.ndim < 2 or axis == -1 else None
             if result is not None:
                 return result
     keys = as_keys(keys, caller=call.caller)
@@ -391,16 +394,8 @@ def _within_rows(session: Session, indices: Any, bounds: np.ndarray, length: int
         rows = indices.reshape(-1, max(length, 1))
         rows -= bounds[:-1, None].astype(indices.dtype)
     elif n:
-        step = Step.over(
-            session.profile,
-            "sorting/row_indices",
-            ("indices", np.uint32(n), np.uint32(length)),
-            n,
-            dtype=indices.dtype,
-            params={"index": c_name(indices.dtype)},
-            bytes_moved=2 * indices.nbytes,
-        )
-        run(session, Plan(step), indices=buffer_of(indices))
+        plan = within_rows_plan(session.profile, "indices", n, length, indices.dtype)
+        run(session, plan, indices=buffer_of(indices))
         changed(session, indices)
     return indices
 

@@ -14,16 +14,15 @@ import numpy as np
 
 from clgeom.core.build import compiles
 from clgeom.core.call import current
-from clgeom.core.launch import allocate, run
+from clgeom.core.launch import run
 from clgeom.core.plan import Plan, Scratch
 from clgeom.core.render import render_text
 from clgeom.core.tuning import is_overridden, select
 from clgeom.errors import DeviceLimit
 from clgeom.intake.arrays import CHUNK_ALIGN, MOST_ITEMS, to_device
-from clgeom.intake.device_arrays import as_array, complete, in_buffer, let_change, require_memory
 from clgeom.intake.dispatch import Work, dispatch
 from clgeom.sorting.arrays import Output, SortInput, store_anywhere
-from clgeom.sorting.keys import INDEX_TYPES, MOST_KEYS, KeyOrder, as_device_bits, unsigned
+from clgeom.sorting.keys import MOST_KEYS, KeyOrder, as_device_bits, unsigned
 from clgeom.sorting.radix.merge import merge_pieces, whole_segments
 from clgeom.sorting.radix.passes import (
     Payload,
@@ -100,30 +99,6 @@ kernel void probe(global uint *digits)
     digits[get_local_id(0)] = team_rank(digits[get_local_id(0)], counts, counts, get_local_id(0));
 }
 """
-
-
-def sort_by_cached_plan(caller: str, keys: Any, descending: bool, session: Session) -> Any:
-    """Return the result for contiguous keys on the device if the session has a cached plan for them, else None.
-
-    Unlike `_sort_at_once` it makes no SortInput, which takes the host longer than the launches of few keys.
-    """
-    contiguous = keys.ndim == 1 and not keys.offset and keys.strides == (keys.dtype.itemsize,) and in_buffer(keys)
-    if not contiguous or type(descending) is not bool:
-        return None
-    name, dtype = "keys_out", keys.dtype
-    types: tuple[Any, ...] = (None, unsigned(dtype), None)
-    if caller == "argsort":
-        name, dtype, types = "payload_out", INDEX_TYPES[True], ("index", None, INDEX_TYPES[True])
-    key = _plan_key(features_of(session), keys.shape[0], keys.dtype, descending, None, types)
-    plan = session.known(key, policies=True)
-    if plan is None:
-        return None
-    require_memory(session, keys, caller=caller, name="keys")
-    complete(session, keys)
-    buffer = allocate(session, keys.shape[0] * dtype.itemsize)
-    run(session, plan, **{"keys[0]": keys.base_data, name: buffer})
-    let_change(session, (keys,))
-    return as_array(session, buffer, keys.shape, dtype, queue=keys.queue, wait=False)
 
 
 def sort_arrays(inputs: SortInput) -> Sorted:
@@ -272,7 +247,7 @@ class DeviceSort:
             significant = None if inputs.key_bits is None else inputs.significant
             moved = memory.payload, memory.keys_out, memory.payload_out
             types = tuple(one and getattr(one, "dtype", one) for one in moved)
-            key = _plan_key(self.features, inputs.n, inputs.order.dtype, inputs.order.descending, significant, types)
+            key = plan_key(self.features, inputs.n, inputs.order.dtype, inputs.order.descending, significant, types)
             plan: Plan | None = self._cached(key, self._fixed_plan)
             return plan or self._surveyed_plan()
         segments, longest = len(inputs.offsets) - 1, int(np.diff(inputs.offsets).max())
@@ -331,7 +306,7 @@ class DeviceSort:
         return radix_plan(self.session.profile, self.memory, **options).kept()
 
 
-def _plan_key(features: RadixFeatures, *what: Any) -> tuple[Any, ...]:
+def plan_key(features: RadixFeatures, *what: Any) -> tuple[Any, ...]:
     """Return the key of a plan independent of key values: by number and type of keys, direction, bits, types moved."""
     return "plans of sorts", SURVEYED_BYTES, features, *what
 
