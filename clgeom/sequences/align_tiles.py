@@ -293,11 +293,9 @@ class PairTiles:
             return found
         rules, band = self.rules, self.rules.band
         nothing = np.zeros_like(n)
-        for bit, i, j, score in (
-            (B_END, n, nothing, rules.border(n, rules.free & A_BEGIN)),
-            (A_END, nothing, m, rules.border(m, rules.free & B_BEGIN)),
-        ):
+        for bit, i, j, length, begin in ((B_END, n, nothing, n, A_BEGIN), (A_END, nothing, m, m, B_BEGIN)):
             if rules.free & bit:
+                score = rules.border(length, rules.free & begin)
                 better = (
                     (score > scores)
                     | ((score == scores) & (i < rows))
