@@ -72,6 +72,16 @@ def test_bytes(items, block):
         check(letters._list_sequences(views), [bytes(one) for one in views])
 
 
+@given(st.lists(st.tuples(st.binary(max_size=9), st.booleans()), min_size=1), st.sampled_from([0, 1, 100]))
+def test_subset(some, masked):
+    """By indices and by a mask."""
+    items = [one for one, _ in some]
+    chosen = np.flatnonzero([is_kept for _, is_kept in some])
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(letters, "MASKED", masked)
+        check(as_batch(items, "a", caller="lcs").subset(chosen), [items[k] for k in chosen])
+
+
 @given(st.text(st.sampled_from("a\x00ÿα\ud83d\ude00\U0010ffff"), max_size=9))
 def test_one_text(text):
     codes = codes_of(text, "a", caller="lcs")
