@@ -346,11 +346,20 @@ def as_array(
     queue = queue or session.queue
     events = precede(session, None if wait else queue)
     session.pool.hold(buffer, queue)
-    array: CLArray = copy_of(
-        session.cached(
-            ("arrays", queue, shape, dtype), lambda: _template(session, queue, shape, dtype, buffer), most=16
-        )
-    )
+    return array_in(session, buffer, shape, dtype, queue, events)
+
+
+def array_in(
+    session: Session,
+    buffer: cl.Buffer,
+    shape: int | tuple[int, ...],
+    dtype: DTypeLike,
+    queue: cl.CommandQueue,
+    events: list[cl.Event],
+) -> CLArray:
+    """Return the array that a buffer is, on this queue and with these events."""
+    key = "arrays", queue, shape, dtype
+    array: CLArray = copy_of(session.cached(key, lambda: _template(session, queue, shape, dtype, buffer), most=16))
     array.base_data, array.events = buffer, events
     return array
 

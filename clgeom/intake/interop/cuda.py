@@ -19,7 +19,9 @@ go.
 from __future__ import annotations
 
 import functools
+import math
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -29,7 +31,8 @@ import numpy as np
 from clgeom.core import device as devices
 from clgeom.core.launch import finish, write
 from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput
-from clgeom.intake.device_arrays import as_array, is_device_array
+from clgeom.intake.device_arrays import array_in, is_device_array
+from clgeom.optional import is_instance
 from clgeom.quirks import cuda
 
 if TYPE_CHECKING:
@@ -62,7 +65,7 @@ class Items:
 
     def __post_init__(self) -> None:
         reach = [(n - 1) * stride for n, stride in zip(self.shape, self.strides)]
-        self.size = int(np.prod(self.shape, dtype=object))
+        self.size = math.prod(self.shape)
         self.begin = self.address + sum(step for step in reach if step < 0)
         self.end = self.address + sum(step for step in reach if step > 0) + self.dtype.itemsize
         self.nbytes = self.end - self.begin if self.size else 0
@@ -159,20 +162,23 @@ def items_of(value: Any) -> Items | None:
             return None
         value = value.detach() if hasattr(value, "detach") else value  # PyTorch: without gradients
         found = getattr(value, "__cuda_array_interface__", None)
-        if (found is None or found.get("stream") is None) and hasattr(value, "__dlpack__"):
+        stream = None if found is None else found.get("stream")
+        if found is not None and is_instance(value, "torch", "Tensor"):  # whose interface names no stream
+            stream = sys.modules["torch"].cuda.current_stream(value.device).cuda_stream
+        if stream is None and hasattr(value, "__dlpack__"):
             return _by_dlpack(driver, value)
-        return None if found is None else _by_interface(found, value)
+        return None if found is None else _by_interface(found, value, stream)
     except cuda.CudaError:
         raise
     except Exception:  # of the array's library: its own way to the host says what is wrong
         return None
 
 
-def _by_interface(found: dict[str, Any], owner: Any) -> Items | None:
+def _by_interface(found: dict[str, Any], owner: Any, stream: int | None) -> Items | None:
     if found.get("mask") is not None:
         return None
     shape, dtype = tuple(map(int, found["shape"])), np.dtype(found["typestr"])
-    strides, stream = found.get("strides"), found.get("stream")
+    strides = found.get("strides")
     strides = _c(shape, dtype) if strides is None else tuple(map(int, strides))
     return Items(int(found["data"][0] or 0), shape, strides, dtype, owner, None if stream is None else int(stream))
 
@@ -248,8 +254,9 @@ def _shared(session: Session, pool: SharedPool, items: Items) -> Any:
 
 def _copied(session: Session, pool: SharedPool, items: Items) -> Any:
     """Return the items as a new array in memory of OpenCL. All bytes from the first item to the last are copied."""
+    queue = session.queue
     if not items.size:
-        return as_array(session, pool.allocate(1), items.shape, items.dtype)
+        return array_in(session, session.pool.allocate(1), items.shape, items.dtype, queue, [])
     gpu, offset = pool.gpu, items.address - items.begin
     with gpu:
         begin, held = gpu.allocation(items.address)
@@ -272,7 +279,7 @@ def _copied(session: Session, pool: SharedPool, items: Items) -> Any:
             gpu.copy(pool.mapping_of(buffer).address, items.begin, items.nbytes, stream)
             gpu.wait(stream)
     if items.strides == _c(items.shape, items.dtype):
-        return as_array(session, buffer, items.shape, items.dtype)
+        return array_in(session, buffer, items.shape, items.dtype, queue, [])
     from clgeom.intake.shared import SharedArray
 
-    return SharedArray(session.queue, items.shape, items.dtype, strides=items.strides, data=buffer, offset=offset)
+    return SharedArray(queue, items.shape, items.dtype, strides=items.strides, data=buffer, offset=offset)
