@@ -85,13 +85,23 @@ class Sequences:
         return int(self.lengths.max(initial=0))
 
     @functools.cached_property
+    def common_length(self) -> int | None:
+        """Length of all sequences if they have one length, else None."""
+        lengths = self.lengths
+        return int(lengths[0]) if len(lengths) and (lengths == lengths[0]).all() else None
+
+    @functools.cached_property
     def host_letters(self) -> np.ndarray:
         """The letters on the host."""
         return on_host(self.letters)
 
+    def with_letters(self, letters: Any) -> Sequences:
+        """Return as many sequences of the same lengths, of other letters."""
+        return Sequences(letters, self.offsets, self.single)
+
     def on_host(self) -> Sequences:
         """Return the same sequences with the letters on the host."""
-        return Sequences(self.host_letters, self.offsets, self.single)
+        return self.with_letters(self.host_letters)
 
     def text(self, i: int) -> str:
         """Sequence i, of letters of one byte, as text."""
@@ -117,6 +127,46 @@ class Sequences:
 
     def __getstate__(self) -> dict[str, Any]:
         return {"letters": self.host_letters, "offsets": self.offsets, "single": self.single}
+
+
+class Rows(Sequences):
+    """Sequences of one length, of which no offsets are kept: many take no longer than few."""
+
+    count: int
+    width: int
+
+    def __init__(self, letters: Any, count: int, width: int) -> None:
+        self.__dict__.update(letters=letters, single=False, count=count, width=width)
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Rows, (self.host_letters, len(self), self.width)
+
+    @functools.cached_property
+    def offsets(self) -> np.ndarray:
+        offsets: np.ndarray = np.arange(len(self) + 1, dtype=np.int64)
+        offsets *= self.width
+        return offsets
+
+    @functools.cached_property
+    def lengths(self) -> np.ndarray:
+        return np.full(len(self), self.width, np.int64)
+
+    @property
+    def longest(self) -> int:
+        return self.width if len(self) else 0
+
+    @functools.cached_property
+    def common_length(self) -> int | None:
+        return self.width if len(self) else None
+
+    def with_letters(self, letters: Any) -> Sequences:
+        return Rows(letters, len(self), self.width)
+
+    def part(self, first: int, stop: int) -> Sequences:
+        return Rows(self.letters[first * self.width : stop * self.width], stop - first, self.width)
 
 
 # One sequence -----------------------------------------------------------------------------------------------------
@@ -229,7 +279,7 @@ def many_sequences(value: Any, name: str, *, caller: str, expected: str) -> Sequ
         if value.ndim != 2 or value.dtype.kind not in "iu":
             raise wrong(name, caller, expected, f"an array of pyopencl of {value.dtype}, shape {value.shape}")
         rows, width = value.shape
-        return Sequences(_bytes_on_device(flattened(value, caller=caller, name=name)), np.arange(rows + 1) * width)
+        return Rows(_bytes_on_device(flattened(value, caller=caller, name=name)), rows, width)
     held(value, name, caller=caller)
     value = _text_column(value)
     if arrow.is_text(value):
@@ -237,8 +287,7 @@ def many_sequences(value: Any, name: str, *, caller: str, expected: str) -> Sequ
     if isinstance(value, np.ndarray):
         unmasked(value, name, caller=caller)
         if value.ndim == 2 and value.dtype.kind in "iu":
-            offsets = np.arange(len(value) + 1, dtype=np.int64) * value.shape[1]
-            return Sequences(np.ascontiguousarray(value).reshape(-1), offsets)
+            return Rows(np.ascontiguousarray(value).reshape(-1), *value.shape)
         if value.ndim != 1 or value.dtype.kind not in "USTO":
             raise wrong(name, caller, expected, f"an array of {value.dtype}, shape {value.shape}")
         if value.dtype.kind in "US":
@@ -270,7 +319,7 @@ def with_common_codes(*batches: Sequences) -> tuple[Sequences, ...]:
         return batches
     batches = tuple(one.on_host() for one in batches)
     if types <= {np.dtype(np.uint8), np.dtype(np.uint16)}:
-        return tuple(Sequences(one.letters.astype(max(types), copy=False), one.offsets) for one in batches)
+        return tuple(one.with_letters(one.letters.astype(max(types), copy=False)) for one in batches)
     if np.result_type(*(one.letters for one in batches)).kind == "u":
         most = max(int(one.letters.max(initial=0)) for one in batches)
         if most < CODE_POINTS:
@@ -281,7 +330,7 @@ def with_common_codes(*batches: Sequences) -> tuple[Sequences, ...]:
     symbols, codes = np.unique(every, return_inverse=True)
     codes = codes.astype(_code_type(len(symbols)))
     parts = np.split(codes, np.cumsum([len(one.letters) for one in batches])[:-1])
-    return tuple(Sequences(part, one.offsets) for part, one in zip(parts, batches))
+    return tuple(one.with_letters(part) for part, one in zip(parts, batches))
 
 
 def _numbered_code_points(batches: Sequence[Sequences], most: int) -> tuple[Sequences, ...]:
@@ -299,7 +348,7 @@ def _numbered_code_points(batches: Sequence[Sequences], most: int) -> tuple[Sequ
     for one, codes in zip(batches, found):
         for letters, out in zip(_parts(one.letters, NUMBERED), _parts(codes, NUMBERED)):
             numbers.take(letters, out=out, mode="clip")
-    return tuple(Sequences(codes, one.offsets) for one, codes in zip(batches, found))
+    return tuple(one.with_letters(codes) for one, codes in zip(batches, found))
 
 
 def offsets_of(offsets: Any, count: int, parameter: str, *, take_floats: bool = False) -> np.ndarray:

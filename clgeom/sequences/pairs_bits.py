@@ -112,13 +112,13 @@ def _solve_batch(session: Session, problem: str, a: Sequences, b: Sequences) -> 
     Pairs of one size, or of almost one, are computed in their own order by one kernel. Others are sorted by their work.
     """
     pairs = PairLetters(session, problem, a.letters, b.letters)
-    count, n, m, first_of_b, word_bits = len(a), a.lengths, b.lengths, len(a.letters), pairs.word_bits
+    count, first_of_b, word_bits = len(a), len(a.letters), pairs.word_bits
     out, buffers, where = Scratch("out", np.int32, count), dict(pairs.buffers), tuple[Any, ...]()
-    if _is_one(n) and _is_one(m):
-        rows, columns = (0, int(n[0])), (first_of_b, int(m[0]))
+    if a.common_length is not None and b.common_length is not None:
+        rows, columns = (0, a.common_length), (first_of_b, b.common_length)
         spans = (*columns, *rows) if _are_swapped(rows[1], columns[1], word_bits) else (*rows, *columns)
         where, (_, pattern, _, text) = tuple(map(np.uint32, spans)), spans
-    elif sizes := _common_sizes(pairs.policy, pairs.planes, n, m, word_bits):
+    elif sizes := _common_sizes(pairs.policy, pairs.planes, a.lengths, b.lengths, word_bits):
         where, (pattern, text) = ("row_bounds", "column_bounds", np.uint32(first_of_b)), sizes
         for name, one in (("row_bounds", a), ("column_bounds", b)):
             buffers[name] = upload_flat(session, one.offsets.astype(np.uint32))
@@ -127,6 +127,7 @@ def _solve_batch(session: Session, problem: str, a: Sequences, b: Sequences) -> 
         bounds = even_launch_bounds(text * max(pattern / word_bits, words), count)
         plan, kernels = pairs.plan(words, strips, bounds=bounds, longest=text, out=out, where=where), 1
     else:
+        n, m = a.lengths, b.lengths
         swapped, begins = _are_swapped(n, m, word_bits), (a.offsets[:-1], b.offsets[:-1] + first_of_b)
         jobs = np.empty((count, 4), np.uint32)
         for k, (of_a, of_b) in enumerate((begins, (n, m))):
