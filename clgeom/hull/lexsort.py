@@ -35,7 +35,7 @@ ALL, UPPER_HALF = (1 << 64) - 1, (1 << 64) - (1 << 32)
 
 #: Digits to sort by: the first bit and the number of bits of each.
 Windows: TypeAlias = tuple[tuple[int, int], ...]
-#: Whether a long run of equal x is out of order.
+#: Not 0 where a long run of equal x is out of order.
 BROKEN = Scratch("order_broken", np.uint32, 1)
 
 
@@ -51,15 +51,16 @@ def lexsort(
     Points are sorted by x alone first, since x values are nearly always distinct. Then short runs of equal x are sorted
     in place. Only if a long run is out of order, all points are sorted again by id, y and x.
     """
-    run_in_order, ordered, rows = _sort_by_x(points, ids, n, outer, buffers)
+    run_in_order, ordered, rows = sort_by_x(points, ids, n, outer, buffers)
     if not run_in_order.read(BROKEN)[0]:
         return run_in_order, ordered, rows
-    return _sort_fully(points, ids, n, buffers)
+    return sort_fully(points, ids, n, buffers)
 
 
-def _sort_by_x(
+def sort_by_x(
     points: DeviceArray, ids: Scratch | None, n: int, outer: bool, buffers: dict[str, Any]
 ) -> tuple[Result, Scratch, Scratch]:
+    """Return what `lexsort` returns, without a wait: if `BROKEN` of the result is not 0, `sort_fully` has the order."""
     session, dtype = points.session, points.dtype
     windows = _windows(points, ids, n, UPPER_HALF if dtype.itemsize == 4 else ALL, buffers)
     packed = BROKEN.name in buffers
@@ -89,10 +90,10 @@ def _by_x_plan(
         params={"real": c_name(dtype), "outer": outer},
         bytes_moved=n * points.item_bytes,
     )
-    return (pack + sort + unpack + Plan(mend)).kept(), ordered, rows
+    return (pack + sort + unpack + Plan(mend)).kept(memory=True), ordered, rows
 
 
-def _sort_fully(
+def sort_fully(
     points: DeviceArray, ids: Scratch | None, n: int, buffers: dict[str, Any]
 ) -> tuple[Result, Scratch, Scratch]:
     """Sort by id, then stably by y, then stably by x; by y and x at once where both fit in one key."""
@@ -139,7 +140,7 @@ def _windows(points: DeviceArray, ids: Scratch | None, n: int, bits: int, buffer
 
     def make() -> tuple[Plan, Scratch]:
         survey, found = survey_plan(session.profile, _keys(n), n, KeyOrder(np.dtype(np.uint64)))
-        return (_x_keys_plan(points, ids, n) + survey).kept(), found
+        return (_x_keys_plan(points, ids, n) + survey).kept(memory=True), found
 
     plan, found = session.cached(("survey of points", points.dtype, points.n, ids, n), make, policies=True)
     result = run(session, plan, points=points, **buffers)
@@ -203,19 +204,22 @@ def _keys_plan(
 
 def first_out_of_order(points: DeviceArray) -> tuple[int, bool]:
     """(index of the first point out of lexicographic order, else n; whether a point is nonfinite) of a chunk."""
-    policy = select(points.session.profile, "hull/wagener/hood_order", points.dtype, points.n)
-    groups = policy.groups(ceil_div(points.n, policy.tile), points.session.profile.compute_units)
-    answers = Scratch("order_found", np.uint32, 2 * groups)
-    step = Step(
-        "hull/wagener/hood_order",
-        policy,
-        args=("points[0]", np.uint32(points.n), answers),
-        groups=groups,
-        params={"real": c_name(points.dtype)},
-        bytes_moved=points.nbytes,
+    session = points.session
+    plan, answers = session.cached(
+        ("checks of order", points.dtype, points.n), lambda: _order_plan(session.profile, points), policies=True
     )
-    least, nonfinite = run(points.session, Plan(step), points=points).read(answers).reshape(-1, 2).T
+    least, nonfinite = run(session, plan, points=points).read(answers).reshape(-1, 2).T
     return int(least.min()), bool(nonfinite.any())
+
+
+def _order_plan(device: DeviceProfile, points: DeviceArray) -> tuple[Plan, Scratch]:
+    """Plan that finds the first point out of order, and the memory of each group's answers."""
+    policy = select(device, "hull/wagener/hood_order", points.dtype, points.n)
+    groups = policy.groups(ceil_div(points.n, policy.tile), device.compute_units)
+    answers = Scratch("order_found", np.uint32, 2 * groups)
+    args, params = ("points[0]", np.uint32(points.n), answers), {"real": c_name(points.dtype)}
+    step = Step("hull/wagener/hood_order", policy, args, groups, params, bytes_moved=points.nbytes)
+    return Plan(step).kept(memory=True), answers
 
 
 def require_order(points: DeviceArray, *, caller: str, drop: bool = False) -> None:

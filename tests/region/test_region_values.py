@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from batches import device_arrays
 from clouds import DTYPES, cloud
 from effort import LONG
 from reference import region as reference
@@ -148,3 +149,24 @@ def test_plot_draws_every_part():
     points = np.array([(0, 0), (1, 1), (2, 0), (3, 0), (4, 0), (4, 3)])
     ax = adaptive_region(points, 5).plot(points=points)
     assert len(ax.lines) == 4 and "of 6 points" in ax.get_title(loc="left")
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+def test_points_on_the_device_again_and_again(subtests, any_session):
+    """Long columns out of order, which a second sort puts right, and results that are read after other calls."""
+    rng = np.random.default_rng(8)
+    for n, columns in ((3, 1), (300, 2), (300, 400), (4000, 5), (4000, 9000)):
+        for dtype in (np.float32, np.int32):
+            with subtests.test(n=n, columns=columns, dtype=dtype.__name__):
+                kept = []
+                for turn in range(4):
+                    drawn = rng.integers(0, (columns, 50), (n, 2))
+                    points = np.unique(drawn, axis=0) if turn == 3 else drawn
+                    for segments, cuts in ((4, "count"), (50, "width")):
+                        (there,) = device_arrays(any_session, points.astype(dtype))
+                        region = adaptive_region(there, segments, cuts=cuts, device=any_session)
+                        kept.append((region, points.astype(dtype), segments, cuts))
+                for region, points, segments, cuts in kept:
+                    alone = adaptive_region(in_order(points), segments, cuts=cuts, assume_sorted=True)
+                    assert np.array_equal(region.lower, alone.lower) and np.array_equal(region.upper, alone.upper)
+                    assert region.segments == alone.segments

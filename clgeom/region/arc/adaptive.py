@@ -22,7 +22,7 @@ from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.errors import short
 from clgeom.geo.longitudes import turn_of_crs
 from clgeom.hull.antimeridian import warn_across
-from clgeom.hull.lexsort import first_out_of_order, lexsort, require_order
+from clgeom.hull.lexsort import BROKEN, first_out_of_order, lexsort, require_order, sort_by_x, sort_fully
 from clgeom.intake.arrays import Chunk, DeviceArray, c_name, refuse_nonfinite, session_of
 from clgeom.intake.chunks import Chunks, as_chunks
 from clgeom.intake.interop.cuda import takes_cuda
@@ -36,6 +36,8 @@ from clgeom.region.arc.result import CrossRegion, Region
 
 CALLER = "adaptive_region"
 AXES = ("x", "y", "both")
+#: Most points whose chains are computed before it is known that they are in order.
+MOST_AHEAD = 1 << 17
 #: Most segments for cuts="width": above, k / segments is not exact in float32.
 MOST_WIDTHS = 1 << 24
 
@@ -207,30 +209,36 @@ def _chains_along(points: DeviceArray, axis: str, how: Construction) -> Chains:
         points = _swapped(points)
     if how.cuts == "count":
         segments = min(segments, points.n)
-    rows: str | Scratch = "points[0]"
-    bound: dict[str, Any] = points.bindings("points")
+    rows, bound = "points[0]", dict[str, Any](points.bindings("points"))
+    how_made: dict[str, Any] = {"cuts": how.cuts, "join": how.join, "kernel": how.kernel, "check": how.assume_sorted}
+    options = OutlineOptions(points.dtype, points.n, rows, rows, segments, **how_made)
     if not how.assume_sorted:
         first_disordered, has_nonfinite = first_out_of_order(points)
         if has_nonfinite:
             refuse_nonfinite(points, caller=CALLER)
         if first_disordered < points.n:
-            ordered, _, rows = lexsort(points, None, points.n)
-            bound = {rows.name: ordered[rows]}
-    options = OutlineOptions(
-        points.dtype,
-        points.n,
-        rows,
-        rows,
-        segments,
-        cuts=how.cuts,
-        join=how.join,
-        kernel=how.kernel,
-        check=how.assume_sorted,
-    )
+            return _chains_of_disordered(points, options)
     chains = chains_of(session, options, **bound)
     if chains.head.disordered:
         require_order(points, caller=CALLER, drop=True)
     return chains
+
+
+def _chains_of_disordered(points: DeviceArray, options: OutlineOptions) -> Chains:
+    """Return the chains of points in any order. Of few points the host waits once, for the order and the chains."""
+    session, n = points.session, points.n
+    if n <= MOST_AHEAD:
+        ordered, _, rows = sort_by_x(points, None, n, False, {})
+        ahead = replace(options, lower=rows, upper=rows, disorder=BROKEN.name)
+        bound: dict[str, Any] = {one.name: ordered[one] for one in (rows, BROKEN)}
+        chains = chains_of(session, ahead, **bound)
+        if not chains.head.disordered:
+            return chains
+        ordered, _, rows = sort_fully(points, None, n, {})
+    else:
+        ordered, _, rows = lexsort(points, None, n)
+    bound = {rows.name: ordered[rows]}
+    return chains_of(session, replace(options, lower=rows, upper=rows), **bound)
 
 
 def _swapped(points: DeviceArray) -> DeviceArray:

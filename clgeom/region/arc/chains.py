@@ -143,6 +143,7 @@ class Chains:
             self._rows = np.empty((0, 2), dtype)
         elif head.vertices <= likely:
             self._rows = raw[emission.head * point :].view(dtype)[: 2 * head.vertices].reshape(-1, 2)
+            self._result = None
         else:
             if head.vertices > out.room:
                 self._out = emission.into(head.vertices, self._session.profile)
@@ -164,10 +165,13 @@ def chains_of(
 
     `planned` is a plan that ends with that of `outline_plan` for these options, and its Output.
     """
+
     # building a plan takes as long as a device needs for a million points
-    plan, out = planned or session.cached(
-        ("outline plan", options), lambda: outline_plan(session, options), most=PLANS, policies=True
-    )
+    def make() -> tuple[Plan, Output]:
+        plan, out = outline_plan(session, options)
+        return plan.kept(memory=True), out
+
+    plan, out = planned or session.cached(("outline plan", options), make, most=PLANS, policies=True)
     result = run(session, plan, **buffers)
     chains = Chains(session, options.regions, out, result)
     if later:

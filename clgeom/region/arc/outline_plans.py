@@ -102,6 +102,8 @@ class OutlineOptions:
     kernel: str = "auto"
     #: Whether kernels test that candidates are finite and in lexicographic order.
     check: bool = False
+    #: A buffer with a number that is not 0 if the candidates are out of order: then there are no vertices.
+    disorder: str | None = None
     #: A buffer that already has the first candidate of each segment, then the number of candidates.
     cut: str | None = None
 
@@ -154,9 +156,9 @@ def outline_plan(session: Session, options: OutlineOptions) -> tuple[Plan, Outpu
     )
     is_alone = options.cut is None and starts is None and regions == 1 and options.cuts == "count"
     if is_alone and options.is_shared and options.kernel != "naive" and options.segments <= options.count:
-        fused = _fused_plan(device, options, flag, params, head, room)
+        fused = _fused_plan(device, options, options.disorder or flag, params, head, room)
         if fused:
-            return Plan(no_flag) + fused[0], fused[1]
+            return (Plan() if options.disorder else Plan(no_flag)) + fused[0], fused[1]
     number, each = np.uint32(all_segments), np.uint32(options.segments)
     begin = Plan(no_flag, none_pending)
     if options.cut is None:
@@ -184,7 +186,7 @@ def outline_plan(session: Session, options: OutlineOptions) -> tuple[Plan, Outpu
         scanning = Plan(over("region/arc/arc_counts", args, counts.count, bytes_moved=all_segments * 60))
         scanning += sums_plan(device, counts, offsets, prefix="outline")
     args = (options.lower, options.upper, np.uint32(m), cut, number, each)
-    args += (memory["corners"], links, offsets, sums, np.uint32(chunk), flag)
+    args += (memory["corners"], links, offsets, sums, np.uint32(chunk), options.disorder or flag)
     published = {**params, "published": options.join == "published"}
     emission = Emission("region/arc/arc_emit", args, published, dtype, all_segments, 2 * all_segments, head)
     out = emission.into(room, device)
