@@ -132,9 +132,11 @@ def _search(session: Session, haystack: Any, needles: Any, side: str, sorter: An
     """Return the indices of flat needles."""
     caller, n, m = "searchsorted", len(haystack), len(needles)
     order = KeyOrder(haystack.dtype.newbyteorder("="))
-    places = Output(session, number, m, [needles])
+    there = is_device_array(needles)
+    sources = [haystack, needles, *([] if sorter is None else [sorter])]
+    places = Output(session, number, m, sources if there else [needles], wait=not there)
     if m:
-        needles = needles if is_device_array(needles) else np.require(needles, order.dtype, ["C", "A"])
+        needles = needles if there else np.require(needles, order.dtype, ["C", "A"])
         # kept until the end: kernels may read the caller's memory
         hay = as_device_bits(session, haystack, caller=caller, name="haystack")
         pins = as_device_bits(session, needles, caller=caller, name="needles")
@@ -143,7 +145,7 @@ def _search(session: Session, haystack: Any, needles: Any, side: str, sorter: An
             "found": places.buffer,
         }
         buffers["haystack"] = hay.one_buffer("The 'haystack' parameter of searchsorted") if n else buffers["needles"]
-        if n and sorter is None and not is_device_array(haystack) and n <= TESTED * m:
+        if n and sorter is None and not there and n <= TESTED * m:
             _refuse_unsorted(session, haystack, buffers["haystack"], order)
         numbers = None
         if sorter is not None and n:
