@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +28,7 @@ from clgeom.intake.device_arrays import fetched, flattened, is_device_array, on_
 from clgeom.intake.dispatch import choose_sessions
 from clgeom.intake.interop import arrow, frames
 from clgeom.intake.interop.objects import values_of
+from clgeom.intake.text_lists import codes_of_text, letters_of_list, parts_of
 from clgeom.intake.typing import AnyArray, NDArray
 
 #: One sequence of codes, and many sequences: types of parameters.
@@ -37,12 +37,6 @@ Batch = AnyArray | list[str] | list[bytes] | tuple[AnyArray, AnyArray]
 BATCH = "a list of text or of bytes, an array of strings, rows of letters, or (letters, offsets)"
 #: Code points of Unicode: 0 .. CODE_POINTS - 1.
 CODE_POINTS = 0x110000
-#: Letters and items of a list that are joined at once: they stay in the cache. 3e5 strings of 150 letters, ms: all at
-#: once 165, 512 55, 2,048 50, 8,192 50. 2e5 of 20 Greek letters: 2,048 7.2, 4,096 6.9, 16,384 6.3, 65,536 7.4.
-BLOCK_LETTERS, BLOCK_ITEMS = 1 << 18, 1 << 14
-#: Most letters of a list of short texts, and of such a text, that are joined at once. 4e5 of 20 Greek letters take 8
-#: ms, in blocks, which write to each item, 12; 1e5 of 100 take 7.1 and 5.8, 1e6 of 20 50 and 34.
-AT_ONCE, SHORT_TEXT = 1 << 23, 32
 #: A subset with at least one in so many of the letters is taken by a mask of all. 1.5e7 letters, ms, by indices and by
 #: a mask: a tenth of them 5 and 8, half of them 26 and 8, nearly all 60 and 11.
 MASKED = 8
@@ -175,7 +169,7 @@ class Rows(Sequences):
 def codes_of(value: Any, name: str, *, caller: str) -> np.ndarray:
     """Return codes of text, of bytes, or of a one-dimensional array of integers or letters."""
     if isinstance(value, str):
-        return _codes_of_text(value)
+        return codes_of_text(value)
     if isinstance(value, memoryview) and not value.c_contiguous:
         value = value.tobytes()
     if isinstance(value, (bytes, bytearray, memoryview)):
@@ -339,14 +333,14 @@ def _numbered_code_points(batches: Sequence[Sequences], most: int) -> tuple[Sequ
     Letters are looked up in blocks, whose indices stay in the cache: 4e7 of four letters take 90 ms, at once 230.
     """
     present = np.zeros(most + 1, bool)
-    for letters in itertools.chain.from_iterable(_parts(one.letters, NUMBERED) for one in batches):
+    for letters in itertools.chain.from_iterable(parts_of(one.letters, NUMBERED) for one in batches):
         if not present.take(letters, mode="clip").all():  # sooner than to mark all again
             present[letters] = True
     numbers = np.cumsum(present, dtype=np.uint32) - np.uint32(1)
     numbers = numbers.astype(_code_type(int(np.count_nonzero(present))))
     found = [np.empty(len(one.letters), numbers.dtype) for one in batches]
     for one, codes in zip(batches, found):
-        for letters, out in zip(_parts(one.letters, NUMBERED), _parts(codes, NUMBERED)):
+        for letters, out in zip(parts_of(one.letters, NUMBERED), parts_of(codes, NUMBERED)):
             numbers.take(letters, out=out, mode="clip")
     return tuple(one.with_letters(codes) for one, codes in zip(batches, found))
 
@@ -389,67 +383,10 @@ def _text_column(value: Any) -> Any:
     return column if arrow.is_text(column) else value
 
 
-def _list_sequences(values: Sequence[Any], length: Callable[[Any], int] = len) -> Sequences | None:
+def _list_sequences(values: Sequence[Any]) -> Sequences | None:
     """Return sequences of a list of str, or of bytes; None for a list of other things."""
-    kind = bytes if values and isinstance(values[0], bytes) else str
-    try:
-        offsets = np.zeros(len(values) + 1, np.int64)
-        struct.pack_into(f"{len(values)}q", offsets.data, 8, *map(length, values))  # np.fromiter takes a fifth more
-        offsets.cumsum(out=offsets)
-        letters, count = (_join_bytes if kind is bytes else _join_text)(values, int(offsets[-1]))
-        if count == offsets[-1]:  # else views of wider items
-            return Sequences(letters, offsets)
-    except (TypeError, ValueError, BufferError, MemoryError):  # MemoryError: a device array that claims to be huge
-        if length is not len:
-            raise
-    plain = length is len and all(isinstance(one, kind) for one in values)
-    return _list_sequences(values, kind.__len__) if plain else None  # subclasses may have a length of their own
-
-
-def _parts(values: Any, step: int) -> Iterator[Any]:
-    """Yield parts of so many elements of a list, an array or a text."""
-    return (values[first : first + step] for first in range(0, len(values), step))
-
-
-def _blocks(values: Sequence[Any], length: int) -> Iterator[Sequence[Any]]:
-    """Yield the items of a list, so many letters together, in parts to join at once."""
-    return _parts(values, min(max(BLOCK_LETTERS * len(values) // max(length, 1), 1), BLOCK_ITEMS))
-
-
-def _join_bytes(values: Sequence[bytes], length: int) -> tuple[np.ndarray, int]:
-    """Return an array of this length with the bytes of a list one after another, and their number."""
-    letters = np.empty(length, np.uint8)
-    room, at = letters.data, 0
-    for part in _blocks(values, length):
-        joined = b"".join(part)
-        room[at : at + len(joined)] = joined
-        at += len(joined)
-    return letters, at
-
-
-def _join_text(texts: Sequence[str], length: int) -> tuple[np.ndarray, int]:
-    """Return an array of this length with the codes of texts one after another, and their number."""
-    letters, at = np.empty(length, np.uint8), 0
-    at_once = length <= min(AT_ONCE, SHORT_TEXT * len(texts))
-    for text in _parts("".join(texts), BLOCK_LETTERS) if at_once else map("".join, _blocks(texts, length)):
-        codes = _codes_of_text(text, letters.dtype.type)
-        if codes.itemsize > letters.itemsize:
-            narrow, letters = letters, np.empty(length, codes.dtype)
-            letters[:at] = narrow[:at]
-        letters[at : at + len(codes)] = codes
-        at += len(codes)
-    return letters, at
-
-
-def _codes_of_text(text: str, least: type[np.unsignedinteger[Any]] = np.uint8) -> np.ndarray:
-    """Return the code points of text in the narrowest type, or a wider one if that is `least`."""
-    try:
-        if least is np.uint8:
-            return np.frombuffer(text.encode("latin-1"), np.uint8)
-    except UnicodeEncodeError:
-        pass
-    codes = np.array([text]).view(np.uint32)[: len(text)]  # an encoder would call a handler for each surrogate
-    return codes if least is np.uint32 or codes.max(initial=0) >> 16 else codes.astype(np.uint16)
+    found = letters_of_list(values)
+    return None if found is None else Sequences(*found)
 
 
 def _fixed_width_letters(array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

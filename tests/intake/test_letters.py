@@ -11,7 +11,7 @@ from reference import dp_problems as reference
 import clgeom
 from clgeom.dp.problems import edit_distance, lcs
 from clgeom.errors import InvalidInput
-from clgeom.intake import letters
+from clgeom.intake import letters, text_lists
 from clgeom.intake.letters import as_batch, codes_of, with_common_codes
 
 texts = st.lists(st.text(st.sampled_from("ab\x00ÿα\ud83d\ude00\uffff\U00010000\U0010ffff"), max_size=5), min_size=1)
@@ -19,9 +19,9 @@ texts = st.lists(st.text(st.sampled_from("ab\x00ÿα\ud83d\ude00\uffff\U00010000
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(letters, "BLOCK_LETTERS", 7)
-    monkeypatch.setattr(letters, "BLOCK_ITEMS", 3)
-    monkeypatch.setattr(letters, "AT_ONCE", 20)
+    monkeypatch.setattr(text_lists, "BLOCK_LETTERS", 7)
+    monkeypatch.setattr(text_lists, "BLOCK_ITEMS", 3)
+    monkeypatch.setattr(text_lists, "AT_ONCE", 20)
     monkeypatch.setattr(letters, "NUMBERED", 5)
 
 
@@ -39,8 +39,8 @@ def test_text(items):
     """Each block may have letters wider than all before it; surrogates are letters like others."""
     for block, at_once in ((100, 100), (4, 100), (4, 0)):
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(letters, "BLOCK_LETTERS", block)
-            patched.setattr(letters, "AT_ONCE", at_once)
+            patched.setattr(text_lists, "BLOCK_LETTERS", block)
+            patched.setattr(text_lists, "AT_ONCE", at_once)
             check(as_batch(items, "a", caller="lcs"), items)
 
 
@@ -66,7 +66,7 @@ def test_common_codes(a, b, most):
 @given(st.lists(st.binary(max_size=9), min_size=1), st.integers(1, 20))
 def test_bytes(items, block):
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(letters, "BLOCK_LETTERS", block)
+        patched.setattr(text_lists, "BLOCK_LETTERS", block)
         check(as_batch(items, "a", caller="lcs"), items)
         views = [items[0], *(kind(one) for one in items[1:] for kind in (bytearray, memoryview))]
         check(letters._list_sequences(views), [bytes(one) for one in views])
