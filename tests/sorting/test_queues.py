@@ -47,6 +47,19 @@ CALLS = {
         (KEYS.reshape(50, -1).T.copy(),),
         (*FOUND[:2], FOUND[2].reshape(50, -1)),
     ),
+    "searchsorted": (
+        clgeom.searchsorted,
+        (np.sort(KEYS), KEYS[::-1].copy()),
+        (np.searchsorted(np.sort(KEYS), KEYS[::-1]),),
+    ),
+    "searchsorted, sorter": (
+        lambda keys, sought, order: clgeom.searchsorted(keys, sought, sorter=order),
+        (KEYS, KEYS >> 1, ORDER),
+        (np.searchsorted(np.sort(KEYS), KEYS >> 1),),
+    ),
+    "bincount": (clgeom.bincount, (KEYS,), (np.bincount(KEYS),)),
+    "histogram": (lambda keys: clgeom.histogram(keys, [3, 9, 90])[0], (KEYS,), (np.histogram(KEYS, [3, 9, 90])[0],)),
+    "topk": (lambda keys: tuple(clgeom.topk(keys, 40, largest=False)), (KEYS,), (np.sort(KEYS)[:40], ORDER[:40])),
     "lexsort": (lambda a, b: clgeom.lexsort([a, b]), (KEYS ^ 3, KEYS >> 4), (np.lexsort([KEYS ^ 3, KEYS >> 4]),)),
 }
 
