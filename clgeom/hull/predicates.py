@@ -96,6 +96,10 @@ def orient2d(a: AnyArray, b: AnyArray, c: AnyArray, *, device: DeviceLike = None
         )
     if sizes["a"] == 0:
         return np.empty(0, np.int8)
+    if (
+        len({len(array.chunks) for array in arrays.values()}) > 1
+    ):  # limits imposed on a device, which arrays there exceed
+        arrays = {name: to_device(session, array.to_host(), caller="orient2d") for name, array in arrays.items()}
     like = arrays["a"]
     key = "plans of signs", like.dtype, tuple(chunk.count for chunk in like.chunks)
     plan = session.cached(key, lambda: orient2d_plan(session, like).kept(memory=True), policies=True)

@@ -337,3 +337,20 @@ def test_orient2d_device_arrays(session):
     there = [cl_array.to_device(session.queue, p) for p in (a, b, c)]
     np.testing.assert_array_equal(orient2d(*there, device=session), reference.signs(a, b, c))
     assert orient2d(*there).shape == (1000,)  # the session of the arrays' context
+
+
+@pytest.mark.settings("small_allocations", "as_gpu")
+def test_orient2d_of_more_points_than_an_allocation_holds(any_session):
+    """Some of them on the device, in one buffer that was made elsewhere."""
+    import pyopencl.array as cl_array
+
+    a, b, c = triples("near_line", 150_000, np.float32)
+    there = cl_array.to_device(any_session.queue, c)
+    expected = orient2d(a, b, c)
+    np.testing.assert_array_equal(orient2d(a, b, there, device=any_session), expected)
+    c[140_000, 1] = np.inf
+    there = cl_array.to_device(any_session.queue, c)
+    with pytest.raises(
+        InvalidInput, match=r"The 'c' parameter of orient2d must be finite. Got inf at index \[140000, 1\]"
+    ):
+        orient2d(a, b, there, device=any_session)
