@@ -25,7 +25,17 @@ from clgeom.dp.analysis import bands, bounds, readiness, trial
 from clgeom.dp.analysis import outside as outside_table
 from clgeom.dp.analysis.dependences import Near
 from clgeom.dp.analysis.infer import forbidden_reads, infer_pattern, text_of_read
-from clgeom.dp.fills import Fill, bind, check_options, check_shape, check_values, in_band, merge_values, session_of
+from clgeom.dp.fills import (
+    Copies,
+    Fill,
+    bind,
+    check_options,
+    check_shape,
+    check_values,
+    in_band,
+    merge_values,
+    session_of,
+)
 from clgeom.dp.initial import initial_of
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.plain_c import nodes_of
@@ -180,7 +190,8 @@ def fill(
     values = merge_values(values, parameters, caller="fill")
     equation, values, band = in_band(equation, values, band, outside, shape, caller="fill")
     session = session_of(values, equation, device, caller="fill")
-    values = check_values(equation, values, caller="fill")
+    copies = Copies(session)
+    values = check_values(equation, values, caller="fill", copies=copies)
     wanted = equation.pattern if pattern is None else pattern_name(pattern, caller="fill")
     start, stop = _stage(start, "start"), None if stop is None else _stage(stop, "stop")
     options = shape, wanted, layout, path, keep, start, stop, check, band, *facts_of(values)
@@ -201,7 +212,7 @@ def fill(
     else:
         chosen, basis, stages_ = choice.pattern, choice.basis, choice.stages
     initial_cells = None if initial is None else initial_of(initial, equation, chosen, shape, start, session)
-    bound = bind(session, equation, values, caller="fill")
+    bound = bind(session, equation, values, caller="fill", copies=copies)
     with watching(progress, session, "fill") as watch, Call("fill", profile=profile) as call:
         fill = Fill(
             equation, shape, chosen, session, values, *bound, layout, keep, *stages_, check is True, watch,

@@ -11,7 +11,7 @@ import numpy as np
 from clgeom.arguments import is_masked_array, one_of, rows_and_columns, wrong
 from clgeom.core.cache import Cache
 from clgeom.core.device import as_session
-from clgeom.core.launch import Result, run
+from clgeom.core.launch import Result, allocate, copy, read, run
 from clgeom.core.plan import Plan
 from clgeom.dp.analysis import bands
 from clgeom.dp.codegen.cell import Form
@@ -20,15 +20,19 @@ from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.parameters import Parameter, declaration, require_given
 from clgeom.dp.patterns import Pattern
 from clgeom.errors import InvalidInput, short
+from clgeom.intake.arrays import most_of_chunk, to_device
 from clgeom.intake.arrays import session_of as session_of_array
-from clgeom.intake.arrays import to_device
-from clgeom.intake.device_arrays import fetched, is_device_array
+from clgeom.intake.device_arrays import fetched, in_buffer, is_device_array, native_array
 from clgeom.intake.interop.objects import values_of
+from clgeom.intake.typing import NDArray
 
 if TYPE_CHECKING:
+    import pyopencl as cl
+
     from clgeom.core.device import Session
     from clgeom.dp.initial import Initial
     from clgeom.dp.language.traced import EquationBase
+    from clgeom.intake.typing import CLArray
 
 #: CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT, of a device's single_fp_config.
 ROUNDED_DIVIDE = 1 << 7
@@ -99,7 +103,7 @@ class Fill:
         if result is None:
             result = self.cache.get(key, make)
         elif not result[0].is_kept:
-            result[0].kept()
+            result[0].kept(memory=True)
         return result
 
     def run(self, plan: Plan, **buffers: Any) -> Result:
@@ -172,10 +176,12 @@ def merge_values(values: Any, parameters: dict[str, Any], *, caller: str) -> dic
     return {**(values or {}), **parameters}
 
 
-def check_values(equation: EquationBase, values: dict[str, Any], *, caller: str) -> dict[str, Any]:
-    """Return all parameters as arrays and numbers of the declared types."""
+def check_values(
+    equation: EquationBase, values: dict[str, Any], *, caller: str, copies: Copies | None = None
+) -> dict[str, Any]:
+    """Return all parameters as arrays and numbers of the declared types; `copies` takes in those on the device."""
     require_given(equation, values, caller=caller)
-    return some_values(equation, values, caller=caller)
+    return some_values(equation, values, caller=caller, copies=copies)
 
 
 def no_parameter(equation: EquationBase, name: str, value: Any) -> InvalidInput:
@@ -187,14 +193,43 @@ def no_parameter(equation: EquationBase, name: str, value: Any) -> InvalidInput:
     )
 
 
-def some_values(equation: EquationBase, values: dict[str, Any], *, caller: str) -> dict[str, Any]:
+class Copies:
+    """Copies on the device, by name, of parameters that came there: kernels read these, whatever the caller does."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.buffers: dict[str, cl.Buffer] = {}
+
+    def take(self, p: Parameter, array: CLArray) -> NDArray[Any] | None:
+        """Copy a parameter, and return it on the host; None for an array that kernels do not read as it is."""
+        session, n = self.session, array.size
+        fits = array.dtype == p.dtype and array.ndim == p.ndim > 0 and 0 < n <= most_of_chunk(session.profile, 8)
+        if not fits or not in_buffer(array) or array.context != session.context:
+            return None
+        plain = native_array(session, array, caller="clgeom", name="array")
+        memory: Any = plain.base_data
+        buffer = self.buffers[p.name] = allocate(session, plain.nbytes)
+        copy(session, memory, buffer, plain.nbytes, start=plain.offset)
+        host = np.empty(array.shape, p.dtype)
+        read(session, buffer, p.dtype, n, out=host)  # waits, so that the caller may change the array
+        return host
+
+
+def some_values(
+    equation: EquationBase, values: dict[str, Any], *, caller: str, copies: Copies | None = None
+) -> dict[str, Any]:
     """Return some of the parameters as arrays and numbers of the declared types."""
     extra = [name for name in values if name not in equation.parameters]
     if extra:
         raise no_parameter(equation, extra[0], values[extra[0]])
-    return {
-        name: checked_value(p, values[name], caller=caller) for name, p in equation.parameters.items() if name in values
-    }
+    checked = {}
+    for name, p in equation.parameters.items():
+        if name in values:
+            value, found = values[name], None
+            if copies is not None and is_device_array(value):
+                found = copies.take(p, value)
+            checked[name] = checked_value(p, value, caller=caller) if found is None else found
+    return checked
 
 
 def checked_value(p: Parameter, value: Any, *, caller: str) -> Any:
@@ -254,9 +289,13 @@ def checked_value(p: Parameter, value: Any, *, caller: str) -> Any:
 
 
 def bind(
-    session: Session, equation: EquationBase, values: dict[str, Any], *, caller: str
+    session: Session, equation: EquationBase, values: dict[str, Any], *, caller: str, copies: Copies | None = None
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Kernel arguments of the parameters, in the order of DP_KERNEL_PARAMETERS, and the buffers that they name."""
+    """Kernel arguments of the parameters, in the order of DP_KERNEL_PARAMETERS, and the buffers that they name.
+
+    `copies` are those that `check_values` has made.
+    """
+    there = copies.buffers if copies else {}
     arguments: list[Any] = []
     buffers: dict[str, Any] = {}
     for p in equation.parameters.values():
@@ -264,8 +303,13 @@ def bind(
         if p.ndim == 0:
             arguments.append(value)
             continue
-        flat = value.ravel() if value.size else np.zeros(1, p.dtype)  # a buffer cannot be empty
-        held = to_device(session, flat, caller=caller)
-        buffers[f"dp_{p.name}"] = held.one_buffer(f"The {p.name!r} parameter of {caller}")
+        if p.name in there:
+            if p.dtype == np.float64:
+                session.profile.require_fp64(caller)
+            buffers[f"dp_{p.name}"] = there[p.name]
+        else:
+            flat = value.ravel() if value.size else np.zeros(1, p.dtype)  # a buffer cannot be empty
+            held = to_device(session, flat, caller=caller)
+            buffers[f"dp_{p.name}"] = held.one_buffer(f"The {p.name!r} parameter of {caller}")
         arguments += [f"dp_{p.name}", *map(np.int32, value.shape)]
     return tuple(arguments), buffers

@@ -47,6 +47,40 @@ def test_parameters_may_change_after_the_call(session):
     assert table.recover(source, 5).tolist() == [0, 2, 4, 6, 8]
 
 
+@pytest.mark.settings("as_is", "as_gpu", "small_allocations")
+def test_arrays_on_the_device_may_change_after_the_call(subtests, any_session):
+    """Of several layouts and types, in repeated calls whose tables are used later."""
+    import pyopencl.array
+
+    def there(values):
+        return pyopencl.array.to_device(any_session.queue, values)
+
+    parameters = {"w": "int32[]", "t": "float32[,]"}
+    equation = dp.Equation("w[j] + t(i, j) + (i ? M(i - 1, j) : 0)", parameters=parameters, pattern="RUD")
+    source = "for (int k = 0; k < 5; ++k) out[k] = w[k] + M(1, k); return 5;"
+    made = []
+    for turn in range(4):
+        w, t = np.arange(5, dtype=np.int32) + turn, np.arange(10, dtype=np.float32).reshape(2, 5) * turn
+        for form in (
+            (there(w), there(t)),
+            (there(np.repeat(w, 2))[::2], there(np.asfortranarray(t))),
+            (there(np.append(w, w))[5:], t),
+            (there(w.astype(np.int16)), there(t.astype(">f4"))),
+        ):
+            table = dp.fill(equation, (2, 5), w=form[0], t=form[1], device=any_session)
+            for array in form:
+                if isinstance(array, pyopencl.array.Array):
+                    pyopencl.enqueue_fill_buffer(array.queue, array.base_data, np.uint8(7), 0, array.base_data.size)
+            made.append((table, w, t))
+    for table, w, t in made:
+        expected = np.cumsum(w + t, axis=0).astype(np.int32)
+        np.testing.assert_array_equal(table.numpy(), expected)
+        np.testing.assert_array_equal(table.recover(source, 5), w + expected[1])
+    for wrong, words in ((there(np.arange(5.0)), "int32. Got float64"), (there(t), r"Got shape \(2, 5\)")):
+        with pytest.raises(InvalidInput, match=words):
+            dp.fill(equation, (2, 5), w=wrong, t=there(t), device=any_session)
+
+
 WEIGHTS = dp.Equation("w[i] + c + t(0, 0)", parameters={"w": "int16[]", "c": "float32", "t": "int32[,]"}, pattern="RUD")
 
 
