@@ -29,6 +29,8 @@ from clgeom.primitives.scan import sums_plan
 from clgeom.sorting.arrays import as_key_array
 from clgeom.sorting.distinct import first_on_host
 from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, checked_axis, index_dtype
+from clgeom.sorting.radix.passes import SortMemory
+from clgeom.sorting.radix.segments import segment_capacity, segments_plan
 from clgeom.sorting.radix.sort import argsort, sort, sort_by_key
 from clgeom.sorting.take import take
 
@@ -125,7 +127,11 @@ def topk(
     if not there and (first := first_on_host(session, array, k, largest)) is not None:
         indices = first[argsort(array[first], descending=largest, device=session)].astype(number, copy=False)
         return TopK(array[indices], indices)
-    few = candidates(session, array, k, descending=largest, caller=caller)
+    order = KeyOrder(array.dtype.newbyteorder("="), largest)
+    few = _first_few(session, array, k, order, caller=caller)
+    if few is not None:
+        return TopK(few[0], converted(session, few[1], number))
+    few = candidates(session, array, k, order, caller=caller)
     if few is not None:
         pairs = sort_by_key(*few, descending=largest, device=session)
         values, indices = (_copy_first(session, entries, k) for entries in pairs)
@@ -133,6 +139,49 @@ def topk(
     own_type = None if number == index_dtype(None, there, caller=caller) else number
     indices = _copy_first(session, argsort(array, descending=largest, index_type=own_type, device=session), k)
     return TopK(take(array, indices, mode="clip", device=session) if there else array[indices], indices)
+
+
+def _first_few(session: Session, keys: Any, k: int, order: KeyOrder, *, caller: str) -> tuple[Any, Any] | None:
+    """(keys, uint32 indices) of the first k in order, where the keys are; None unless one launch sorts twice as many.
+
+    That launch sorts all keys, if these are few, or the candidates among them.
+    """
+    n, profile = len(keys), session.profile
+    capacity = segment_capacity(profile, order.dtype)
+    if not 0 < 2 * k <= capacity:
+        return None
+    bits = as_device_bits(session, keys, caller=caller)  # kept until the end: kernels may read the caller's memory
+    if len(bits.chunks) != 1:
+        return None
+    buffer, numbers = bits.chunks[0].buffer, dict[str, Any]()
+    most = n if n <= capacity else min(max(FEW, n // ONE_IN, 2 * k), capacity)
+    if n > capacity:
+        low, high, room = _narrow_range(session, buffer, n, order, k, most)
+        numbers = _numbers(order, low, high, room)
+
+    def make() -> tuple[Plan, Scratch, Scratch]:
+        first, places = Scratch("first", order.storage, most), Scratch("places", np.uint32, most)
+        if n <= capacity:
+            memory = SortMemory(Scratch("keys", order.storage, n), order, "index", first, places)
+            return segments_plan(profile, memory).kept(), first, places
+        plan, found, indices = _emit_plan(profile, n, order, most)
+        memory = SortMemory(found, order, indices, first, places)
+        return (plan + segments_plan(profile, memory, count=Number("room"))).kept(), first, places
+
+    plan, first, places = session.cached(("plans of first keys", n, order, most), make, policies=True)
+    result = run(session, plan, numbers=numbers, keys=buffer)
+    if not is_device_array(keys):
+        return result.read(first, k).view(order.dtype), result.read(places, k)
+    let_change(session, [keys])
+    keys_of, places_of = (
+        as_array(session, result[scratch], (k,), dtype, queue=keys.queue, wait=False)
+        for scratch, dtype in ((first, order.dtype), (places, places.dtype))
+    )
+    return keys_of, places_of
+
+
+def _numbers(order: KeyOrder, low: int, high: int, room: int) -> dict[str, Any]:
+    return {"low": order.storage.type(low), "high": order.storage.type(high), "room": np.uint32(room)}
 
 
 def _copy_first(session: Session, array: Any, k: int) -> Any:
@@ -146,7 +195,7 @@ def _copy_first(session: Session, array: Any, k: int) -> Any:
     return as_array(session, buffer, (k,), array.dtype, queue=array.queue, wait=False)
 
 
-def candidates(session: Session, keys: Any, k: int, *, descending: bool, caller: str) -> tuple[Any, Any] | None:
+def candidates(session: Session, keys: Any, k: int, order: KeyOrder, *, caller: str) -> tuple[Any, Any] | None:
     """(keys, uint32 indices) with the first k of the stable order among them, equal keys in input order.
 
     They are where the keys are. None where a sort of all keys is no more work, or the device holds the keys in several
@@ -155,7 +204,6 @@ def candidates(session: Session, keys: Any, k: int, *, descending: bool, caller:
     n = len(keys)
     if n < LEAST or not 0 < k <= n // LEAST_SHARE:
         return None
-    order = KeyOrder(keys.dtype.newbyteorder("="), descending)
     bits = as_device_bits(session, keys, caller=caller)  # kept until the end: kernels may read the caller's memory
     if len(bits.chunks) != 1:
         return None
@@ -165,12 +213,7 @@ def candidates(session: Session, keys: Any, k: int, *, descending: bool, caller:
     plan, found, indices = session.cached(
         ("plans of candidates", n, order, most), lambda: _emit_plan(session.profile, n, order, most), policies=True
     )
-    numbers: dict[str, Any] = {
-        "low": order.storage.type(low),
-        "high": order.storage.type(high),
-        "room": np.uint32(room),
-    }
-    result = run(session, plan, numbers=numbers, keys=buffer)
+    result = run(session, plan, numbers=_numbers(order, low, high, room), keys=buffer)
     if not is_device_array(keys):
         return result.read(found, room).view(order.dtype), result.read(indices, room)
     let_change(session, [keys])
@@ -241,7 +284,7 @@ def _emit_plan(profile: DeviceProfile, n: int, order: KeyOrder, most: int) -> tu
     plan = step("select_count", counts)
     plan += sums_plan(profile, counts, offsets)
     plan += step("select_emit", counts, offsets, Number("room"), found, indices)
-    return plan.kept(), found, indices
+    return plan, found, indices
 
 
 @keeps_subnormals

@@ -12,6 +12,7 @@ from clgeom.core.call import recording
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.sorting import select
 from clgeom.sorting.keys import KEY_TYPES, KeyOrder
+from clgeom.sorting.radix.segments import segment_capacity
 
 
 @given(data=st.data())
@@ -65,13 +66,14 @@ def test_candidates_of_every_type(subtests, session, always, dtype):
             for k in (1, n // 3, n - 1, n):
                 with subtests.test(n=n, k=k):
                     for one in (keys, there):
-                        found = select.candidates(session, one, k, descending=descending, caller="test")
+                        by = KeyOrder(one.dtype.newbyteorder("="), descending)
+                        found = select.candidates(session, one, k, by, caller="test")
                         values, indices = (each.get() if one is there else each for each in found)
                         np.testing.assert_array_equal(bits_of(values), bits_of(keys[indices]))
                         assert values.dtype == dtype and k <= len(indices) <= max(2 * k, select.FEW)
                         first = np.argsort(digits[indices], kind="stable")[:k]
                         np.testing.assert_array_equal(indices[first], order[:k])
-                    assert select.candidates(session, keys, 0, descending=descending, caller="test") is None
+                    assert select.candidates(session, keys, 0, by, caller="test") is None
 
 
 @pytest.mark.settings("as_is", "as_gpu", "odd_shapes", "small_groups")
@@ -88,6 +90,7 @@ def test_topk_of_many_keys_sorts_few(any_session, monkeypatch):
     """Keys are read a few times and but candidates are sorted, also where most keys are equal to the k-th."""
     sorted_ = []
     monkeypatch.setattr(select, "sort_by_key", lambda *few, **o: sorted_.append(len(few[0])) or sort_by_key(*few, **o))
+    monkeypatch.setattr(select, "segment_capacity", lambda *_: 0)  # as if no launch sorted all candidates
     n, k = 40_000, 70
     for keys in (keys_of("random", n, np.float32), keys_of("few", n, np.float32), np.arange(n, dtype=np.float32)):
         for largest in (False, True):
@@ -95,6 +98,26 @@ def test_topk_of_many_keys_sorts_few(any_session, monkeypatch):
                 begins_the_order(any_session, keys, k, largest)
             assert len([one for one in phases if one.name == "select_digits"]) <= 2 * -(-32 // select.DIGIT_BITS)
     assert len(sorted_) == 12 and max(sorted_) <= select.FEW
+
+
+@pytest.mark.settings("as_is", "as_gpu", "small_groups")
+@pytest.mark.parametrize("dtype", ("float32", "uint64", "int8"))
+def test_topk_by_one_launch_that_sorts(any_session, monkeypatch, dtype):
+    monkeypatch.setattr(select, "candidates", None)  # is not called
+    capacity = segment_capacity(any_session.profile, np.dtype(dtype))
+    for n in (1, 2, capacity - 1, capacity, capacity + 1, 3 * capacity + 5):
+        for name in ("random", "few", "special" if dtype == "float32" else "constant"):
+            keys = keys_of(name, n, dtype)
+            there = device_array(any_session, keys)
+            for k in {1, min(10, n), min(capacity // 2, n // 2)} - {0}:
+                for largest in (False, True):
+                    with recording() as phases:
+                        begins_the_order(any_session, keys, k, largest)
+                    assert [one.name for one in phases if "radix" in one.name] in ([], 2 * ["radix_segments"])
+                    found = topk(there, k, largest=largest, device=any_session)
+                    expected = np.argsort(KeyOrder(keys.dtype, largest).digits(keys), kind="stable")[:k]
+                    np.testing.assert_array_equal(found.indices.get(), expected)
+                    np.testing.assert_array_equal(bits_of(found.values.get()), bits_of(keys[expected]))
 
 
 @pytest.mark.settings("small_allocations")

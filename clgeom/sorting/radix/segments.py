@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.plan import Number, Plan, Scratch, Step
 from clgeom.core.tuning import select
 from clgeom.intake.arrays import c_name
 from clgeom.primitives.gather import pick_plan
@@ -50,12 +50,13 @@ def segments_plan(
     significant: np.generic | None = None,
     segments: int | None = None,
     longest: int | None = None,
+    count: Number | None = None,
 ) -> Plan:
     """Plan of one launch that sorts segments no longer than the capacity.
 
     `significant` is a mask of the bits that are compared, all by default. `segments` is the number of segments, whose
     offsets are bound as "offsets[0]", and `longest` the number of keys of the longest; by default all keys are one
-    segment.
+    segment, or the first `count` of them.
     """
     order, n, keys_out, payload_out = memory.order, memory.n, memory.keys_out, memory.payload_out
     kernel = "sorting/radix/radix_segments"
@@ -68,7 +69,7 @@ def segments_plan(
     args = (
         memory.keys,
         *([memory.payload] if isinstance(memory.payload, Scratch) else []),
-        *([np.uint32(n)] if segments is None else ["offsets[0]", np.uint32(segments)]),
+        *([count or np.uint32(n)] if segments is None else ["offsets[0]", np.uint32(segments)]),
         order.flip,
         order.everything if significant is None else significant,
         *([keys_out] if keys_out else []),
