@@ -29,9 +29,10 @@ from clgeom.primitives.scan import sums_plan
 from clgeom.sorting.arrays import as_key_array
 from clgeom.sorting.distinct import first_on_host
 from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, checked_axis, index_dtype
-from clgeom.sorting.radix.passes import SortMemory
+from clgeom.sorting.radix.passes import SortMemory, radix_plan
 from clgeom.sorting.radix.segments import segment_capacity, segments_plan
 from clgeom.sorting.radix.sort import argsort, sort, sort_by_key
+from clgeom.sorting.radix.work import features_of
 from clgeom.sorting.take import take
 
 if TYPE_CHECKING:
@@ -142,28 +143,31 @@ def topk(
 
 
 def _first_few(session: Session, keys: Any, k: int, order: KeyOrder, *, caller: str) -> tuple[Any, Any] | None:
-    """(keys, uint32 indices) of the first k in order, where the keys are; None unless one launch sorts twice as many.
+    """(keys, uint32 indices) of the first k in order, where the keys are; None unless few launches sort twice as many.
 
-    That launch sorts all keys, if these are few, or the candidates among them.
+    All keys are sorted, without a wait, if one launch does that, or one for each digit; else the candidates among them.
     """
-    n, profile = len(keys), session.profile
+    n, profile, features = len(keys), session.profile, features_of(session)
     capacity = segment_capacity(profile, order.dtype)
-    if not 0 < 2 * k <= capacity:
+    sorts_all = n <= capacity or (n < LEAST and features.scan == "chain")
+    if not 0 < 2 * k <= (2 * n if sorts_all else capacity):
         return None
     bits = as_device_bits(session, keys, caller=caller)  # kept until the end: kernels may read the caller's memory
     if len(bits.chunks) != 1:
         return None
     buffer, numbers = bits.chunks[0].buffer, dict[str, Any]()
-    most = n if n <= capacity else min(max(FEW, n // ONE_IN, 2 * k), capacity)
-    if n > capacity:
+    most = n if sorts_all else min(max(FEW, n // ONE_IN, 2 * k), capacity)
+    if not sorts_all:
         low, high, room = _narrow_range(session, buffer, n, order, k, most)
         numbers = _numbers(order, low, high, room)
 
     def make() -> tuple[Plan, Scratch, Scratch]:
         first, places = Scratch("first", order.storage, most), Scratch("places", np.uint32, most)
-        if n <= capacity:
+        if sorts_all:
             memory = SortMemory(Scratch("keys", order.storage, n), order, "index", first, places)
-            return segments_plan(profile, memory).kept(), first, places
+            fits = n <= capacity
+            plan = segments_plan(profile, memory) if fits else radix_plan(profile, memory, features=features)
+            return plan.kept(), first, places
         plan, found, indices = _emit_plan(profile, n, order, most)
         memory = SortMemory(found, order, indices, first, places)
         return (plan + segments_plan(profile, memory, count=Number("room"))).kept(), first, places

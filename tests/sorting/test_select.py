@@ -12,6 +12,7 @@ from clgeom.core.call import recording
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.sorting import select
 from clgeom.sorting.keys import KEY_TYPES, KeyOrder
+from clgeom.sorting.radix.passes import RadixFeatures
 from clgeom.sorting.radix.segments import segment_capacity
 
 
@@ -118,6 +119,20 @@ def test_topk_by_one_launch_that_sorts(any_session, monkeypatch, dtype):
                     expected = np.argsort(KeyOrder(keys.dtype, largest).digits(keys), kind="stable")[:k]
                     np.testing.assert_array_equal(found.indices.get(), expected)
                     np.testing.assert_array_equal(bits_of(found.values.get()), bits_of(keys[expected]))
+
+
+@pytest.mark.settings("as_is", "as_gpu", "small_groups")
+@given(data=st.data())
+def test_topk_by_a_launch_for_each_digit(any_session, setting, data):
+    """On devices with chained passes: of keys beyond the capacity of one launch, without a wait for their digits."""
+    dtype = data.draw(st.sampled_from(types_in(setting, ("float32", "uint64", "int8"))))
+    capacity = segment_capacity(any_session.profile, np.dtype(dtype))
+    n = data.draw(st.integers(capacity + 1, max(2 * capacity, select.LEAST - 1)))
+    keys = keys_of(data.draw(st.sampled_from(sorted(DISTRIBUTIONS))), n, dtype, data.draw(st.integers(0, 9)))
+    with pytest.MonkeyPatch.context() as patch, recording() as phases:
+        patch.setattr(select, "features_of", lambda _: RadixFeatures(scan="chain"))
+        begins_the_order(any_session, keys, data.draw(st.integers(1, n)), data.draw(st.booleans()))
+    assert ("select_digits" in [one.name for one in phases]) <= (n >= select.LEAST)
 
 
 @pytest.mark.settings("small_allocations")
