@@ -1,5 +1,5 @@
 // hood/tile_bounds.h: bounds between which points are certainly inside the hull of a tile, by one work-item. The includer
-// has geometry/sieve.h, hood/hood_tile.h and tile_t.
+// has geometry/sieve.h, for points that are no integers geometry/dodecagon.h, hood/hood_tile.h and tile_t.
 
 // A hood in units of the frame: indices of its corners.
 typedef struct { local const ushort *corners; uint count; frame_t frame; } scaled_hood_t;
@@ -47,7 +47,7 @@ inline frame_t item_frame(const tile_t tile, uint lower, uint upper)
     return frame;
 }
 
-// The bounds of all bins, and the frame with its box.
+// The bounds of all bins, and the frame with its box or, after it, the polygon in the hull.
 inline void item_bounds(const tile_t tile, uint lower, uint upper, global frame_t *frame_found, global float2 *bounds)
 {
     frame_t frame = item_frame(tile, lower, upper);
@@ -62,12 +62,21 @@ inline void item_bounds(const tile_t tile, uint lower, uint upper, global frame_
         }
         bounds[bin] = bound;
     }
+#if defined(CLGEOM_COORD_int)
     diagonals_t outer = no_diagonals();
+#else
+    farthest_t outer = no_farthest();
+#endif
     for (uint k = 0; k < (usable ? lower + upper : 0); ++k) {
         const uint at = tile.hoods[k < lower ? k : TILE + k - lower];
-        diagonals_take(&outer, scaled(tile.x[at], frame.left, frame.across) / BINS, scaled(tile.y[at], frame.low, frame.up),
-                       TILE_POINT(tile, at));
+        const float x = scaled(tile.x[at], frame.left, frame.across) / BINS, y = scaled(tile.y[at], frame.low, frame.up);
+#if defined(CLGEOM_COORD_int)
+        diagonals_take(&outer, x, y, TILE_POINT(tile, at));
+#else
+        farthest_take(&outer, x, y, TILE_POINT(tile, at));
+#endif
     }
+#if defined(CLGEOM_COORD_int)
     if (usable) {
         const box_t box = box_between(&outer);
         frame.box_left = box.left;
@@ -75,5 +84,9 @@ inline void item_bounds(const tile_t tile, uint lower, uint upper, global frame_
         frame.box_bottom = box.bottom;
         frame.box_top = box.top;
     }
+#else
+    global dodecagon_t *const inner = (global dodecagon_t *)(frame_found + 1);
+    *inner = dodecagon_between(&outer, usable ? BINS / frame.across : 0, usable ? 1 / frame.up : 0);
+#endif
     *frame_found = frame;
 }

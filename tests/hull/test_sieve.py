@@ -168,6 +168,75 @@ def test_adversarial_coordinates(session, shape, name, dtype):
     check(session, points)
 
 
+def twelve_sided(rng, n):
+    """Points in a polygon of twelve sides, on its sides, and its corners."""
+    first = np.array([(41, 11), (30, 30), (11, 41)])
+    quarter = np.array([(0, 1), (-1, 0)])
+    corners = 64 * np.concatenate([first @ np.linalg.matrix_power(quarter, k) for k in range(4)])
+    side, share = rng.integers(0, 12, n // 8), rng.integers(0, 65, (n // 8, 1))
+    on = (corners[side] * share + np.roll(corners, -1, axis=0)[side] * (64 - share)) // 64
+    inside = rng.integers(-64 * 30, 64 * 30, (n - len(on) - 12, 2))
+    return rng.permutation(np.concatenate([corners, on, inside]))
+
+
+@pytest.mark.parametrize("dtype", (np.float32, np.float64))
+@pytest.mark.parametrize("scale", ((1, 1), (1e-3, 1e4), (2.0**-60, 2.0**60), (7e-20, 1e-20)))
+def test_points_on_the_sides_of_the_polygon_in_the_hull(session, scale, dtype):
+    """With keep_collinear they are vertices: the sieve's polygon of twelve sides contains none."""
+    if not is_built(session, "serially", dtype):
+        return
+    points = twelve_sided(np.random.default_rng(11), 1500) * (2.0 ** np.round(np.log2(scale)))
+    for offset in ((0, 0), (2.0**20, -(2.0**19))):
+        with override(SHAPES["serially"]):
+            check(session, (points + offset).astype(dtype), keep=True)
+
+
+@pytest.mark.parametrize("dtype", (np.float32, np.float64))
+@pytest.mark.parametrize(
+    "name", ("normal", "disc", "square", "slanted", "triangle", "flat", "far off", "sample of one")
+)
+def test_polygon_is_inside_the_hull_of_the_sample(session, name, dtype):
+    """By rational arithmetic."""
+    if not is_built(session, "serially", dtype):
+        return
+    rng = np.random.default_rng(4)
+    points = {
+        "disc": lambda: cloud("disc", 600, np.float64),
+        "square": lambda: rng.random((600, 2)),
+        "slanted": lambda: rng.normal(size=(600, 2)) @ [[3, 4], [-0.04, 0.03]],
+        "triangle": lambda: np.sort(rng.random((600, 2)), axis=1),
+        "flat": lambda: rng.normal(size=(600, 2)) * (1e10, 1e-10),
+        "far off": lambda: rng.normal(size=(600, 2)) + 2.0**14,
+        "sample of one": lambda: np.full((600, 2), 0.7),
+    }.get(name, lambda: rng.normal(size=(600, 2)))()
+    array = to_device(session, points.astype(dtype), caller="test")
+    with override(SHAPES["serially"]):
+        steps, (frame, bounds) = Tiles.of(array, False).sample(len(points))
+    sizes = sieve.allocate(session, 4 * sieve.SIZES)
+    sieve.fill(session, sizes, np.uint32(0), sieve.SIZES)
+    result = run(session, Plan(*steps), points=array, sizes=sizes)
+    found = read(session, result[frame], dtype, 16)[8:]
+    if name == "sample of one":
+        assert not found.any()
+        return
+    x, y, width, height, slope_x, slope_y, sum_x, sum_y = map(Fraction, found.tolist())
+    if min(width, height, sum_x, sum_y) <= 0:
+        assert name in ("slanted", "triangle")  # none with these directions
+        return
+    lines = [(1, 0, width), (slope_x, 1, sum_x), (1, slope_y, sum_y), (0, 1, height), (1, 0, 0), (0, 1, 0)]
+    corners = []
+    for (a, b, c), (d, e, f) in itertools.combinations(lines, 2):
+        if a * e != b * d:
+            across, up = (c * e - b * f) / (a * e - b * d), (a * f - c * d) / (a * e - b * d)
+            if min(across, up) >= 0 and all(k * across + m * up <= most for k, m, most in lines[:4]):
+                corners += [(x + i * across, y + j * up) for i in (-1, 1) for j in (-1, 1)]
+    hull = points.astype(dtype)[reference.convex_hull(points.astype(dtype))].tolist()
+    hull = [tuple(map(Fraction, corner)) for corner in hull]
+    assert len(corners) >= 12
+    for (ax, ay), (bx, by) in zip(hull, hull[1:] + hull[:1]):
+        assert all((bx - ax) * (cy - ay) - (by - ay) * (cx - ax) > 0 for cx, cy in corners)
+
+
 def test_extreme_integers(session):
     points = np.random.default_rng(0).integers(-(2**31), 2**31, (800, 2)).astype(np.int32)
     points[:4] = np.array([(-1, -1), (-1, 1), (1, -1), (1, 1)]) * (2**31 - 1)
@@ -200,7 +269,7 @@ def test_any_points(session, points, keep):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_discarded_points_are_strictly_inside(session, shape, dtype):
-    """By rational arithmetic, for points put next to the boundary: the box and the bins discard none on it."""
+    """By rational arithmetic, for points put next to the boundary: polygon, box and bins discard none on it."""
     if dtype == np.float64 and not session.profile.fp64:
         return
     rng = np.random.default_rng(5)

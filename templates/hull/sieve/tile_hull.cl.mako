@@ -38,6 +38,9 @@ inline uint tile_id(const tile_t tile, uint k)
 #include "hood/hood_tile.h"
 #define BINS ${bins}
 #include "geometry/sieve.h"
+#if !INTEGERS
+#include "geometry/dodecagon.h"
+#endif
 #include "hood/tile_bounds.h"
 typedef struct { real_t x, y; uint id; } vertex_t;
 
