@@ -125,7 +125,7 @@ class SharedArray(cl_array.Array):
     ``cupy.asarray(array)`` and ``torch.as_tensor(array, device="cuda")`` copy nothing but once: the first time the
     array moves on the device to memory that OpenCL and CUDA share, and views that were made of it before stay behind.
     Each time the address is asked for, the host waits for the array's queue. What CUDA then writes into the array,
-    clgeom reads after waiting for CUDA.
+    clgeom and `get` read after waiting for CUDA; before other operations of pyopencl, call `settle`.
     """
 
     @property
@@ -191,6 +191,11 @@ class SharedArray(cl_array.Array):
     def _complete(self, session: Session) -> None:
         if self.queue is not None and self.queue != session.queue:
             self.queue.finish()
+
+    def get(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the items on the host, as pyopencl does, after waiting for CUDA."""
+        self.settle()
+        return super().get(*args, **kwargs)
 
     def settle(self) -> None:
         """Wait for CUDA, if it may write into the array."""

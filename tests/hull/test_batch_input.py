@@ -55,7 +55,7 @@ def test_convex_hulls_on_the_device(any_session):
         batch = convex_hulls(resident, given_offsets, device=any_session)
         for name in ("vertices", "offsets", "areas", "perimeters", "points"):
             on_device = getattr(batch, name)
-            assert type(on_device) is type(resident)
+            assert isinstance(on_device, type(resident))
             np.testing.assert_array_equal(on_device.get(), getattr(host, name))
             assert on_device.dtype == getattr(host, name).dtype
         assert batch.dimensions.tolist() == host.dimensions.tolist() and batch[5].n == host[5].n

@@ -85,7 +85,7 @@ def test_results_are_the_same_memory_for_both(session, shared):
     assert one.data.ptr == other.data.ptr == found.__cuda_array_interface__["data"][0]
     assert shared.buffer_at(one.data.ptr, one.nbytes) is not None
     one[:] = one[::-1].copy()
-    assert np.array_equal(found.get(), np.sort(keys.get())[::-1])
+    assert np.array_equal(found.get(), np.sort(keys.get())[::-1])  # after waiting for CUDA
     # the memory that both share is read in place
     before = shared.active_blocks
     again = clgeom.sort(one)

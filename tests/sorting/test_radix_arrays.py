@@ -271,7 +271,7 @@ def test_device_keys_give_device_results(session, n, dtype):
     order = expected_order(keys)
     there = device_array(session, keys)
     found = sort(there)
-    assert type(found) is type(there) and found.dtype == keys.dtype
+    assert isinstance(found, type(there)) and found.dtype == keys.dtype
     np.testing.assert_array_equal(bits_of(found.get()), bits_of(keys[order]))
     indices = argsort(there)
     assert indices.dtype == np.uint32
