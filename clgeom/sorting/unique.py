@@ -16,7 +16,7 @@ from clgeom.arguments import boolean, wrong
 from clgeom.core.call import Call
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import run
-from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.plan import Number, Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.errors import InputWarning, short, warn
 from clgeom.intake.arrays import as_device_values, c_name
@@ -29,19 +29,24 @@ from clgeom.sorting.bins import Bins, count_keys, most_counts
 from clgeom.sorting.distinct import Returned, distinct_on_host, run_results
 from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, checked_axis, flat_keys, index_dtype
 from clgeom.sorting.lexsort import lexsort
-from clgeom.sorting.radix.resident import sort_by_cached_plan
+from clgeom.sorting.radix.passes import SortMemory, counting_plan, is_counted, radix_plan
+from clgeom.sorting.radix.segments import segment_capacity, segments_plan
 from clgeom.sorting.radix.sort import Profiled
-from clgeom.sorting.radix.work import FEW, host_may_sort, most_at_once, sort_arrays
+from clgeom.sorting.radix.work import FEW, SURVEYED_BYTES, features_of, host_may_sort, most_at_once, sort_arrays
 
 if TYPE_CHECKING:
     from clgeom.core.device import Session
+    from clgeom.core.launch import Result
     from clgeom.core.profile import DeviceProfile
+    from clgeom.sorting.radix.passes import RadixFeatures
 
 #: Keys of a tile of the kernels.
 TILE = 2048
 #: Keys are counted, not sorted, if there are at least so many, and at most so many possible values for each of them.
 LEAST_COUNTED = 1024
 BINS_A_KEY = 2
+#: Most keys for which the launches for indices and counts are planned as if all were distinct.
+MOST_PLANNED = 1 << 20
 #: The type of the order of keys in kernels.
 INDICES = np.dtype(np.uint32)
 #: Keys of a sample that may tell that they are too far apart to be counted.
@@ -162,6 +167,8 @@ def _unique(session: Session, keys: Any, returned: Returned) -> list[Any]:
         results = distinct_on_host(session, keys, returned)
     if results is not None:
         return results
+    if there and len(keys) and (results := _unique_by_cached_plan(session, keys, returned)) is not None:
+        return results
     ordered, order, whole = _sort_for_kernels(session, keys, with_order=returned.order)
     if not len(keys):
         types = [
@@ -184,10 +191,6 @@ def _sort_for_kernels(session: Session, keys: Any, *, with_order: bool) -> tuple
     On CPU devices that may be on the host. There are too many keys for one sort on the device if they are not `whole`:
     then both are on the host, the order int64.
     """
-    if is_device_array(keys) and not with_order:
-        ordered = sort_by_cached_plan("unique", keys, False, session)
-        if ordered is not None:
-            return ordered, None, True
     inputs = SortInput(Call(caller="unique", sessions=(session,)), keys)
     whole = inputs.on_device or inputs.n <= most_at_once(inputs, session, INDICES if with_order else None)
     if whole and not inputs.on_device and not session.profile.is_cpu and inputs.n:
@@ -197,24 +200,85 @@ def _sort_for_kernels(session: Session, keys: Any, *, with_order: bool) -> tuple
     return *sort_arrays(inputs), whole
 
 
+def _unique_by_cached_plan(session: Session, keys: Any, returned: Returned) -> list[Any] | None:
+    """Return the results for keys on the device, which are sorted and counted by one plan.
+
+    None where a survey of the keys comes before their sort.
+    """
+    n, kind, features = len(keys), KeyOrder(keys.dtype.newbyteorder("=")), features_of(session)
+
+    def make() -> tuple[Plan, Scratch] | None:
+        given, ordered = Scratch("keys[0]", kind.storage, n), Scratch("unique_keys", kind.storage, n)
+        order = ("index", ordered, Scratch("unique_order", INDICES, n)) if returned.order else (None, ordered)
+        sort = _sort_plan(session.profile, SortMemory(given, kind, *order), features)
+        if sort is None:
+            return None
+        count, offsets = _count_plan(session.profile, ordered, n, kind, returned)
+        return (sort + count).kept(memory=True), offsets
+
+    key = "plans of sorted runs", features, n, kind, returned.splits_nan, returned.order
+    made = session.cached(key, make, policies=True)
+    if made is None:
+        return None
+    plan, offsets = made
+    given: dict[str, Any] = as_device_bits(session, keys, caller="unique").bindings("keys")
+    counted = run(session, plan, **given)
+    buffers: dict[str, Any] = {"keys": counted["unique_keys"]}
+    if returned.order:
+        buffers["order"] = counted["unique_order"]
+    return _emit_runs(session, keys, kind, returned, counted, offsets, buffers)
+
+
+def _sort_plan(profile: DeviceProfile, memory: SortMemory, features: RadixFeatures) -> Plan | None:
+    """Plan of a sort that depends on no values of keys; None where there is no such."""
+    n, order = memory.n, memory.order
+    if n <= segment_capacity(profile, order.dtype):
+        return segments_plan(profile, memory)
+    if memory.payload is None and is_counted(profile, order):
+        return counting_plan(profile, memory)
+    if features.scan == "chain" and n * order.storage.itemsize < SURVEYED_BYTES:
+        return radix_plan(profile, memory, features=features)
+    return None
+
+
 def _unique_of_sorted(session: Session, keys: Any, ordered: Any, order: Any, returned: Returned) -> list[Any]:
     """Return the same from sorted keys where kernels read them."""
-    profile, n, kind, number = session.profile, len(keys), KeyOrder(ordered.dtype), returned.index_type
+    n, kind = len(keys), KeyOrder(ordered.dtype)
     held = as_device_bits(session, ordered, caller="unique")
     buffers: dict[str, Any] = {"keys": held.one_buffer("The sorted array of unique")}
     if order is not None:
         numbers = as_device_values(session, order, caller="unique", name="order")
         buffers["order"] = numbers.one_buffer("The order of the array of unique")
-    args: tuple[Any, ...] = ("keys", np.uint32(n), kind.storage.type(returned.splits_nan))
-    counts, offsets = (Scratch(name, np.uint32, ceil_div(n, TILE) + 1) for name in ("counts", "offsets"))
 
-    def counting() -> Plan:
-        return (
-            _tiles_plan(profile, "unique_count", (*args, counts), n, kind) + sums_plan(profile, counts, offsets)
-        ).kept(memory=True)
+    def make() -> tuple[Plan, Scratch]:
+        plan, offsets = _count_plan(session.profile, "keys", n, kind, returned)
+        return plan.kept(memory=True), offsets
 
-    plan = session.cached(("plans of runs", n, kind, returned.splits_nan), counting, policies=True)
+    plan, offsets = session.cached(("plans of runs", n, kind, returned.splits_nan), make, policies=True)
     counted = run(session, plan, keys=buffers["keys"])
+    return _emit_runs(session, keys, kind, returned, counted, offsets, buffers)
+
+
+def _count_plan(
+    profile: DeviceProfile, ordered: str | Scratch, n: int, kind: KeyOrder, returned: Returned
+) -> tuple[Plan, Scratch]:
+    """Plan that counts the runs of sorted keys, and the memory of the number of runs before each tile and in all."""
+    counts, offsets = (Scratch(f"unique_{name}", np.uint32, ceil_div(n, TILE) + 1) for name in ("counts", "offsets"))
+    args = ordered, np.uint32(n), kind.storage.type(returned.splits_nan), counts
+    return _tiles_plan(profile, "unique_count", args, n, kind) + sums_plan(profile, counts, offsets), offsets
+
+
+def _emit_runs(
+    session: Session,
+    keys: Any,
+    kind: KeyOrder,
+    returned: Returned,
+    counted: Result,
+    offsets: Scratch,
+    buffers: dict[str, Any],
+) -> list[Any]:
+    """Return the results from sorted keys whose runs were counted; their memory, and that of their order, is bound."""
+    profile, n, number = session.profile, len(keys), returned.index_type
     runs = int(counted.read(offsets, 1, offsets.count - 1)[0])
 
     def output(dtype: np.dtype, count: int) -> Output:
@@ -224,28 +288,26 @@ def _unique_of_sorted(session: Session, keys: Any, ordered: Any, order: Any, ret
     index, count = (output(number, runs) if present else None for present in (returned.index, returned.counts))
     buffers |= {"offsets": counted[offsets], "values": values.buffer}
     buffers |= {name: out.buffer for name, out in (("inverse", inverse), ("index", index), ("counts", count)) if out}
-    starts = Scratch("starts", np.uint32, runs)
+    few = n <= MOST_PLANNED  # a plan for any number of runs
+    starts = Scratch("starts", np.uint32, n if few else runs)
 
     def emitting() -> Plan:
-        emitted = (*args, "offsets", "values", *([starts] if index or count else []))
-        emitted += ("order", "inverse") if inverse else ()
+        emitted: tuple[Any, ...] = ("keys", np.uint32(n), kind.storage.type(returned.splits_nan), "offsets", "values")
+        emitted += ((starts,) if index or count else ()) + (("order", "inverse") if inverse else ())
         params: dict[str, Any] = {"starts": bool(index or count), "inverse": c_name(number) if inverse else ""}
         plan = _tiles_plan(profile, "unique_emit", emitted, n, kind, **params)
         if not (index or count):
             return plan.kept()
-        emitted = (starts, np.uint32(runs), np.uint32(n), *(("order", "index") if index else ()))
+        emitted = (starts, Number("runs"), np.uint32(n), *(("order", "index") if index else ()))
         emitted += ("counts",) if count else ()
         params = {"index": c_name(number) if index else "", "count": c_name(number) if count else ""}
-        return plan + Plan(
-            Step.over(profile, "sorting/unique_runs", emitted, runs, params=params, bytes_moved=16 * runs)
-        )
+        moved = 16 * starts.count
+        plan += Plan(Step.over(profile, "sorting/unique_runs", emitted, starts.count, params=params, bytes_moved=moved))
+        return plan.kept(memory=True)
 
-    if index or count:  # whose launches depend on the number of runs
-        plan = emitting()
-    else:
-        key = "plans of first keys", n, kind, returned.splits_nan, bool(inverse), number
-        plan = session.cached(key, emitting, policies=True)
-    run(session, plan, **buffers)
+    key = "plans of distinct keys", n, kind, returned
+    plan = session.cached(key, emitting, policies=True) if few or not (index or count) else emitting()
+    run(session, plan, numbers={"runs": np.uint32(runs)}, **buffers)
     return [out.result() for out in (values, index, inverse, count) if out]
 
 

@@ -9,6 +9,7 @@ from sort_keys import DISTRIBUTIONS, bits_of, device_array, distinct_reference, 
 
 from clgeom import unique
 from clgeom.errors import InvalidInput
+from clgeom.sorting.radix.passes import RadixFeatures
 from clgeom.sorting.radix.sort import Profiled
 
 TYPES = "float32 int16 float64 uint32".split()
@@ -117,6 +118,31 @@ def test_unique_on_the_device_stays_there(any_session):
     column = unique(there[:, 3], return_counts=True, device=any_session)
     np.testing.assert_array_equal(column[0].get(), np.unique(keys[:, 3]))
     assert unique(there[:0], device=any_session).shape == (0,)
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@given(data=st.data())
+def test_unique_on_the_device_again_and_again(any_session, setting, data):
+    """Other keys and numbers of values by the same plans, also where a digit takes one launch."""
+    dtype = data.draw(st.sampled_from(types_in(setting, ("uint32", "float32", "int8", "uint64"))))
+    n, options = data.draw(st.sampled_from((1, 500, 9000))), {name: data.draw(st.booleans()) for name in ALL}
+    features = RadixFeatures(scan=data.draw(st.sampled_from(("reduce", "chain"))))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("clgeom.sorting.unique.features_of", lambda _: features)
+        results = []
+        for name in ("random", "few", "special", "random"):
+            if name == "special" and dtype[0] != "f":
+                continue
+            keys = keys_of(name, n, dtype, data.draw(st.integers(0, 9)))
+            found = unique(device_array(any_session, keys), **options, equal_nan=False, device=any_session)
+            results.append((keys, found if any(options.values()) else (found,)))
+    for keys, found in results:
+        values, *others = distinct_reference(keys, False)
+        np.testing.assert_array_equal(bits_of(found[0].get()), bits_of(values))
+        wanted = [one for one, name in zip(others, ALL) if options[name]]
+        assert len(found) == 1 + len(wanted)
+        for got, one in zip(found[1:], wanted):
+            np.testing.assert_array_equal(got.get(), one)
 
 
 def test_unique_of_rows_is_flat(session):
