@@ -19,7 +19,7 @@ REFUSED = (
     r"|be contiguous)"
 )
 #: Messages for arrays of another shape than that of the call's other arrays, or of more items than a device takes.
-OTHERS = r"must|takes at most|allows"
+OTHERS = r"must|takes at most|allows|memory left"
 
 
 def holders(session):

@@ -73,6 +73,8 @@ def test_objects_of_points(session, name, dtype):
 
     expected = call(session, made(typed, are_points))
     for kind, make in POINTS_OF.items():
+        if name.startswith("ConvexHull") and "by name" in kind:  # it takes two columns, and in their order
+            continue
         assert call(session, made(lambda points, make=make: make(typed(points)), are_points)) == expected, kind
 
 
