@@ -36,6 +36,8 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench" / "results"
 #: Columns of our own times, and of our own rates, for which more is better, by the beginning of a record's name.
 TIMES = {
+    "calls": ("ms",),
+    "cuda": ("resident ms", "CuPy ms", "PyTorch ms"),
     "align": ("ms", "kernel"),
     "dask": ("workers s",),
     "devices": ("one s", "all s"),

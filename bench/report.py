@@ -110,7 +110,13 @@ rough on purpose: 76 million vertices."""
 TUNED = (
     """Milliseconds. old: rows of policies before the tuner; new: those that ship. share: of a kernel in its call."""
 )
-TWO = """Seconds, on two H200s. one: all work by the first device; all: by both, or by one where that was
+CALLS = """Milliseconds of whole calls on arrays of the device, with a wait for it at the end. kernels: the launches by
+the device's clock; launched: a bare loop that enqueues the same launches and reads again, and waits; rest: microseconds
+of the call beyond that loop; returns: after which it comes back. ours/CuPy: by calls in the same run."""
+CUDA = """Milliseconds of whole calls. resident: arrays of pyopencl on the device; CuPy, PyTorch: their arrays on the
+same GPU; host: CuPy's array copied to the host by its own method, and from there; copy: one copy of the input on the
+device by CuPy; over: microseconds of CuPy's array beyond resident and copy."""
+TWO = """Seconds, on two GPUs of a kind. one: all work by the first device; all: by both, or by one where that was
 quicker. Rounds
 end when the devices have finished; "all vertices read" copies the vertices to the host in each."""
 DEVICES = """Seconds. one: all work by the first device; all: shared out. The two devices of PoCL share the cores, so
@@ -145,7 +151,10 @@ PAGES = {
     "shellsort-study-h200": ("The tables of the Shellsort study on a GPU", STUDY, None),
     "files-pocl": ("Reading files", FILES, None),
     "stream-h200": ("Hulls of files in chunks, on a GPU", STREAM, None),
-    "devices-h200": ("Two GPUs against one", TWO, None),
+    "calls-h100": ("Calls on arrays of a GPU beside their launches", CALLS, None),
+    "cuda-arrays-h100": ("Arrays of CuPy and PyTorch", CUDA, None),
+    "devices-h100": ("Two GPUs against one", TWO, None),
+    "devices-h200": ("Two GPUs against one, of the other kind", TWO, None),
     "tuning-h200": ("Shapes of kernels before and after the tuner, on a GPU", TUNED, None),
     "polygons-stack-h200": ("Polygons along the cells of 1,000 rasters on a GPU", RESIDENT_CELLS, None),
     "polygons-large-h200": ("Polygons along the cells of a large raster on a GPU", RESIDENT_CELLS, None),
@@ -187,7 +196,7 @@ PARTS = {
     "Regions and radio": ("region", "polygons", "radio"),
     "Dynamic programming and sequences": ("dp", "pairs", "align"),
     "Files": ("files", "labels", "stream", "extsort"),
-    "Devices": ("primitives", "link", "start", "drivers", "devices", "tuning"),
+    "Devices": ("primitives", "calls", "cuda", "link", "start", "drivers", "devices", "tuning"),
 }
 
 
