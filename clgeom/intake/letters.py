@@ -28,6 +28,7 @@ from clgeom.intake.device_arrays import fetched, flattened, is_device_array, on_
 from clgeom.intake.dispatch import choose_sessions
 from clgeom.intake.interop import arrow, frames
 from clgeom.intake.interop.objects import values_of
+from clgeom.intake.resident import Bounds, resident_bounds
 from clgeom.intake.text_lists import codes_of_text, letters_of_list, parts_of
 from clgeom.intake.typing import AnyArray, NDArray
 
@@ -77,6 +78,11 @@ class Sequences:
     def longest(self) -> int:
         """Length of the longest one."""
         return int(self.lengths.max(initial=0))
+
+    @property
+    def shortest(self) -> int:
+        """Length of the shortest one, 0 if there is none."""
+        return int(self.lengths.min()) if len(self) else 0
 
     @functools.cached_property
     def common_length(self) -> int | None:
@@ -152,6 +158,10 @@ class Rows(Sequences):
     def longest(self) -> int:
         return self.width if len(self) else 0
 
+    @property
+    def shortest(self) -> int:
+        return self.longest
+
     @functools.cached_property
     def common_length(self) -> int | None:
         return self.width if len(self) else None
@@ -161,6 +171,37 @@ class Rows(Sequences):
 
     def part(self, first: int, stop: int) -> Sequences:
         return Rows(self.letters[first * self.width : stop * self.width], stop - first, self.width)
+
+
+class ResidentSequences(Sequences):
+    """Sequences whose letters and offsets are on a device; the host has offsets only once it asks for them."""
+
+    bounds: Bounds
+
+    def __init__(self, letters: Any, bounds: Bounds) -> None:
+        self.__dict__.update(letters=letters, single=False, bounds=bounds)
+
+    def __len__(self) -> int:
+        return self.bounds.count
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Sequences, (self.host_letters, self.offsets)
+
+    @functools.cached_property
+    def offsets(self) -> np.ndarray:
+        return self.bounds.on_host()
+
+    @property
+    def longest(self) -> int:
+        return self.bounds.longest
+
+    @property
+    def shortest(self) -> int:
+        return self.bounds.shortest
+
+    @functools.cached_property
+    def common_length(self) -> int | None:
+        return self.longest if self.shortest == self.longest else None
 
 
 # One sequence -----------------------------------------------------------------------------------------------------
@@ -245,12 +286,15 @@ def is_batch(value: Any) -> bool:
     return arrow.is_text(value)
 
 
-def as_batch(value: Any, name: str, *, caller: str) -> Sequences:
-    """Return many sequences; one is refused."""
+def as_batch(value: Any, name: str, *, caller: str, device: Any = None, resident: bool = False) -> Sequences:
+    """Return many sequences; one is refused. If `resident`, offsets may stay on the `device` of a call."""
     if isinstance(value, (str, bytes, bytearray)):
         raise wrong(name, caller, BATCH, f"one sequence, {type(value).__name__}")
     if isinstance(value, tuple) and len(value) == 2 and not isinstance(value[1], (str, bytes)):
         letters, offsets = value
+        bounds = resident_bounds(letters, offsets, device) if resident else None
+        if bounds is not None:
+            return ResidentSequences(letters, bounds)
         on_device = is_device_array(letters) and letters.ndim == 1
         letters = _bytes_on_device(letters) if on_device else codes_of(letters, name, caller=caller)
         parameter = f"offsets in the '{name}' parameter of {caller}"
@@ -290,9 +334,11 @@ def many_sequences(value: Any, name: str, *, caller: str, expected: str) -> Sequ
     return _list_sequences(instance(value, (list, tuple), expected, name, caller=caller))
 
 
-def in_pairs(a: Any, b: Any, *, caller: str) -> tuple[Sequences, Sequences]:
-    """Return two batches of as many sequences, with common codes."""
-    first, second = with_common_codes(as_batch(a, "a", caller=caller), as_batch(b, "b", caller=caller))
+def in_pairs(a: Any, b: Any, *, caller: str, device: Any = None) -> tuple[Sequences, Sequences]:
+    """Return two batches of as many sequences, with common codes. Offsets may stay on the device of the call."""
+    first, second = with_common_codes(
+        *(as_batch(one, name, caller=caller, device=device, resident=True) for one, name in ((a, "a"), (b, "b")))
+    )
     if len(first) != len(second):
         raise wrong("b", caller, f"as many sequences as 'a', {len(first):,}", f"{len(second):,}")
     return first, second

@@ -99,3 +99,23 @@ def copies(session: Session) -> str:
     there = to_array(session, values)
     same(fetched(there[::-3, 1::2]), values[::-3, 1::2].astype("f4"), "strides and byte order")
     return "rows and columns of 2,107 big-endian numbers"
+
+
+@check("primitives: survey_offsets")
+def offsets(session: Session) -> str:
+    """Offsets of several tiles that ascend, and offsets that do not."""
+    from clgeom.intake.resident import survey_offsets
+
+    lengths = np.random.default_rng(8).integers(3, 700, 9_000)
+    whole = np.append(0, np.cumsum(lengths))
+    for dtype in (np.int32, np.uint32, np.int64, np.uint64):
+        bounds = survey_offsets(session, to_array(session, whole.astype(dtype)), int(whole[-1]))
+        assert bounds is not None
+        same((bounds.shortest, bounds.longest), (lengths.min(), lengths.max()), "lengths")
+        same(bounds.on_host(), whole, "offsets")
+        for at, value in ((0, 1), (4_000, whole[-1] + 1), (4_000, 0), (-1, whole[-2]), (700, -1)):
+            wrong = whole.copy()
+            wrong[at] = value
+            faulty = survey_offsets(session, to_array(session, wrong.astype(dtype)), int(whole[-1]))
+            same(faulty is None, True, f"faulty offsets at {at}")
+    return "9,001 offsets of four types"

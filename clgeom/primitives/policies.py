@@ -25,6 +25,10 @@ POLICIES: dict[str, Rows] = {
     },
     "primitives/gather_rows": ELEMENTWISE,
     "primitives/copy_strided": ELEMENTWISE,
+    "primitives/survey_offsets": {
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
+        "any": Policy("group", wg_size=256, groups_per_unit=8),
+    },
 }
 
 SPACES: dict[str, Space] = {

@@ -141,3 +141,41 @@ def pairs_and_letters(session: Session) -> str:
     table = [[lcs_and_edit_distance(a[i], b[j])[1] for j in range(9)] for i in range(9)]
     same(cdist(first, second, device=session), table, "all pairs")
     return "60 pairs of up to 180 letters and one of 1,000"
+
+
+@check("sequences: pairs_classes pairs_jobs row_bounds")
+def orders_of_pairs(session: Session) -> str:
+    """Pairs in the order of their classes and sizes, and their jobs."""
+    from clgeom.core.launch import read
+    from clgeom.intake.letters import Rows, Sequences
+    from clgeom.sequences.pairs_order import bounds_on_device, make_jobs, order_pairs, row_bounds
+
+    count, n, unit, limits = 3_000, 90, 32, np.array([64, 128])
+    m = np.random.default_rng(6).integers(0, 180, count)
+    a = Rows(np.zeros(count * n, np.uint8), count, n)
+    b = Sequences(np.zeros(m.sum(), np.uint8), np.append(0, np.cumsum(m)))
+    bounds = row_bounds(session, a), bounds_on_device(session, b)
+    same(read(session, bounds[0], np.uint32, count + 1), a.offsets, "bounds of rows")
+    begins = np.stack([a.offsets[:-1], b.offsets[:-1] + 7], axis=1)
+    lengths = np.stack([np.full(count, n), m], axis=1)
+    swapped = -(-m // unit) * n < -(-n // unit) * m
+    begins[swapped], lengths[swapped] = begins[swapped, ::-1], lengths[swapped, ::-1]
+    expected = {
+        "words": np.lexsort((lengths[:, 1], np.searchsorted(limits, lengths[:, 0]))),
+        "sizes": np.lexsort((-m // 4, np.searchsorted(limits, np.maximum(n, m)))),
+    }
+    for by, indices in expected.items():
+        order = order_pairs(session, by, a, b, bounds, limits=limits, unit=unit)
+        assert order is not None
+        same(read(session, order.indices, np.uint32, count), indices, f"order by {by}")
+        first, second = lengths[indices].T if by == "words" else (np.full(count, n), m[indices])
+        for one in order.classes:
+            part = slice(one.first, one.stop)
+            same(one.most, (first[part].max(), second[part].max()), f"greatest lengths by {by}")
+            bits = np.bincount([int(length).bit_length() for length in second[part]], minlength=33)
+            same(one.by_bits, bits if by == "words" else (), f"bits by {by}")
+        if by == "words":
+            jobs = make_jobs(session, bounds, order, columns_at=7, unit=unit)
+            found = read(session, jobs, np.uint32, 4 * count).reshape(count, 2, 2)
+            same(found, np.stack([begins, lengths], axis=2)[indices], "jobs")
+    return "3,000 pairs of up to 180 letters"

@@ -292,7 +292,7 @@ class Comparison:
         if self.path is not None and boolean(self.path, path, caller=caller):
             raise InvalidInput(f"The '{path}' parameter of {caller} is for two sequences, not for many pairs.")
         cutoff = cutoff_of(self.score_cutoff, caller=caller)
-        first, second = in_pairs(a, b, caller=caller)
+        first, second = in_pairs(a, b, caller=caller, device=self.device)
         call = Call(caller=caller)
         choose_sessions_of(call, (first, second), self.device)
         found: NDArray[np.int32] = dispatch(call, PairsWork(caller, self.problem, first, second, cutoff))

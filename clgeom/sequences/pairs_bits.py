@@ -2,12 +2,13 @@
 
     letters, offsets ─> jobs, sorted by words of the pattern and length of the text ─> a launch for each number of words
 
-Pairs whose shorter sequence is long are computed one by one, by many work-items each (`clgeom.sequences.bits`).
+The host sorts for CPUs and a few pairs, the device other pairs (`clgeom.sequences.pairs_order`). Pairs whose shorter
+sequence is long are computed one by one, by many work-items each (`clgeom.sequences.bits`).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -20,8 +21,11 @@ from clgeom.errors import DeviceLimit
 from clgeom.intake.arrays import as_device_values, c_name, to_device
 from clgeom.intake.device_arrays import on_host
 from clgeom.sequences.bits import BitTable
+from clgeom.sequences.pairs_order import PairClass, bounds_on_device, is_resident, make_jobs, order_pairs
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pyopencl as cl
 
     from clgeom.core.device import Session
@@ -48,6 +52,8 @@ MOST_WORK = 1 << 29
 MOST_CARRIES = 1 << 28
 #: Pairs whose texts differ in length by no more than this factor are computed in their own order.
 ALIKE = 1.25
+#: Pairs from which on a device with memory of its own orders them.
+LEAST_ORDERED = 1 << 14
 #: Letters behind the last ones, which kernels read and do not use.
 ENDING = np.zeros(8, np.uint8)
 #: Bytes of a job, its index and its value.
@@ -60,8 +66,8 @@ def values(session: Session, problem: str, a: Sequences, b: Sequences, cutoff: i
     `problem` is "lcs" or "edit"; `a` and `b` have letters of one type (`letters.with_common_codes`). As rapidfuzz has
     it, distances beyond the cutoff are cutoff + 1, and lengths below it 0.
     """
-    if cutoff is None and min(a.longest, b.longest) <= MOST_LETTERS:
-        return _solve_in_parts(session, problem, a, b)
+    if (cutoff is None or is_resident(a, b)) and min(a.longest, b.longest) <= MOST_LETTERS:
+        return apply_cutoff(_solve_in_parts(session, problem, a, b), problem, cutoff)
     n, m = a.lengths, b.lengths
     shorter, found = np.minimum(n, m), np.empty(len(a), np.int32)
     within = np.ones(len(a), bool)
@@ -118,30 +124,93 @@ def _solve_batch(session: Session, problem: str, a: Sequences, b: Sequences) -> 
         rows, columns = (0, a.common_length), (first_of_b, b.common_length)
         spans = (*columns, *rows) if _are_swapped(rows[1], columns[1], word_bits) else (*rows, *columns)
         where, (_, pattern, _, text) = tuple(map(np.uint32, spans)), spans
-    elif sizes := _common_sizes(pairs.policy, pairs.planes, a.lengths, b.lengths, word_bits):
+    elif sizes := _common_sizes(pairs.policy, pairs.planes, a, b, word_bits):
         where, (pattern, text) = ("row_bounds", "column_bounds", np.uint32(first_of_b)), sizes
-        for name, one in (("row_bounds", a), ("column_bounds", b)):
-            buffers[name] = upload_flat(session, one.offsets.astype(np.uint32))
+        buffers |= {name: bounds_on_device(session, one) for name, one in (("row_bounds", a), ("column_bounds", b))}
     if where:
         words, strips = words_of(pairs.policy, pairs.planes, pattern, word_bits)
         bounds = even_launch_bounds(text * max(pattern / word_bits, words), count)
         plan, kernels = pairs.plan(words, strips, bounds=bounds, longest=text, out=out, where=where), 1
     else:
-        n, m = a.lengths, b.lengths
-        swapped, begins = _are_swapped(n, m, word_bits), (a.offsets[:-1], b.offsets[:-1] + first_of_b)
-        jobs = np.empty((count, 4), np.uint32)
-        for k, (of_a, of_b) in enumerate((begins, (n, m))):
-            jobs[:, k], jobs[:, 2 + k] = np.where(swapped, of_b, of_a), np.where(swapped, of_a, of_b)
-        classes, order = classes_by_work(pairs.policy, pairs.planes, jobs[:, 1], jobs[:, 3], word_bits)
-        order = np.arange(count) if order is None else order
-        jobs = jobs[order]
-        buffers |= {"jobs": upload_flat(session, jobs), "order": upload_flat(session, order.astype(np.uint32))}
+        jobs, order, classes = _ordered_on_device(session, pairs, a, b) or _ordered_on_host(session, pairs, a, b)
+        buffers |= {"jobs": jobs, "order": order}
         plan, kernels, where = Plan(), len(classes), ("jobs", "order")
-        for first, stop, words, strips in classes:
-            patterns, texts = jobs[first:stop, 1], jobs[first:stop, 3]
-            bounds = [first + cut for cut in launch_bounds(texts * np.maximum(patterns / word_bits, words))]
-            plan += pairs.plan(words, strips, bounds=bounds, longest=int(texts.max()), out=out, where=where)
+        for (words, strips), bounds, text in classes:
+            plan += pairs.plan(words, strips, bounds=bounds, longest=text, out=out, where=where)
     return run(session, plan, paced=len(plan) > kernels, **buffers).read(out)
+
+
+#: (words, whether strips of them), first pairs of launches, longest text: pairs of one kernel.
+WorkClass: TypeAlias = tuple[tuple[int, bool], list[int], int]
+
+
+def _ordered_on_host(
+    session: Session, pairs: PairLetters, a: Sequences, b: Sequences
+) -> tuple[cl.Buffer, cl.Buffer, list[WorkClass]]:
+    """Return jobs, indices of their pairs, and classes of jobs, ordered by the host."""
+    n, m, word_bits, count = a.lengths, b.lengths, pairs.word_bits, len(a)
+    swapped, begins = _are_swapped(n, m, word_bits), (a.offsets[:-1], b.offsets[:-1] + len(a.letters))
+    jobs = np.empty((count, 4), np.uint32)
+    for k, (of_a, of_b) in enumerate((begins, (n, m))):
+        jobs[:, k], jobs[:, 2 + k] = np.where(swapped, of_b, of_a), np.where(swapped, of_a, of_b)
+    classes, order = classes_by_work(pairs.policy, pairs.planes, jobs[:, 1], jobs[:, 3], word_bits)
+    order = np.arange(count) if order is None else order
+    jobs, found = jobs[order], []
+    for first, stop, words, strips in classes:
+        patterns, texts = jobs[first:stop, 1], jobs[first:stop, 3]
+        bounds = [first + cut for cut in launch_bounds(texts * np.maximum(patterns / word_bits, words))]
+        found.append(((words, strips), bounds, int(texts.max())))
+    return upload_flat(session, jobs), upload_flat(session, order.astype(np.uint32)), found
+
+
+def _ordered_on_device(
+    session: Session, pairs: PairLetters, a: Sequences, b: Sequences
+) -> tuple[cl.Buffer, cl.Buffer, list[WorkClass]] | None:
+    """Return the same, ordered by the device; None for few pairs, and on CPUs."""
+    if session.profile.is_cpu or not (is_resident(a, b) or len(a) >= LEAST_ORDERED):
+        return None
+    steps, unit = ladder(pairs.policy, pairs.planes), pairs.word_bits
+    bounds = bounds_on_device(session, a), bounds_on_device(session, b)
+    order = order_pairs(session, "words", a, b, bounds, limits=np.array(steps) * unit, unit=unit)
+    if order is None:
+        return None
+    found = []
+    for kind, parts in join_classes(order.classes, len(steps), len(a)):
+        words = steps[min(kind, len(steps) - 1)]
+        cuts = launch_bounds_of(parts, words, unit)
+        found.append(((words, kind == len(steps)), cuts, max(part.most[1] for part in parts)))
+    return make_jobs(session, bounds, order, columns_at=len(a.letters), unit=unit), order.indices, found
+
+
+def join_classes(classes: Sequence[PairClass], last: int, count: int) -> list[tuple[int, list[PairClass]]]:
+    """Return classes with their parts: few pairs go with those of more words, up to the class before `last`."""
+    found: list[tuple[int, list[PairClass]]] = []
+    for at, one in enumerate(classes):
+        parts = [one]
+        if found and found[-1][0] < 0:
+            parts = [*found.pop()[1], one]
+        is_small = one.stop - parts[0].first < LEAST_SHARE * count and at + 1 < len(classes)
+        joins = is_small and classes[at + 1].kind < last
+        found.append((-1 if joins else one.kind, parts))
+    return found
+
+
+def launch_bounds_of(parts: Sequence[PairClass], words: int, word_bits: int) -> list[int]:
+    """As `launch_bounds`, for classes of pairs of which only the bits of their texts are known."""
+    bounds, room = [parts[0].first], float(MOST_WORK)
+    at = bounds[0]
+    for part in parts:
+        for bits, pairs in enumerate(part.by_bits):
+            work, left = min((1 << bits) - 1, part.most[1]) * max(part.most[0] / word_bits, words), pairs
+            while left:
+                taken = max(min(left, int(room // max(work, 1))), 0)
+                if not taken and at > bounds[-1]:
+                    bounds.append(at)
+                    room = float(MOST_WORK)
+                    continue
+                taken = max(taken, 1)
+                at, left, room = at + taken, left - taken, room - taken * work
+    return [*bounds, parts[-1].stop]
 
 
 def _are_swapped(n: Any, m: Any, word_bits: int) -> Any:
@@ -189,15 +258,20 @@ class PairLetters:
         return Plan(*steps)
 
 
-def _common_sizes(policy: Policy, planes: int, n: np.ndarray, m: np.ndarray, word_bits: int) -> tuple[int, int] | None:
+def _common_sizes(policy: Policy, planes: int, a: Sequences, b: Sequences, word_bits: int) -> tuple[int, int] | None:
     """(longest pattern, longest text) of pairs that need no order; None of others.
 
     The shorter sequence of a pair is its pattern. All patterns need the same kernel, and texts are almost as long.
+    Of resident sequences the extremes of each batch tell, which may have an order where none is needed.
     """
-    shorter, longer = np.minimum(n, m), np.maximum(n, m)
-    least, most, longest = int(shorter.min()), int(shorter.max()), int(longer.max())
+    least, longest = min(a.shortest, b.shortest), max(a.longest, b.longest)
+    if is_resident(a, b):
+        most, least_text = min(a.longest, b.longest), max(a.shortest, b.shortest)
+    else:
+        n, m = a.lengths, b.lengths
+        most, least_text = int(np.minimum(n, m).max()), int(np.maximum(n, m).min())
     kernels = {words_of(policy, planes, pattern, word_bits) for pattern in (least, most)}
-    return (most, longest) if len(kernels) == 1 and longest <= ALIKE * int(longer.min()) else None
+    return (most, longest) if len(kernels) == 1 and longest <= ALIKE * least_text else None
 
 
 def upload_flat(session: Session, values: np.ndarray) -> cl.Buffer:
@@ -242,7 +316,8 @@ def planes_in(session: Session, buffer: cl.Buffer, *parts: Any) -> tuple[int, np
     write(session, found, np.array([0, 2**32 - 1], np.uint32))
     step = Step.over(session.profile, LETTERS, ("letters", np.uint32(count), "found"), count)
     run(session, Plan(step), letters=buffer, found=found)
-    rest = np.concatenate([on_host(part[-3:]) for part in parts if len(part)])[-3:]  # after the last whole word
+    after = count * 4 // size  # letters of whole words
+    rest = read(session, buffer, parts[0].dtype, total - after, after)
     return planes_of(read(session, found, np.uint32, 2).view(parts[0].dtype), rest)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clgeom.core.policies import FOURS, Limit, Policy, Rows, by_wave
+from clgeom.core.policies import ELEMENTWISE, FOURS, Limit, Policy, Rows, by_wave
 from clgeom.core.spaces import SIZES, Space, group, serial
 
 
@@ -73,6 +73,12 @@ POLICIES: dict[str, Rows] = {
         "cpu": Policy("group", wg_size=1, groups_per_unit=4),
         "any": Policy("group", wg_size=256, groups_per_unit=8),
     },
+    "sequences/pairs_classes": {
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
+        "any": Policy("group", wg_size=256, groups_per_unit=8),
+    },
+    "sequences/pairs_jobs": ELEMENTWISE,
+    "sequences/row_bounds": ELEMENTWISE,
     # Many pairs; the serial shape computes items_per_thread pairs at once. PoCL, 2 cores of an EPYC, 10,000 pairs of
     # 100 letters: 4 pairs 1.1 ms, 8 0.75 to 1.1, 16 1.3.
     "sequences/pairs_bits": {
