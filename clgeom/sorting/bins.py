@@ -15,6 +15,7 @@ import numpy as np
 from clgeom.arguments import boolean, has_type, held, integer, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import allocate, constant, fill, run
+from clgeom.core.memory import rounded_up
 from clgeom.core.plan import Number, Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
@@ -30,6 +31,7 @@ from clgeom.sorting.splitters import bisect_ranges
 if TYPE_CHECKING:
     from clgeom.core.device import Session
     from clgeom.core.profile import DeviceProfile
+    from clgeom.intake.arrays import DeviceArray
 
 #: Type of counts in kernels.
 COUNT = np.dtype(np.uint32)
@@ -105,7 +107,8 @@ def bincount(
     has_type(numbers, "iub", "integers", "numbers", caller=caller, shape=("n",))
     keys, _, session = flat_keys(numbers, device, caller=caller, name="numbers")
     number = _type_of_counts(index_type, keys, caller=caller, weights=weights)
-    low, high = _least_and_greatest(session, keys, caller=caller, name="numbers") if len(keys) else (0, -1)
+    bits = as_device_bits(session, keys, caller=caller, name="numbers") if is_device_array(keys) else None
+    low, high = _least_and_greatest(session, keys, bits, caller=caller, name="numbers") if len(keys) else (0, -1)
     if low < 0:
         raise wrong("numbers", caller, "at least 0", str(low))
     bins = max(int(high) + 1, least)
@@ -118,7 +121,7 @@ def bincount(
     order = KeyOrder(keys.dtype.newbyteorder("="))
     info = np.iinfo(keys.dtype) if keys.dtype.kind != "b" else np.iinfo(np.uint8)
     first, last = order.digits(np.array([0, max(min(bins - 1, info.max), 0)], order.dtype))
-    return count_keys(session, keys, Bins(order, np.array([first]), last, bins, edges=False), number)
+    return count_keys(session, keys, Bins(order, np.array([first]), last, bins, edges=False), number, bits)
 
 
 def _checked_weights(weights: Any, keys: Any, *, caller: str) -> np.ndarray:
@@ -305,7 +308,10 @@ def _checked_edges(session: Session, keys: Any, bins: Any, range: Any) -> np.nda
     given, unnamed = keys, not isinstance(bins, str)
     if is_device_array(keys):
         whole = range is None and np.ndim(bins) == 0 and len(keys)
-        ends = _least_and_greatest(session, keys, caller=caller, name="values") if whole else (0,) * bool(len(keys))
+        ends: tuple[Any, ...] = (0,) * bool(len(keys))
+        if whole:
+            bits = as_device_bits(session, keys, caller=caller, name="values")
+            ends = _least_and_greatest(session, keys, bits, caller=caller, name="values")
         given = np.array(ends, keys.dtype.newbyteorder("="))
     elif unnamed and np.ndim(bins):
         given = keys[:1]  # edges that are given depend on no value
@@ -319,12 +325,14 @@ def _checked_edges(session: Session, keys: Any, bins: Any, range: Any) -> np.nda
     return edges
 
 
-def _least_and_greatest(session: Session, keys: Any, *, caller: str, name: str) -> tuple[Any, Any]:
-    """Return the least and the greatest of some keys."""
-    if not is_device_array(keys):
+def _least_and_greatest(
+    session: Session, keys: Any, bits: DeviceArray | None, *, caller: str, name: str
+) -> tuple[Any, Any]:
+    """Return the least and the greatest of some keys; `bits` are those of keys on the device."""
+    if bits is None:
         return keys.min(), keys.max()
     order, n = KeyOrder(keys.dtype.newbyteorder("=")), len(keys)
-    buffer = as_device_bits(session, keys, caller=caller, name=name).one_buffer(f"The '{name}' parameter of {caller}")
+    buffer = bits.one_buffer(f"The '{name}' parameter of {caller}")
 
     def make() -> tuple[Plan, Scratch]:
         policy = select(session.profile, "sorting/key_range", order.dtype, n)
@@ -372,8 +380,8 @@ def most_counts(profile: DeviceProfile) -> int:
     return profile.max_alloc_bytes // COUNT.itemsize
 
 
-def count_keys(session: Session, keys: Any, bins: Bins, number: np.dtype) -> Any:
-    """Return the number of keys in each bin."""
+def count_keys(session: Session, keys: Any, bins: Bins, number: np.dtype, bits: DeviceArray | None = None) -> Any:
+    """Return the number of keys in each bin; `bits` are those of the keys where these are known."""
     order, first, last, count, edges = bins
     n, profile = len(keys), session.profile
     most, used = profile.max_alloc_bytes, len(first) if edges else count
@@ -394,7 +402,7 @@ def count_keys(session: Session, keys: Any, bins: Bins, number: np.dtype) -> Any
         return sums.result()
     policy = select(profile, "sorting/bin_counts", order.dtype, n)
     groups, rows = policy.groups(ceil_div(n, policy.tile), profile.compute_units), 1
-    total, tables = np.uint32(used), 1
+    tables = 1
     if policy.variant == "serial":
         held = max(most // (4 * used), 1)  # rows of one allocation
         tables = TABLES if not edges and used < MOST_IN_TABLES and held >= TABLES else 1
@@ -407,23 +415,26 @@ def count_keys(session: Session, keys: Any, bins: Bins, number: np.dtype) -> Any
         edges_buffer = as_device_values(session, first, caller="histogram").one_buffer("The edges of bins of histogram")
     else:
         edges_buffer = constant(session, first)
-    array = as_device_bits(session, keys, caller="histogram")
+    array = bits or as_device_bits(session, keys, caller="histogram")
     if len(array.chunks) > 1:  # host keys beyond one allocation, part by part
         parts = np.array_split(keys, len(array.chunks) + 1)
         found = sum(count_keys(session, part, bins, np.dtype(np.int64)) for part in parts)
         return found.astype(number, copy=False)
     buffers = {"keys": array.chunks[0].buffer, "edges": edges_buffer, "counts": counts, "sums": sums.buffer}
 
+    items = rounded_up(4 * used) // 4  # so that other keys, with a few more bins, have the same plan
+
     def make() -> Plan:
         params = {**order.options(), "edges": edges, "tables": tables}
-        args: tuple[Any, ...] = ("keys", np.uint32(n), order.flip, "edges", Number("last"), total, "counts")
+        args: tuple[Any, ...] = ("keys", np.uint32(n), order.flip, "edges", Number("last"), Number("bins"), "counts")
         step = Step("sorting/bin_counts", policy, args, groups, params, bytes_moved=n * order.storage.itemsize)
-        args = ("counts", np.uint32(rows), total, "sums")
+        args = ("counts", Number("rows"), Number("bins"), "sums")
         params = {"index": c_name(number)}
         return Plan(
-            step, Step.over(profile, "sorting/bin_sums", args, used, params=params, bytes_moved=4 * used)
+            step, Step.over(profile, "sorting/bin_sums", args, items, params=params, bytes_moved=4 * items)
         ).kept()
 
-    plan = session.cached(("plans of counts", n, order, used, edges, number, groups, tables), make, policies=True)
-    run(session, plan, numbers={"last": order.storage.type(last)}, **buffers)
+    plan = session.cached(("plans of counts", n, order, items, edges, number, groups, tables), make, policies=True)
+    numbers: dict[str, Any] = {"last": order.storage.type(last), "bins": np.uint32(used), "rows": np.uint32(rows)}
+    run(session, plan, numbers=numbers, **buffers)
     return sums.result()

@@ -354,3 +354,18 @@ def test_weights_of_no_numbers_have_numpys_type(session, weights, least):
         found = bincount(numbers, weights, least, device=session)
         expected = np.bincount(np.empty(0, np.int64), weights, least)
         assert found.dtype == expected.dtype and found.tolist() == expected.tolist()
+
+
+@pytest.mark.settings("as_is", "as_gpu", "odd_shapes")
+def test_counts_on_the_device_by_one_plan(any_session):
+    """Of as many keys, with a few more or fewer bins from call to call."""
+    rng = np.random.default_rng(4)
+    for most in (1000, 1005, 993, 1, 70_000, 70_100):
+        numbers = rng.integers(0, most, 3000).astype(np.uint32)
+        for least in (0, most + 7):
+            found = bincount(device_array(any_session, numbers), minlength=least, device=any_session)
+            np.testing.assert_array_equal(found.get(), np.bincount(numbers, minlength=least))
+        edges = np.unique(rng.integers(0, most, min(most, 90)))
+        if len(edges) > 1:
+            found = histogram(device_array(any_session, numbers), edges, device=any_session)[0]
+            np.testing.assert_array_equal(found.get(), np.histogram(numbers, edges)[0])
