@@ -146,6 +146,8 @@ def is_kept(array: CLArray) -> bool:
     import pyopencl as cl
 
     memory: Any = array.base_data
+    if hasattr(memory, "clgeom_holder"):  # memory of a pool
+        return True
     return in_buffer(array) and not memory.get_info(cl.mem_info.FLAGS) & cl.mem_flags.USE_HOST_PTR
 
 

@@ -61,7 +61,8 @@ class SharedPool(Pool):
         except OutOfMemory as error:
             name = self.session.profile.name
             raise DeviceLimit(f"{name} has not enough memory left to share {nbytes:,} bytes with CUDA.") from error
-        mapping = self.mapping_of(buffer)
+        mapping = self._mappings[buffer.int_ptr]
+        buffer.clgeom_mapping = mapping  # type: ignore[attr-defined]  # an attribute of our own
         if mapping.is_used:
             finish(self.session)
         if mapping.is_exported:
@@ -83,19 +84,12 @@ class SharedPool(Pool):
         self._mappings[memory.int_ptr] = mapping
         return memory
 
-    def mapping_of(self, buffer: Any) -> cuda.Mapping:
-        """Return the memory of a buffer of this pool."""
-        return self._mappings[buffer.int_ptr]
-
-    def owns(self, buffer: Any) -> bool:
-        """Return whether a buffer is of this pool."""
-        return isinstance(buffer, cl.MemoryObjectHolder) and buffer.int_ptr in self._mappings
-
     def buffer_at(self, begin: int, nbytes: int) -> tuple[cl.Buffer, int] | None:
         """Return the buffer with these bytes of CUDA, and where they begin in it; None for other memory."""
         for pointer, mapping in tuple(self._mappings.items()):
             if mapping.address <= begin and begin + nbytes <= mapping.address + mapping.nbytes:
                 buffer: Any = cl.Buffer.from_int_ptr(pointer, True)
+                buffer.clgeom_mapping = mapping
                 return buffer, begin - mapping.address
         return None
 
@@ -109,6 +103,11 @@ def shared_pool(session: Session) -> SharedPool | None:
 
     pool: SharedPool | None = session.cached(("memory shared with CUDA",), make)
     return pool
+
+
+def mapping_of(buffer: Any) -> cuda.Mapping | None:
+    """Return the memory that CUDA maps of a buffer of a `SharedPool`; None for any other one."""
+    return getattr(buffer, "clgeom_mapping", None)
 
 
 def array_class(session: Session) -> type[cl_array.Array]:
@@ -172,19 +171,20 @@ class SharedArray(cl_array.Array):
         session: Any = pool.session
         if not self.size:
             return 0
-        if not pool.owns(self.base_data):
+        mapping = mapping_of(self.base_data)
+        if mapping is None:
             whole: Any = self.base_data
             begin, nbytes = (self.offset, self.nbytes) if self.flags.forc else (0, whole.size)
             buffer = pool.allocate(nbytes)
             self._complete(session)
             copy(session, whole, buffer, nbytes, start=begin)
             self.base_data, self.offset = buffer, self.offset - begin
+            mapping = buffer.clgeom_mapping  # type: ignore[attr-defined]
             if self.queue is not None:
                 pool.hold(buffer, self.queue)
         self.finish()
         self._complete(session)
         finish(session)
-        mapping = pool.mapping_of(self.base_data)
         mapping.is_exported = True
         return mapping.address + self.offset
 
@@ -199,10 +199,10 @@ class SharedArray(cl_array.Array):
 
     def settle(self) -> None:
         """Wait for CUDA, if it may write into the array."""
-        pool = self._pool
-        if pool.owns(self.base_data) and pool.mapping_of(self.base_data).is_exported:
-            with pool.gpu:
-                pool.gpu.wait()
+        mapping = mapping_of(self.base_data)
+        if mapping is not None and mapping.is_exported:
+            with mapping.gpu:
+                mapping.gpu.wait()
 
 
 # DLPack ---------------------------------------------------------------------------------------------------------------

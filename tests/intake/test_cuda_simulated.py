@@ -242,7 +242,7 @@ def test_memory_that_is_used_again_is_waited_for(gpu, posing):
     pool = shared_pool(posing)
     pool.free_held()
     one = pool.allocate(10)
-    where, mapping = one.int_ptr, pool.mapping_of(one)
+    where, mapping = one.int_ptr, shared.mapping_of(one)
     mapping.is_exported = True
     del one
     gpu.said.clear()

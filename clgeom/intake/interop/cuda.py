@@ -254,6 +254,8 @@ def _shared(session: Session, pool: SharedPool, items: Items) -> Any:
 
 def _copied(session: Session, pool: SharedPool, items: Items) -> Any:
     """Return the items as a new array in memory of OpenCL. All bytes from the first item to the last are copied."""
+    from clgeom.intake.shared import SharedArray, mapping_of
+
     queue = session.queue
     if not items.size:
         return array_in(session, session.pool.allocate(1), items.shape, items.dtype, queue, [])
@@ -276,10 +278,9 @@ def _copied(session: Session, pool: SharedPool, items: Items) -> Any:
             write(session, buffer, found)
         else:
             buffer = pool.allocate(items.nbytes)
-            gpu.copy(pool.mapping_of(buffer).address, items.begin, items.nbytes, stream)
+            to: Any = mapping_of(buffer)
+            gpu.copy(to.address, items.begin, items.nbytes, stream)
             gpu.wait(stream)
     if items.strides == _c(items.shape, items.dtype):
         return array_in(session, buffer, items.shape, items.dtype, queue, [])
-    from clgeom.intake.shared import SharedArray
-
     return SharedArray(queue, items.shape, items.dtype, strides=items.strides, data=buffer, offset=offset)
