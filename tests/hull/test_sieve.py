@@ -363,6 +363,21 @@ def test_not_finite_in_one_tile(subtests, session, shape):
             assert start_sieve(to_device(session, points, caller="test"), keep_collinear=False)().nonfinite
 
 
+def test_sizes_need_no_first_value(subtests, session, shape, monkeypatch):
+    """Few points take a launch that does not use them, more points one that sets them."""
+    allocate = sieve.allocate
+
+    def allocate_dirty(session, nbytes):
+        memory = allocate(session, nbytes)
+        sieve.fill(session, memory, np.uint32(2**32 - 1), nbytes // 4)
+        return memory
+
+    monkeypatch.setattr(sieve, "allocate", allocate_dirty)
+    for n in (1, 3, 64, 65, 500):
+        with subtests.test(n=n):
+            check(session, cloud("normal", n, np.float32))
+
+
 @pytest.mark.parametrize("value", (np.nan, np.inf))
 def test_tile_hoods_orders_no_nonfinite_points(session, value):
     """NaN is before nothing and after nothing: indices counted by comparisons would be no permutation."""

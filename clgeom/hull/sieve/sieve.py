@@ -67,7 +67,7 @@ def start_sieve(
     key = "hull of points", points.dtype, keep_collinear, n, short
     launches, plan, lists = session.cached(key, make, policies=True)
     sizes = allocate(session, 4 * SIZES)
-    if not launches.zeroes:
+    if lists and not launches.zeroes:  # without lists no launch reads them
         fill(session, sizes, np.uint32(0), SIZES)
     result = run(session, plan, points=points, sizes=sizes)
 

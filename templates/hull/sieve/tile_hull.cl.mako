@@ -9,7 +9,7 @@
 //   BOUNDS    frame and bounds between which points are inside the hull of one tile, for sieve
 //
 // sizes[] holds the lengths of lists, which the host does not read. A list longer than its capacity counts as empty.
-// sizes[NONFINITE] becomes 1 if a point is NaN or infinite.
+// sizes[NONFINITE] becomes 1 if a point is NaN or infinite. HULL of rows of points, not of a list, does not use sizes.
 // Reads each point once, writes the vertices. Cost: the sort by merging, O(n log n) in local memory.
 // One kernel for all results, since a compiler takes longer for the hoods than they do.
 #define INTEGERS ${int(real == "int")}
@@ -22,7 +22,7 @@
 #define TILE ${items_per_thread}
 #define NONFINITE ${nonfinite}
 #define HEADER ${header}
-#define LIST 0      // in the order of RESULTS in clgeom/hull/sieve/tiles.py
+#define LIST 0      // in the order of RESULTS in clgeom/hull/sieve/launches.py
 #define HULL 1
 #define BOUNDS 2
 
@@ -44,24 +44,31 @@ inline uint tile_id(const tile_t tile, uint k)
 #include "hood/tile_bounds.h"
 typedef struct { real_t x, y; uint id; } vertex_t;
 
-// Loads a tile and makes both hoods; returns the number of their corners.
-inline uint2 item_hoods(global const real_t *points, const tile_t tile, uint count, global uint *sizes)
+// Loads a tile and makes both hoods; returns the number of their corners, and whether a point is NaN or infinite.
+inline uint3 item_hoods(global const real_t *points, const tile_t tile, uint count)
 {
-    int nonfinite = 0;
-    for (uint i = 0; i < count; ++i) {
-        const point_t p = CLGEOM_POINT(points, (size_t)TILE_ID(tile, i));
-        tile.x[i] = p.x;
-        tile.y[i] = p.y;
+    // Loads only, so that many are under way at a time: points of a list are far apart in memory.
+    if (tile.stride)
+        for (uint i = 0; i < count; ++i) {
+            const size_t row = (tile.begin + i * tile.step) * tile.stride;
+            tile.x[i] = points[2 * row];
+            tile.y[i] = points[2 * row + 1];
+        }
+    else
+        for (uint i = 0; i < count; ++i) {
+            const size_t row = tile.ids[tile.begin + i * tile.step];
+            tile.x[i] = points[2 * row];
+            tile.y[i] = points[2 * row + 1];
+        }
+    uint nonfinite = 0;
 #if !INTEGERS
-        nonfinite |= !(isfinite(p.x) && isfinite(p.y));
+    for (uint i = 0; i < count; ++i)
+        nonfinite |= !(tile.x[i] - tile.x[i] == 0) | !(tile.y[i] - tile.y[i] == 0);
 #endif
-    }
-    if (nonfinite)
-        sizes[NONFINITE] = 1;
     const uint rest = item_unboxed(tile, count);
     item_sort(tile, rest);
     const uint lower = item_hood(tile, rest, 0);
-    return (uint2)(lower, item_hood(tile, rest, 1));
+    return (uint3)(lower, item_hood(tile, rest, 1), nonfinite);
 }
 
 // LIST writes sizes[out] and up to `room` ids to `found`, HULL writes records to `found`, BOUNDS writes the frame to `found`
@@ -93,7 +100,9 @@ void tile_hull(global const real_t *points, global const uint *ids, const uint s
         share = 0;
     for (uint number = get_group_id(0); number < tiles; number += get_num_groups(0)) {
         const tile_t tile = {x, y, order, hoods, ids, stride, min(number * share, total), step};
-        const uint2 corners = item_hoods(points, tile, min(share, total - tile.begin), sizes);
+        const uint3 corners = item_hoods(points, tile, min(share, total - tile.begin));
+        if (corners.z && !(result == HULL && stride))
+            sizes[NONFINITE] = 1;
         if (result == LIST) {
             // the hoods share their ends
             const uint count = corners.x + (corners.y > 2 ? corners.y - 2 : 0), index = atomic_add(&sizes[out], count);
@@ -109,8 +118,8 @@ void tile_hull(global const real_t *points, global const uint *ids, const uint s
             }
             hull[0].id = corners.x;
             hull[1].id = corners.y;
-            hull[2].id = sizes[NONFINITE];
-            hull[3].id = sizes[${kept}];               // that the sieve kept
+            hull[2].id = stride ? corners.z : sizes[NONFINITE];
+            hull[3].id = stride ? total : sizes[${kept}];     // that the sieve kept
         } else
             item_bounds(tile, corners.x, corners.y, (global frame_t *)found, bounds);
     }
