@@ -202,13 +202,18 @@ def _keys_plan(
 # Check of the order ----------------------------------------------------------------------------------------------
 
 
-def first_out_of_order(points: DeviceArray) -> tuple[int, bool]:
-    """(index of the first point out of lexicographic order, else n; whether a point is nonfinite) of a chunk."""
+def start_order_check(points: DeviceArray) -> tuple[Result, Scratch]:
+    """Enqueue a check of the order of points of one chunk, for `read_order_check`."""
     session = points.session
     plan, answers = session.cached(
         ("checks of order", points.dtype, points.n), lambda: _order_plan(session.profile, points), policies=True
     )
-    least, nonfinite = run(session, plan, points=points).read(answers).reshape(-1, 2).T
+    return run(session, plan, points=points), answers
+
+
+def read_order_check(result: Result, answers: Scratch) -> tuple[int, bool]:
+    """(index of the first point out of lexicographic order, else n; whether a point is nonfinite)."""
+    least, nonfinite = result.read(answers).reshape(-1, 2).T
     return int(least.min()), bool(nonfinite.any())
 
 
@@ -227,7 +232,7 @@ def require_order(points: DeviceArray, *, caller: str, drop: bool = False) -> No
     first: int | None = None
     last: list[float] | None = None
     for chunk, part in zip(points.chunks, points.split()):
-        least, nonfinite = first_out_of_order(part)
+        least, nonfinite = read_order_check(*start_order_check(part))
         if nonfinite:
             refuse_nonfinite(points, caller=caller, drop=drop)
         if len(points.chunks) > 1:  # the first point of a chunk is compared with the last point before

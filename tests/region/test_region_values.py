@@ -159,9 +159,9 @@ def test_points_on_the_device_again_and_again(subtests, any_session):
         for dtype in (np.float32, np.int32):
             with subtests.test(n=n, columns=columns, dtype=dtype.__name__):
                 kept = []
-                for turn in range(4):
+                for turn in (0, 1, 2, 3, 0):
                     drawn = rng.integers(0, (columns, 50), (n, 2))
-                    points = np.unique(drawn, axis=0) if turn == 3 else drawn
+                    points = np.unique(drawn, axis=0) if turn > 1 else drawn
                     for segments, cuts in ((4, "count"), (50, "width")):
                         (there,) = device_arrays(any_session, points.astype(dtype))
                         region = adaptive_region(there, segments, cuts=cuts, device=any_session)
@@ -170,3 +170,27 @@ def test_points_on_the_device_again_and_again(subtests, any_session):
                     alone = adaptive_region(in_order(points), segments, cuts=cuts, assume_sorted=True)
                     assert np.array_equal(region.lower, alone.lower) and np.array_equal(region.upper, alone.upper)
                     assert region.segments == alone.segments
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_points_in_order_and_not_in_turn(any_session, dtype):
+    """Each in the place of the other kind, also with points that are not finite, which are refused as ever."""
+    if dtype == np.float64 and not any_session.profile.fp64:
+        pytest.skip("float64 points are refused")
+    cases = [cloud(name, 500, dtype, seed=3) for name in ("normal", "spiral", "near_line", "normal")]
+    cases[1:3] = map(in_order, cases[1:3])
+    zeros = in_order(cases[0])
+    zeros[:250, 1] = -0.0 if dtype != np.int32 else 0
+    cases += [in_order(zeros), in_order(cases[0]), zeros[::-1].copy(), in_order(zeros)]
+    for points in cases:
+        found = adaptive_region(*device_arrays(any_session, points), 20, device=any_session)
+        alone = adaptive_region(in_order(points), 20, assume_sorted=True)
+        for one, other in ((found.lower, alone.lower), (found.upper, alone.upper)):
+            assert np.array_equal(one, other)
+        assert found.contains(points).all()
+        for bad in () if dtype == np.int32 else (np.nan, np.inf):
+            wrong = points.copy()
+            wrong[123, 1] = bad
+            with pytest.raises(InvalidInput, match=rf"must be finite. Got {bad} at index \[123, 1\]"):
+                adaptive_region(*device_arrays(any_session, wrong), 20, device=any_session)

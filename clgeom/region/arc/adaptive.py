@@ -22,21 +22,29 @@ from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.errors import short
 from clgeom.geo.longitudes import turn_of_crs
 from clgeom.hull.antimeridian import warn_across
-from clgeom.hull.lexsort import BROKEN, first_out_of_order, lexsort, require_order, sort_by_x, sort_fully
+from clgeom.hull.lexsort import (
+    BROKEN,
+    lexsort,
+    read_order_check,
+    require_order,
+    sort_by_x,
+    sort_fully,
+    start_order_check,
+)
 from clgeom.intake.arrays import Chunk, DeviceArray, c_name, refuse_nonfinite, session_of
 from clgeom.intake.chunks import Chunks, as_chunks
 from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.points import take_points
 from clgeom.intake.typing import AnyArray, ChunksLike, DeviceLike, FloatLike, IntLike, Nonfinite
 from clgeom.primitives.extremes import is_finite
-from clgeom.region.arc.chains import CUTS, KERNELS, Chains, chains_of
+from clgeom.region.arc.chains import CUTS, KERNELS, Chains, chains_of, start_chains
 from clgeom.region.arc.chunked import Construction, Passes, chains_of_chunks, checked_bounds
 from clgeom.region.arc.outline_plans import OutlineOptions
 from clgeom.region.arc.result import CrossRegion, Region
 
 CALLER = "adaptive_region"
 AXES = ("x", "y", "both")
-#: Most points whose chains are computed before it is known that they are in order.
+#: Most points whose chains are computed before it is known whether they are in order.
 MOST_AHEAD = 1 << 17
 #: Most segments for cuts="width": above, k / segments is not exact in float32.
 MOST_WIDTHS = 1 << 24
@@ -212,33 +220,45 @@ def _chains_along(points: DeviceArray, axis: str, how: Construction) -> Chains:
     rows, bound = "points[0]", dict[str, Any](points.bindings("points"))
     how_made: dict[str, Any] = {"cuts": how.cuts, "join": how.join, "kernel": how.kernel, "check": how.assume_sorted}
     options = OutlineOptions(points.dtype, points.n, rows, rows, segments, **how_made)
-    if not how.assume_sorted:
-        first_disordered, has_nonfinite = first_out_of_order(points)
-        if has_nonfinite:
-            refuse_nonfinite(points, caller=CALLER)
-        if first_disordered < points.n:
-            return _chains_of_disordered(points, options)
-    chains = chains_of(session, options, **bound)
+    if how.assume_sorted:
+        chains = chains_of(session, options, **bound)
+        if chains.head.disordered:
+            require_order(points, caller=CALLER, drop=True)
+        return chains
+    found, ahead = start_order_check(points), None
+    # whether the last points were in order: then the chains of these need not wait for the check
+    were_ordered = session.cached(("orders of points", points.dtype, points.n), lambda: [False])
+    if points.n <= MOST_AHEAD and not session.profile.is_cpu:
+        ahead = were_ordered[0], _start_chains(points, options, were_ordered[0])
+    first_disordered, has_nonfinite = read_order_check(*found)
+    if has_nonfinite:
+        refuse_nonfinite(points, caller=CALLER)
+    are_ordered = first_disordered == points.n
+    were_ordered[0] = are_ordered
+    chains = ahead[1] if ahead and ahead[0] == are_ordered else _start_chains(points, options, are_ordered)
     if chains.head.disordered:
-        require_order(points, caller=CALLER, drop=True)
+        ordered, _, sorted_rows = sort_fully(points, None, points.n, {})
+        bound = {sorted_rows.name: ordered[sorted_rows]}
+        return chains_of(session, replace(options, lower=sorted_rows, upper=sorted_rows), **bound)
     return chains
 
 
-def _chains_of_disordered(points: DeviceArray, options: OutlineOptions) -> Chains:
-    """Return the chains of points in any order. Of few points the host waits once, for the order and the chains."""
+def _start_chains(points: DeviceArray, options: OutlineOptions, are_ordered: bool) -> Chains:
+    """Enqueue the chains of points. Few points out of order are sorted by x: then the head says whether that will do.
+
+    The kernels end for all points, also for those in another order and those that are not finite.
+    """
     session, n = points.session, points.n
+    if are_ordered:
+        bound = dict[str, Any](points.bindings("points"))
+        return start_chains(session, options, **bound)
     if n <= MOST_AHEAD:
         ordered, _, rows = sort_by_x(points, None, n, False, {})
-        ahead = replace(options, lower=rows, upper=rows, disorder=BROKEN.name)
-        bound: dict[str, Any] = {one.name: ordered[one] for one in (rows, BROKEN)}
-        chains = chains_of(session, ahead, **bound)
-        if not chains.head.disordered:
-            return chains
-        ordered, _, rows = sort_fully(points, None, n, {})
-    else:
-        ordered, _, rows = lexsort(points, None, n)
+        bound = {one.name: ordered[one] for one in (rows, BROKEN)}
+        return start_chains(session, replace(options, lower=rows, upper=rows, disorder=BROKEN.name), **bound)
+    ordered, _, rows = lexsort(points, None, n)
     bound = {rows.name: ordered[rows]}
-    return chains_of(session, replace(options, lower=rows, upper=rows), **bound)
+    return start_chains(session, replace(options, lower=rows, upper=rows), **bound)
 
 
 def _swapped(points: DeviceArray) -> DeviceArray:

@@ -101,6 +101,11 @@ class Chains:
         return self.vertices()[self.head.lower_offsets[-1] :]
 
     @property
+    def nbytes(self) -> int:
+        """Bytes on the device."""
+        return 0 if self._result is None else self._result.nbytes
+
+    @property
     def on_host(self) -> bool:
         """Whether the vertices are on the host."""
         return self._rows is not None
@@ -153,15 +158,10 @@ class Chains:
         return head
 
 
-def chains_of(
-    session: Session,
-    options: OutlineOptions,
-    *,
-    planned: tuple[Plan, Output] | None = None,
-    later: bool = False,
-    **buffers: Any,
+def start_chains(
+    session: Session, options: OutlineOptions, planned: tuple[Plan, Output] | None = None, **buffers: Any
 ) -> Chains:
-    """Enqueue the outlines of regions and, unless `later`, wait for the numbers of their vertices.
+    """Enqueue the outlines of regions.
 
     `planned` is a plan that ends with that of `outline_plan` for these options, and its Output.
     """
@@ -172,12 +172,23 @@ def chains_of(
         return plan.kept(memory=True), out
 
     plan, out = planned or session.cached(("outline plan", options), make, most=PLANS, policies=True)
-    result = run(session, plan, **buffers)
-    chains = Chains(session, options.regions, out, result)
+    return Chains(session, options.regions, out, run(session, plan, **buffers))
+
+
+def chains_of(
+    session: Session,
+    options: OutlineOptions,
+    *,
+    planned: tuple[Plan, Output] | None = None,
+    later: bool = False,
+    **buffers: Any,
+) -> Chains:
+    """Enqueue the outlines of regions and, unless `later`, wait for the numbers of their vertices."""
+    chains = start_chains(session, options, planned, **buffers)
     if later:
         flush(session)
         most = session.profile.global_mem_bytes // UNREAD_PART
-        session.cached(("unread",), lambda: Unread(most)).add(chains, result.nbytes)
+        session.cached(("unread",), lambda: Unread(most)).add(chains, chains.nbytes)
     else:
         _ = chains.head  # waits
     return chains
