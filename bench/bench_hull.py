@@ -5,9 +5,12 @@
     python bench/bench_hull.py --device nvidia --from-host --sizes 1e8 --clouds normal
     python bench/bench_hull.py --device nvidia --published
     python bench/bench_hull.py --orders 1e6
+    python bench/bench_hull.py --pbbs --sizes 1e3,1e5,1e7 --rivals scipy --rival-limit 1e5
 
 Every figure is the median in milliseconds of whole calls from NumPy arrays ("clgeom") or from points on the device
-("resident"). "read" is np.max of the points on two threads: one read at the speed of a CPU's memory. Rivals that are
+("resident"). "read" is np.max of the points on two threads: one read at the speed of a CPU's memory. "one read" is a
+kernel on all units that reads the points once, on CPUs and with --phases. --pbbs takes the inputs of the Problem Based
+Benchmark Suite: in a circle ("disc"), on a circle, and Kuzmin's distribution, all in float64. Rivals that are
 not installed, or that would take too long, are left out ("-"). With --from-host "plain" is a call without staged
 copies, "copy" the time of copying the array to the device by the driver, and "pinned" that of a call with points in
 page-locked memory. --published compares our times with those of GPU heaphull's paper. --orders compares the sieve with
@@ -17,7 +20,6 @@ the octagon filter for orders and coordinates that are adverse to a sieve made f
 from __future__ import annotations
 
 import argparse
-import statistics
 from concurrent.futures import ThreadPoolExecutor
 from unittest import mock
 
@@ -34,7 +36,8 @@ from clgeom.intake.arrays import as_device_points
 
 #: The rivals, and our calls for the same hull.
 RIVALS, OURS = ("scipy", "shapely", "cv2"), ("clgeom", "resident", "plain", "pinned")
-CLOUDS = ("normal", "square", "disc", "circle", "noise")
+CLOUDS = ("normal", "square", "disc", "circle", "noise", "kuzmin")
+PBBS = ("disc", "circle", "kuzmin")
 #: GPU heaphull's paper: milliseconds on a GTX 1050 Ti and its host, for 1e4, 1e5 .. 1e8 points. Tables II (the search
 #: for extreme points), III (normal), V (circle); IV is III's ratios.
 PUBLISHED = {
@@ -81,6 +84,7 @@ def block(name, rng, n):
             "disc": lambda: np.sqrt(rng.random(n)),
             "circle": lambda: 1.0,
             "noise": lambda: 1 + 0.02 * rng.random(n),
+            "kuzmin": lambda: np.sqrt(1 / (1 - rng.random(n)) ** 2 - 1),
         }[name]()
         points = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
     return points * 1e6
@@ -119,6 +123,12 @@ def reading(points):
     return lambda: list(pool.map(np.max, halves))
 
 
+def one_read(session, points):
+    """A call that returns the seconds of a kernel that reads all points, on all units."""
+    array, read = as_device_points(session, points, caller="bench"), common.plain_read(session)
+    return lambda: common.Seconds(read(array.chunks[0].buffer, array.nbytes // 4))
+
+
 def verify(session, points, hull):
     """Check that the hull is certified, or beyond so many points that another method finds the same."""
     if len(points) <= 2_000_000:
@@ -146,6 +156,7 @@ def main():
     parser.add_argument("--sizes", default="1e4,1e5,1e6")
     parser.add_argument("--clouds", default=",".join(CLOUDS))
     parser.add_argument("--dtypes", default="float64,float32")
+    parser.add_argument("--pbbs", action="store_true", help="the clouds of PBBS, in float64")
     parser.add_argument("--device")
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--rivals", default="scipy,shapely,cv2")
@@ -159,6 +170,8 @@ def main():
     parser.add_argument("--json", help="write the table to this file")
     options = parser.parse_args()
 
+    if options.pbbs:
+        options.clouds, options.dtypes = ",".join(PBBS), "float64"
     session = as_session(options.device)
     print(f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; milliseconds")
     rows = []
@@ -201,13 +214,16 @@ def row_of(session, name, n, dtype, options):
         candidates["resident"] = lambda: clgeom.convex_hull(resident, device=session)
     if options.from_host:
         candidates |= from_host(session, points)
+    if options.phases or session.profile.is_cpu:
+        candidates["one read"] = one_read(session, resident if options.on_device else points)
     taken = common.interleaved(candidates, options.repeat, check=check_of(points, hull))
     row = {"dtype": dtype.name, "cloud": name, "n": n, "vertices": len(hull)}
     row |= {
         key: taken[key] * 1e3 if key in taken else None
-        for key in ("clgeom", "resident", "read", "scipy", "shapely", "cv2", "cupy argsort", *HOST)
+        for key in ("clgeom", "resident", "read", "one read", "scipy", "shapely", "cv2", "cupy argsort", *HOST)
     }
     row["clgeom / read"] = taken["clgeom"] / taken["read"]
+    row["clgeom / one read"] = taken["clgeom"] / taken["one read"] if "one read" in taken else None
     row["scipy/clgeom"] = taken["scipy"] / taken["clgeom"] if "scipy" in taken else None
     if options.phases:
         profiled = clgeom.convex_hull(resident if options.on_device else points, device=session, profile=True)
@@ -219,9 +235,6 @@ def row_of(session, name, n, dtype, options):
                 for phase in profiled.phases
             )
         )
-        array = as_device_points(session, resident if options.on_device else points, caller="bench")
-        read = common.plain_read(session)
-        row["one read"] = 1e3 * statistics.median(read(array.chunks[0].buffer, array.nbytes // 4) for _ in range(9))
         row["sieve"] = 1e3 * sum(phase.seconds for phase in profiled.phases if phase.name == "sieve")
         row["launches"] = 1e3 * sum(phase.seconds for phase in profiled.phases)
         row["phases"] = [
