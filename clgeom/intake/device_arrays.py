@@ -315,6 +315,8 @@ def follow(session: Session, queue: cl.CommandQueue | None, events: Sequence[cl.
     """Make the session's queue wait for another queue's commands, if there is one, and for events."""
     import pyopencl as cl
 
+    if not events and (queue is None or queue == session.queue):
+        return
     states = [event.command_execution_status for event in events]
     failed = min(states, default=0)
     if failed < 0:  # PoCL 3.0 would wait for ever
