@@ -18,7 +18,7 @@ import contextlib
 import functools
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -31,12 +31,13 @@ from clgeom.errors import InputWarning, InvalidInput, short, warn
 from clgeom.intake.chunks import as_chunks, in_chunk, pairs_ahead
 from clgeom.intake.dispatch import Work, dispatch
 from clgeom.intake.interop.cuda import takes_cuda
-from clgeom.intake.letters import Sequences, choose_sessions_of
+from clgeom.intake.letters import choose_sessions_of
 from clgeom.intake.typing import ChunksLike, DevicesLike
 from clgeom.sequences.align_pairs import ShortPairs, are_short
 from clgeom.sequences.align_tiles import PART_CELLS, PART_CELLS_OF_GPUS, PairSpans, PairTiles
 from clgeom.sequences.bands import align_in_growing_bands
 from clgeom.sequences.letters import as_sequences, refuse_letters
+from clgeom.sequences.pairs import SequencePairs
 from clgeom.sequences.result import Alignment, AlignmentBatch
 from clgeom.sequences.scoring import A_BEGIN, A_END, B_BEGIN, B_END, Rules, Scoring, as_scoring
 
@@ -192,7 +193,7 @@ def _aligned(
 ) -> Alignment | AlignmentBatch:
     """Return the alignments of one batch, or of two single sequences."""
     call = Call(caller="align", profile=profile, options=rules)
-    pairs = SequencePairs(as_sequences(a, a_offsets, "a"), as_sequences(b, b_offsets, "b"))
+    pairs = SequencePairs(as_sequences(a, a_offsets, "a", device), as_sequences(b, b_offsets, "b", device))
     _check_sizes(rules, pairs)
     choose_sessions_of(call, (pairs.a, pairs.b), device)
 
@@ -260,17 +261,18 @@ def _checked(scoring: Scoring, mode: Any, free_ends: Any, strand: Any, band: Any
 
 def _check_sizes(rules: Rules, pairs: SequencePairs) -> None:
     """Refuse scores beyond int32, and bands that no alignment can end in."""
-    scoring, n, m = rules.scoring, pairs.n, pairs.m
+    scoring = rules.scoring
     largest = max(scoring.greatest, -scoring.least, 1) + scoring.gap_extend
-    longest = int(n.max()) + int(m.max()) if len(n) else 0
+    longest = pairs.a.longest + pairs.b.longest if len(pairs) else 0
     most = longest * largest + 4 * (scoring.gap_open + scoring.gap_extend)
-    if most > MOST_SUM and ((n + m) * largest).max() + most - longest * largest > MOST_SUM:
+    if most > MOST_SUM and ((pairs.n + pairs.m) * largest).max() + most - longest * largest > MOST_SUM:
         raise InvalidInput(
             f"The scores of align must stay within {MOST_SUM:,}. With these scores and penalties, sequences may "
-            f"have {MOST_SUM // largest:,} letters together; got {int((n + m).max()):,}."
+            f"have {MOST_SUM // largest:,} letters together; got {int((pairs.n + pairs.m).max()):,}."
         )
     if rules.band is None or rules.local:
         return
+    n, m = pairs.n, pairs.m
     reached = rules.reaches(n, m, rules.band)
     if not reached.all():
         index = int(np.argmin(reached))
@@ -297,54 +299,7 @@ def _free(free_ends: Any, mode: Any) -> int:
     return sum({FREE_ENDS[one_of(name, tuple(FREE_ENDS), "free_ends", caller="align")] for name in names})
 
 
-# Pairs ----------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class SequencePairs:
-    """The sequences first with first, second with second ..., or one with all; `n` and `m` are the lengths of each."""
-
-    a: Sequences
-    b: Sequences
-
-    def __post_init__(self) -> None:
-        if not self.a.single and not self.b.single and len(self.a) != len(self.b):
-            raise InvalidInput(
-                f"The 'a' and 'b' parameters of align must have the same number of sequences, or one of them a single "
-                f"sequence. Got {len(self.a):,} and {len(self.b):,} instead."
-            )
-
-    def __len__(self) -> int:
-        return len(self.b) if self.a.single else len(self.a)
-
-    @functools.cached_property
-    def n(self) -> np.ndarray:
-        return np.broadcast_to(self.a.lengths, len(self))
-
-    @functools.cached_property
-    def m(self) -> np.ndarray:
-        return np.broadcast_to(self.b.lengths, len(self))
-
-    @property
-    def is_single(self) -> bool:
-        """Whether both sides are single sequences."""
-        return self.a.single and self.b.single
-
-    def subset(self, indices: np.ndarray) -> SequencePairs:
-        """Return the pairs at these ascending indices."""
-        return SequencePairs(self.a.subset(indices), self.b.subset(indices))
-
-    def part(self, start: int, stop: int) -> SequencePairs:
-        """Return the pairs start .. stop - 1, with their letters alone."""
-        if stop - start == len(self):
-            return self
-        return SequencePairs(*(one if one.single else one.part(start, stop) for one in (self.a, self.b)))
-
-    def spans(self, step: int) -> PairSpans:
-        """Return where the letters of each pair lie, with this step through the second sequence."""
-        a_begin, b_begin = (np.broadcast_to(one.offsets[:-1], len(self)) for one in (self.a, self.b))
-        first = b_begin if step > 0 else b_begin + self.m - 1
-        return PairSpans(a_begin, self.n, first, np.broadcast_to(step, len(self)), self.m)
+# Work -----------------------------------------------------------------------------------------------------------------
 
 
 class AlignWork(Work):
@@ -379,20 +334,23 @@ class AlignWork(Work):
         """Join the fields of `AlignmentBatch` of all parts."""
         parts = list(itertools.chain.from_iterable(results))
         if not parts:
-            return self._fields(np.empty((3, 0), np.int64), None, np.empty(0, np.int8), self.pairs.m)
+            return self._fields(np.empty((3, 0), np.int64), None, np.empty(0, np.int8), self.pairs)
         return (
             parts[0] if len(parts) == 1 else {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         )
 
     def slices(self, session: Session, first: int, stop: int) -> list[slice]:
         """Slices of the pairs first .. stop - 1."""
-        profile, (n, m) = session.profile, (self.pairs.n, self.pairs.m)
+        profile, pairs = session.profile, self.pairs
         most, cells = min(profile.max_alloc_bytes, 1 << 30), PART_CELLS if profile.is_cpu else PART_CELLS_OF_GPUS
         if first >= stop:
             return []
-        rows, columns = int(n[first:stop].max()), int(m[first:stop].max())
+        rows, columns = pairs.a.longest, pairs.b.longest
+        if stop - first < len(pairs):
+            rows, columns = int(pairs.n[first:stop].max()), int(pairs.m[first:stop].max())
         if (stop - first) * rows * columns <= cells and (stop - first) * (rows + columns + 64) <= most:
             return [slice(first, stop)]
+        n, m = pairs.n, pairs.m
         sums = np.stack([np.cumsum(n + m), np.cumsum(n * m), np.arange(1, len(n) + 1) * 64])
         limits, begin, parts = np.array([most, cells, most]), first, []
         while begin < stop:
@@ -406,15 +364,17 @@ class AlignWork(Work):
     def part(self, session: Session, part: slice) -> Fields:
         """Return the results of a range of pairs, by the names of the fields of `AlignmentBatch`."""
         pairs, rules = self.pairs.part(part.start, part.stop), self.rules
-        n, m, steps = pairs.n, pairs.m, STEPS[rules.strand]
         tiles = PairTiles(session, pairs.a.letters, pairs.b.letters, rules)
-        side, strands = tiles.tile_side(n, m, rules.path), [pairs.spans(step) for step in steps]
-        found: list[np.ndarray] = []
-        if not rules.path and not side and are_short(session, rules, max(int(n.max()), int(m.max()))):
-            short = ShortPairs(tiles, (pairs.a.offsets, pairs.b.offsets), len(pairs))
-            found = [short.found(reverse=step < 0, ends=rules.ends) for step in steps]
-            found = [tiles.with_borders(n, m, ends) if rules.ends else ends for ends in found]
-        elif len(strands) == 2 or not rules.path or (rules.mode != "global" and not side):
+        longest = max(pairs.a.longest, pairs.b.longest)
+        if (
+            not rules.path
+            and are_short(session, rules, longest)
+            and not tiles.tile_side(*pairs.sizes(), False, len(pairs))
+        ):
+            return self._short_part(tiles, pairs)
+        n, m, strands = pairs.n, pairs.m, [pairs.spans(step) for step in STEPS[rules.strand]]
+        side, found = tiles.tile_side(n, m, rules.path), list[np.ndarray]()
+        if len(strands) == 2 or not rules.path or (rules.mode != "global" and not side):
             found = [tiles.in_tiles(one, side)[0] if side else tiles.ends(one) for one in strands]
         spans, ends = _choose_strand(strands, found)
         walks, operations = None, np.empty(0, np.uint8)
@@ -428,22 +388,40 @@ class AlignWork(Work):
                 scores, walks = tiles.paths(spans, known, regions, buffer)
                 ends = np.stack([scores, n, m], axis=1) if ends is None else ends
             operations = _compact_operations(read(session, buffer, np.uint8, int(regions[-1])), n + m, walks[:, 3])
-        if tiles.met_unknown_letters():
-            has_complement = rules.strand != "forward"
-            refuse_letters(self.pairs.a, self.pairs.b, rules.scoring, complement=has_complement)
-            raise AssertionError("the device met a letter outside the alphabet that the host does not find")
-        return self._fields(ends.T, walks, spans.b_step.astype(np.int8), m) | {"operations": operations}
+        self._refuse_unknown(tiles)
+        return self._fields(ends.T, walks, spans.b_step.astype(np.int8), pairs) | {"operations": operations}
 
-    def _fields(self, ends: Any, walks: np.ndarray | None, strands: np.ndarray, m: np.ndarray) -> Fields:
-        """Return the results as arrays; starts and ends that are not known are -1."""
-        scores, a_ends, columns = ends if self.rules.ends else (ends[0], *np.full((2, len(m)), -1))
-        unknown = np.full(len(m), 0 if self.rules.mode == "global" else -1)
+    def _short_part(self, tiles: PairTiles, pairs: SequencePairs) -> Fields:
+        """Return the results of short pairs without paths."""
+        rules, steps, short = self.rules, STEPS[self.rules.strand], ShortPairs(tiles, pairs.a, pairs.b, len(pairs))
+        found = [short.found(reverse=step < 0, ends=rules.ends) for step in steps]
+        if rules.ends:
+            found = [tiles.with_borders(pairs, ends) for ends in found]
+        ends, strands = found[0], np.full(len(pairs), steps[0], np.int8)
+        for other, step in zip(found[1:], steps[1:]):
+            better = other[:, 0] > ends[:, 0]
+            ends, strands = np.where(better[:, None], other, ends), np.where(better, np.int8(step), strands)
+        self._refuse_unknown(tiles)
+        return self._fields(ends.T, None, strands, pairs) | {"operations": np.empty(0, np.uint8)}
+
+    def _refuse_unknown(self, tiles: PairTiles) -> None:
+        """Raise the error of a letter outside the alphabet, if the device has met one."""
+        if tiles.met_unknown_letters():
+            has_complement = self.rules.strand != "forward"
+            refuse_letters(self.pairs.a, self.pairs.b, self.rules.scoring, complement=has_complement)
+            raise AssertionError("the device met a letter outside the alphabet that the host does not find")
+
+    def _fields(self, ends: Any, walks: np.ndarray | None, strands: np.ndarray, pairs: SequencePairs) -> Fields:
+        """Return the results as arrays; starts and ends that are not known are -1, in views of one number."""
+        count, missing = len(strands), np.broadcast_to(np.int64(-1), len(strands))
+        scores, a_ends, columns = ends if self.rules.ends else (ends[0], missing, missing)
+        unknown = np.broadcast_to(np.int64(0), count) if self.rules.mode == "global" else missing
         a_starts, begins = (unknown, unknown) if walks is None else (walks[:, 0], walks[:, 1])
         b_starts, b_ends = begins, columns
         if self.rules.strand != "forward":
             reverse = strands < 0
             b_starts, b_ends = (
-                np.where(reverse, np.where(turned < 0, turned, m - turned), one)
+                np.where(reverse, np.where(turned < 0, turned, pairs.m - turned), one)
                 for one, turned in ((begins, columns), (columns, begins))
             )
         return {
@@ -453,7 +431,7 @@ class AlignWork(Work):
             "b_starts": b_starts,
             "b_ends": b_ends,
             "strands": strands,
-            "counts": np.zeros(len(m), np.int64) if walks is None else walks[:, 3],
+            "counts": np.zeros(count, np.int64) if walks is None else walks[:, 3],
             "operations": np.empty(0, np.uint8),
         }
 

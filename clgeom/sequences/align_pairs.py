@@ -1,21 +1,24 @@
 """Scores of many short pairs on GPUs, and where they end: a work-item for one or two pairs (sequences/align_pairs).
 
 letters, offsets ─> classes of similar sizes, each in an order of sizes ─> a launch for each class
+
+The host orders a few pairs, the device many, and those whose offsets it has (`clgeom.sequences.pairs_order`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import functools
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clgeom.core.build import compiles
-from clgeom.core.launch import allocate, constant, read, run
+from clgeom.core.launch import allocate, constant, copy, read, run
 from clgeom.core.plan import Plan, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
+from clgeom.sequences.pairs_order import bounds_on_device, is_ordered_there, order_pairs
 from clgeom.sequences.scoring import SATURATED
 
 if TYPE_CHECKING:
@@ -23,7 +26,9 @@ if TYPE_CHECKING:
 
     from clgeom.core.device import Session
     from clgeom.core.policies import Policy
+    from clgeom.intake.letters import Sequences
     from clgeom.sequences.align_tiles import PairTiles
+    from clgeom.sequences.pairs_order import PairClass, PairOrder
     from clgeom.sequences.policies import PairsPolicy
     from clgeom.sequences.scoring import Rules, Scoring
 
@@ -66,18 +71,27 @@ def are_short(session: Session, rules: Rules, longest: int) -> bool:
     )
 
 
-class ShortPairs:
-    """Pairs of a part whose letters `tiles` has on the device; `offsets` of one sequence for all pairs are two."""
+@dataclass(frozen=True)
+class SizeClass:
+    """Pairs that are launched together, and their greatest lengths; `order` None is that of all pairs."""
 
-    def __init__(self, tiles: PairTiles, offsets: Sequence[np.ndarray], count: int) -> None:
+    order: cl.Buffer | None
+    count: int
+    n: int
+    m: int
+
+
+class ShortPairs:
+    """Pairs of a part whose letters `tiles` has on the device; a batch of one sequence is that of all pairs."""
+
+    def __init__(self, tiles: PairTiles, a: Sequences, b: Sequences, count: int) -> None:
         self.tiles, self.session, self.rules, self.count = tiles, tiles.session, tiles.rules, count
-        self.policy = policy_of(self.session)
-        self.many = [np.uint32(len(one) > 2 or count == 1) for one in offsets]
-        self.lengths = [np.diff(one) for one in offsets]  # one, or one of each pair
+        self.policy, self.batches = policy_of(self.session), (a, b)
+        self.many = [np.uint32(len(one) > 1 or count == 1) for one in self.batches]
         self.codes, table = packed_table(self.rules.scoring)
-        a_offsets, b_offsets = (tiles.on_device(one.astype(np.uint32), "The offsets of sequences") for one in offsets)
+        self.bounds = bounds_on_device(self.session, a), bounds_on_device(self.session, b)
         scores = constant(self.session, table)
-        self.buffers = tiles.buffers | {"a_offsets": a_offsets, "b_offsets": b_offsets, "scores": scores}
+        self.buffers = tiles.buffers | {"a_offsets": self.bounds[0], "b_offsets": self.bounds[1], "scores": scores}
 
     def found(self, *, reverse: bool = False, ends: bool = True) -> np.ndarray:
         """Score, row and column of the end of each pair, int64 of shape (count, 3); scores only without `ends`.
@@ -87,17 +101,19 @@ class ShortPairs:
         width, local = 3 if ends else 1, self.rules.local
         results = allocate(self.session, 4 * width * self.count)
         again = []
-        for order, n, m in self._classes():
-            narrow = bool(self.rules.fits_short(np.array(n), np.array(m)))
-            self._launch(order, n, m, narrow, reverse, ends, results)
-            if narrow and local and min(n, m) * self.rules.scoring.greatest > self._greatest_sure:
-                again.append((order, n, m))
+        for one in self._classes:
+            narrow = bool(self.rules.fits_short(np.array(one.n), np.array(one.m)))
+            self._launch(one, narrow, reverse, ends, results)
+            if narrow and local and min(one.n, one.m) * self.rules.scoring.greatest > self._greatest_sure:
+                again.append(one)
         values = read(self.session, results, np.int32, width * self.count).reshape(self.count, width)
-        for order, n, m in again:
-            chosen = np.arange(self.count, dtype=np.uint32) if order is None else order
+        for one in again:
+            chosen = np.arange(self.count, dtype=np.uint32)
+            if one.order is not None:
+                chosen = read(self.session, one.order, np.uint32, one.count)
             chosen = chosen[values[chosen, 0] > self._greatest_sure]
             if len(chosen):
-                self._launch(chosen, n, m, False, reverse, ends, results)
+                self._launch(self._class_of(chosen, one.n, one.m), False, reverse, ends, results)
                 values = read(self.session, results, np.int32, width * self.count).reshape(self.count, width)
         return values.astype(np.int64)
 
@@ -106,16 +122,37 @@ class ShortPairs:
         """The greatest local score in 16 bits that no sum of the pair has gone beyond."""
         return SATURATED - max(self.rules.scoring.greatest, 0)
 
-    def _classes(self) -> list[tuple[np.ndarray | None, int, int]]:
-        """(order, most letters of a, of b) of pairs that are launched together; order None is that of the pairs."""
-        n, m = self.lengths
-        n_most, m_most = int(n.max()), int(m.max())
-        if int(n.min()) == n_most and int(m.min()) == m_most:
-            return [(None, n_most, m_most)]
-        n, m = (np.broadcast_to(one, self.count) for one in (n, m))
+    @functools.cached_property
+    def _classes(self) -> list[SizeClass]:
+        """The classes of pairs."""
+        a, b = self.batches
+        if a.common_length is not None and b.common_length is not None:
+            return [SizeClass(None, self.count, a.common_length, b.common_length)]
+        if is_ordered_there(self.session, a, b):
+            limits, unit = (LEAST_CLASS << np.arange(1, 7)) - 1, self.policy.items_per_thread
+            ordered = order_pairs(self.session, "sizes", a, b, self.bounds, limits=limits, unit=unit)
+            if ordered is not None:
+                return [self._part_of(ordered, one) for one in ordered.classes]
+        return self._classes_by_host()
+
+    def _part_of(self, ordered: PairOrder, one: PairClass) -> SizeClass:
+        """Return a class of an order by the device."""
+        order, count = ordered.indices, one.stop - one.first
+        if count < self.count:
+            order = allocate(self.session, 4 * count)
+            copy(self.session, ordered.indices, order, 4 * count, start=4 * one.first)
+        return SizeClass(order, count, *one.most)
+
+    def _class_of(self, indices: np.ndarray, n: int, m: int) -> SizeClass:
+        """Return the class of pairs at these indices."""
+        return SizeClass(self.tiles.on_device(indices, "The order of pairs"), len(indices), n, m)
+
+    def _classes_by_host(self) -> list[SizeClass]:
+        """Return the classes of pairs, ordered by the host."""
+        n, m = (np.broadcast_to(one.lengths, self.count) for one in self.batches)
         sizes = np.frexp(np.maximum(np.maximum(n, m), LEAST_CLASS).astype(np.float32))[1].astype(np.uint8)
         classes = np.flatnonzero(np.bincount(sizes))
-        found: list[tuple[np.ndarray | None, int, int]] = []
+        found = []
         for one in classes.tolist():
             chosen = None if len(classes) == 1 else np.flatnonzero(sizes == one)
             rows, columns = (n, m) if chosen is None else (n[chosen], m[chosen])
@@ -125,7 +162,7 @@ class ShortPairs:
             key = strips * ((most >> shift) + 1) + (quads >> shift)
             order = np.argsort(key.astype(np.uint16), kind="stable")[::-1]  # NumPy sorts these by digits
             order = order if chosen is None else chosen[order]
-            found.append((np.ascontiguousarray(order, np.uint32), n_most, m_most))
+            found.append(self._class_of(np.ascontiguousarray(order, np.uint32), n_most, m_most))
         return found
 
     def _shape(self, cells: str) -> tuple[PairsPolicy, int]:
@@ -145,11 +182,8 @@ class ShortPairs:
             policy = replace(policy, wg_size=policy.wg_size // 2)
         return policy, lanes
 
-    def _launch(
-        self, order: np.ndarray | None, n: int, m: int, narrow: bool, reverse: bool, ends: bool, results: cl.Buffer
-    ) -> None:
-        rules, scoring = self.rules, self.rules.scoring
-        count = self.count if order is None else len(order)
+    def _launch(self, pairs: SizeClass, narrow: bool, reverse: bool, ends: bool, results: cl.Buffer) -> None:
+        rules, scoring, count, n, m = self.rules, self.rules.scoring, pairs.count, pairs.n, pairs.m
         policy, lanes = self._shape(self.policy.cells if narrow else "int")
         width = ceil_div(m, 4)
         group_bytes = width * (4 * lanes + 32) * policy.wg_size
@@ -158,14 +192,12 @@ class ShortPairs:
         groups = max(min(policy.groups(tiles, self.session.profile.compute_units), most), 1)
         groups = ceil_div(tiles, ceil_div(tiles, groups))  # each with as many tiles
         buffers: dict[str, Any] = dict(self.buffers, results=results)
-        buffers["order"] = (
-            self.buffers["status"] if order is None else self.tiles.on_device(order, "The order of pairs")
-        )
+        buffers["order"] = self.buffers["status"] if pairs.order is None else pairs.order
         buffers["columns"] = allocate(self.session, groups * width * 4 * lanes * policy.wg_size)
         buffers["top"] = allocate(self.session, groups * width * 32 * policy.wg_size)
         numbers = (scoring.gap_open, scoring.gap_extend, rules.free)
         args: list[Any] = ["a", "b", "a_offsets", "b_offsets", *self.many, "codes", "scores", *map(np.int32, numbers)]
-        args += [np.uint32(reverse), "order", np.uint32(order is not None), np.uint32(count), np.uint32(width)]
+        args += [np.uint32(reverse), "order", np.uint32(pairs.order is not None), np.uint32(count), np.uint32(width)]
         args += ["columns", "top", "results", "status"]
         params = {"local": rules.local, "ends": ends, "codes": self.codes, "cells": policy.cells}
         moved = count * (n + m) + group_bytes // 4

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from clgeom.core.device import Session
     from clgeom.core.policies import Policy
+    from clgeom.sequences.pairs import SequencePairs
     from clgeom.sequences.scoring import Rules
 
 KERNEL = "sequences/align_tiles"
@@ -122,9 +123,13 @@ class PairTiles:
     def budget(self) -> int:
         return min(self.profile.max_alloc_bytes, max(BUDGET, self.profile.global_mem_bytes // 8))
 
-    def tile_side(self, n: np.ndarray, m: np.ndarray, path: bool) -> int:
-        """Return the rows and columns of tiles for pairs of these sizes, 0 where each pair is one tile."""
-        if not len(n):
+    def tile_side(self, n: np.ndarray, m: np.ndarray, path: bool, count: int | None = None) -> int:
+        """Return the rows and columns of tiles for pairs of these sizes, 0 where each pair is one tile.
+
+        There are `count` pairs, where the sizes are the greatest alone.
+        """
+        count = len(n) if count is None else count
+        if not count:
             return 0
         band, longest = self.rules.band, int(np.maximum(n, m).max())
         if band is not None and band < 2 * LEAST_TILE:
@@ -136,10 +141,10 @@ class PairTiles:
         shorter = int(np.minimum(n, m).max())
         choices = lanes * int(n.max() + self.rows) * int(m.max()) // 2 if path else 0
         whole = longest <= MOST_TILE and choices <= self.budget
-        if whole and (len(n) >= wanted // 2 or shorter <= 4 * LEAST_TILE):
+        if whole and (count >= wanted // 2 or shorter <= 4 * LEAST_TILE):
             return 0
         across = shorter if band is None else min(shorter, 2 * band)
-        side = 1 << max(across * len(n) // wanted, 1).bit_length() - 1
+        side = 1 << max(across * count // wanted, 1).bit_length() - 1
         side = min(max(side, LEAST_PATH_TILE if path else LEAST_TILE), LARGE_TILE)
         while path and int((n * m).max()) // side * 16 > self.budget and side < MOST_TILE:
             side *= 2
@@ -270,7 +275,7 @@ class PairTiles:
         if len(again):
             for value, order in self._classes(pairs[again], np.zeros(len(again), bool)):
                 found[again[order]] = self._fill_whole(pairs[again][order], value)
-        return self.with_borders(pairs.n, pairs.m, found)
+        return self.with_borders(pairs, found)
 
     def _is_narrow(self, pairs: PairSpans) -> np.ndarray:
         """Return whether pairs that are a tile each are computed in 16 bits."""
@@ -284,15 +289,16 @@ class PairTiles:
         shape = self._shape(value, len(pairs), width, *(path[:2] if path else ()))
         return self._launch(shape, job_table(pairs, ends=regions), side, width, path=path)
 
-    def with_borders(self, n: np.ndarray, m: np.ndarray, found: np.ndarray) -> np.ndarray:
-        """Return the ends in the first row and column as well, and the empty local alignment, for pairs of lengths."""
+    def with_borders(self, pairs: PairSpans | SequencePairs, found: np.ndarray) -> np.ndarray:
+        """Return the ends in the first row and column as well, and the empty local alignment."""
         scores, rows, columns = found.T
         if self.rules.local:
-            none = rows <= 0
-            found[none] = 0
+            found[rows <= 0] = 0
             return found
         rules, band = self.rules, self.rules.band
-        nothing = np.zeros_like(n)
+        if not rules.free & (A_END | B_END):
+            return found
+        n, m, nothing = pairs.n, pairs.m, np.zeros_like(pairs.n)
         for bit, i, j, length, begin in ((B_END, n, nothing, n, A_BEGIN), (A_END, nothing, m, m, B_BEGIN)):
             if rules.free & bit:
                 score = rules.border(length, rules.free & begin)
@@ -388,7 +394,7 @@ class PairTiles:
         first = np.lexsort((j, i, -score, pair))[np.cumsum(tiles) - tiles]
         found = np.stack([score, i, j], axis=1)[first]
         found[found[:, 0] == NO_END, 1:] = 0
-        return self.with_borders(pairs.n, pairs.m, found), tiled
+        return self.with_borders(pairs, found), tiled
 
     def _walk_tiles(
         self,

@@ -17,7 +17,7 @@ import numpy as np
 from clgeom.sequences.scoring import A_BEGIN, A_END, B_BEGIN, B_END, Rules
 
 if TYPE_CHECKING:
-    from clgeom.sequences.align import SequencePairs
+    from clgeom.sequences.pairs import SequencePairs
 
 #: The least of first bands, which are about this share of the longer sequence. PoCL, 2 cores, scores of a pair of
 #: 20,000 letters with 5 % changes, time by that without a band: from 16 on, each twice as wide as the last one, 0.97,

@@ -9,28 +9,37 @@ import numpy as np
 from clgeom.arguments import wrong
 from clgeom.errors import InvalidInput, short
 from clgeom.intake.device_arrays import is_device_array, within_memory
-from clgeom.intake.letters import Sequences, codes_of, many_sequences, offsets_of
+from clgeom.intake.letters import ResidentSequences, Sequences, codes_of, many_sequences, offsets_of
+from clgeom.intake.resident import resident_bounds
 from clgeom.sequences.scoring import UNKNOWN, Scoring
 
 CALLER = "align"
 FORMS = "str, bytes, an array of bytes or letters, or a list or an array of str or bytes, or rows of bytes"
 
 
-def as_sequences(value: Any, offsets: Any, name: str) -> Sequences:
-    """Return the sequences of an argument, each of one letter at least."""
+def as_sequences(value: Any, offsets: Any, name: str, device: Any = None) -> Sequences:
+    """Return the sequences of an argument, each of one letter at least. Offsets may stay on the `device` of a call."""
     if type(value) is not list and is_device_array(value):
         value = within_memory(value, caller=CALLER, name=name)
     if offsets is not None:
         if not _is_one(value, name):
             raise wrong(name, CALLER, "one str, bytes or array of letters, as offsets are given", short(value))
         letters = _letters_of(value, name)
+        bounds = resident_bounds(letters, offsets, device)
+        if bounds is not None:
+            return _without_empty(ResidentSequences(letters, bounds), name)
         found = Sequences(letters, offsets_of(offsets, len(letters), f"'{name}_offsets' parameter of {CALLER}"))
     elif _is_one(value, name):
         letters = _letters_of(value, name)
         found = Sequences(letters, np.array([0, len(letters)]), single=True)
     else:
         found = _many(value, name)
-    if len(found) and not found.lengths.all():
+    return _without_empty(found, name)
+
+
+def _without_empty(found: Sequences, name: str) -> Sequences:
+    """Return the sequences, none of which may be empty."""
+    if len(found) and not found.shortest:
         index = int(np.argmin(found.lengths))
         where = "an empty one" if found.single else f"an empty one at index {index}"
         raise wrong(name, CALLER, "free of empty sequences, which align with nothing", where)
@@ -67,7 +76,9 @@ def _many(value: Any, name: str) -> Sequences:
         raise wrong(name, CALLER, FORMS, f"an array of {value.dtype}, shape {value.shape}")
     found = many_sequences(value, name, caller=CALLER, expected=FORMS)
     if found is not None:
-        return Sequences(_narrow(found.letters, found.offsets, name, " of sequence {}"), found.offsets)
+        if found.letters.dtype == np.uint8:
+            return found
+        return found.with_letters(_narrow(found.letters, found.offsets, name, " of sequence {}"))
     parts = []
     for index, one in enumerate(value):  # a list of more than text, or of more than bytes
         if is_device_array(one) or not _is_one(one, name):

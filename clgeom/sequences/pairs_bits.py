@@ -21,7 +21,14 @@ from clgeom.errors import DeviceLimit
 from clgeom.intake.arrays import as_device_values, c_name, to_device
 from clgeom.intake.device_arrays import on_host
 from clgeom.sequences.bits import BitTable
-from clgeom.sequences.pairs_order import PairClass, bounds_on_device, is_resident, make_jobs, order_pairs
+from clgeom.sequences.pairs_order import (
+    PairClass,
+    bounds_on_device,
+    is_ordered_there,
+    is_resident,
+    make_jobs,
+    order_pairs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,8 +59,6 @@ MOST_WORK = 1 << 29
 MOST_CARRIES = 1 << 28
 #: Pairs whose texts differ in length by no more than this factor are computed in their own order.
 ALIKE = 1.25
-#: Pairs from which on a device with memory of its own orders them.
-LEAST_ORDERED = 1 << 14
 #: Letters behind the last ones, which kernels read and do not use.
 ENDING = np.zeros(8, np.uint8)
 #: Bytes of a job, its index and its value.
@@ -167,7 +172,7 @@ def _ordered_on_device(
     session: Session, pairs: PairLetters, a: Sequences, b: Sequences
 ) -> tuple[cl.Buffer, cl.Buffer, list[WorkClass]] | None:
     """Return the same, ordered by the device; None for few pairs, and on CPUs."""
-    if session.profile.is_cpu or not (is_resident(a, b) or len(a) >= LEAST_ORDERED):
+    if not is_ordered_there(session, a, b):
         return None
     steps, unit = ladder(pairs.policy, pairs.planes), pairs.word_bits
     bounds = bounds_on_device(session, a), bounds_on_device(session, b)

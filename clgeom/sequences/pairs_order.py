@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from clgeom.intake.letters import Sequences
 
 CLASSES, JOBS, ROWS = "sequences/pairs_classes", "sequences/pairs_jobs", "sequences/row_bounds"
+#: Pairs from which on a device with memory of its own orders those whose offsets are on the host, too.
+LEAST_ORDERED = 1 << 14
 #: As in pairs_classes: most classes, and the numbers of each, without and with the bits of texts.
 MOST_CLASSES, FACTS, FACTS_OF_WORDS = 8, 3, 36
 #: Bits of keys without those of the class.
@@ -54,6 +56,11 @@ class PairOrder:
 def is_resident(*batches: Sequences) -> bool:
     """Return whether the offsets of one of several batches are on a device."""
     return any(isinstance(one, ResidentSequences) for one in batches)
+
+
+def is_ordered_there(session: Session, a: Sequences, b: Sequences) -> bool:
+    """Return whether the device orders these pairs: it has memory of its own, and offsets in it, or many pairs."""
+    return not session.profile.is_cpu and (is_resident(a, b) or max(len(a), len(b)) >= LEAST_ORDERED)
 
 
 def bounds_on_device(session: Session, sequences: Sequences) -> cl.Buffer:

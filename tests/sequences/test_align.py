@@ -111,7 +111,7 @@ SHAPES = {
 
 def test_align_in_tiles(session, monkeypatch):
     """Long pairs, by tiles that are small enough for the reference; strips that do not divide the wanted side."""
-    monkeypatch.setattr(align_tiles.PairTiles, "tile_side", lambda self, n, m, path: 16)
+    monkeypatch.setattr(align_tiles.PairTiles, "tile_side", lambda *_: 16)
     for shape, case in zip(SHAPES, ("local", "three ends free", "three ends free", "local")):
         with override({align_tiles.KERNEL: SHAPES[shape]}):
             check(*random_pairs(np.random.default_rng(6), 40, 70, letters_of(case)), session, **CASES[case])
@@ -120,7 +120,7 @@ def test_align_in_tiles(session, monkeypatch):
 def test_pairs_with_nothing_in_common_score_zero(session, monkeypatch):
     """Locally, in one tile and in several: the empty alignment at the beginning of both sequences."""
     for side in (0, 16):
-        monkeypatch.setattr(align_tiles.PairTiles, "tile_side", lambda self, n, m, path, side=side: side)
+        monkeypatch.setattr(align_tiles.PairTiles, "tile_side", lambda *_, side=side: side)
         check(["A" * 40, "A" * 20, "ACCA"], ["C" * 50, "C" * 16 + "A", "TG"], session, mode="local")
 
 
@@ -211,9 +211,9 @@ def test_bytes_of_phases(session, monkeypatch):
     text = "ACGT" * 8
     for shape in ("serial", "group"):
         with override({align_tiles.KERNEL: SHAPES[shape]}):
-            monkeypatch.setattr(align_tiles.PairTiles, "tile_side", lambda self, n, m, path: 16)
+            monkeypatch.setattr(align_tiles.PairTiles, "tile_side", lambda *_: 16)
             ends, tiles = (clgeom.align(text, text, match=4_000, path=path, device=session) for path in (False, True))
-            monkeypatch.setattr(align_tiles.PairTiles, "tile_side", lambda self, n, m, path: 0)
+            monkeypatch.setattr(align_tiles.PairTiles, "tile_side", lambda *_: 0)
             whole = clgeom.align(text[:16], text[:16], match=4_000, device=session)
         filled = 4 * (job_bytes + letters + 2 * edges)
         walked = 2 * (job_bytes + letters + edges + choices)  # the path is in two tiles

@@ -56,7 +56,7 @@ def test_resident_pairs_are_those_of_the_host(some, dtype, alphabet, most, cutof
     a, b = batch(n, alphabet), batch(m, alphabet, 1)
     with in_setting(as_session("cpu").device, "as_gpu") as gpu, pytest.MonkeyPatch.context() as patch:
         patch.setattr(pairs_bits, "MOST_WORK", most)
-        patch.setattr(pairs_bits, "LEAST_ORDERED", 2)
+        patch.setattr(pairs_order, "LEAST_ORDERED", 2)
         x, y = resident(gpu, *a, dtype), resident(gpu, *b)
         for function in (edit_distance, lcs):
             expected = function(a, b, score_cutoff=cutoff, device="cpu").tolist()
