@@ -11,18 +11,24 @@ inline float2 scaled_corner(const tile_t tile, const scaled_hood_t *hood, uint k
                     scaled(tile.y[at], hood->frame.low, hood->frame.up));
 }
 
-// Its height at x, or `none` beyond its ends.
-inline float hood_height(const tile_t tile, const scaled_hood_t *hood, float x, float none)
+// A segment of a hood, from corner `first` to the next one.
+typedef struct { uint first; float2 from, to; } segment_t;
+
+inline segment_t first_segment(const tile_t tile, const scaled_hood_t *hood)
 {
-    uint lo = 0, hi = hood->count - 1;
-    while (lo + 1 < hi) {
-        const uint mid = (lo + hi) / 2;
-        if (scaled(tile.x[hood->corners[mid]], hood->frame.left, hood->frame.across) <= x)
-            lo = mid;
-        else
-            hi = mid;
+    const segment_t segment = {0, scaled_corner(tile, hood, 0), scaled_corner(tile, hood, 1)};
+    return segment;
+}
+
+// The height of a hood at x, or `none` beyond its ends. `segment` is that of an x that is not greater, and becomes that of x.
+inline float hood_height(const tile_t tile, const scaled_hood_t *hood, segment_t *segment, float x, float none)
+{
+    while (segment->first + 2 < hood->count && segment->to.x <= x) {
+        ++segment->first;
+        segment->from = segment->to;
+        segment->to = scaled_corner(tile, hood, segment->first + 1);
     }
-    return line_height(scaled_corner(tile, hood, lo), scaled_corner(tile, hood, hi), x, none);
+    return line_height(segment->from, segment->to, x, none);
 }
 
 // The frame of hoods: bins from the leftmost corner to the rightmost, heights from the lowest to the highest. `across` is 0
@@ -53,14 +59,18 @@ inline void item_bounds(const tile_t tile, uint lower, uint upper, global frame_
     frame_t frame = item_frame(tile, lower, upper);
     const int usable = frame.across != 0;
     const scaled_hood_t below = {tile.hoods, lower, frame}, above = {tile.hoods + TILE, upper, frame};
-    for (uint bin = 0; bin < BINS; ++bin) {
-        float2 bound = (float2)(NOTHING, -NOTHING);
-        if (usable) {
+    for (uint bin = 0; bin < (usable ? 0 : BINS); ++bin)
+        bounds[bin] = (float2)(NOTHING, -NOTHING);
+    if (usable) {
+        segment_t below_a = first_segment(tile, &below), below_b = below_a;
+        segment_t above_a = first_segment(tile, &above), above_b = above_a;
+        for (uint bin = 0; bin < BINS; ++bin) {
             const float a = bin - PAD, b = bin + 1 + PAD;
-            bound = bin_bounds(bin, hood_height(tile, &below, a, NOTHING), hood_height(tile, &below, b, NOTHING),
-                               hood_height(tile, &above, a, -NOTHING), hood_height(tile, &above, b, -NOTHING));
+            bounds[bin] = bin_bounds(bin, hood_height(tile, &below, &below_a, a, NOTHING),
+                                     hood_height(tile, &below, &below_b, b, NOTHING),
+                                     hood_height(tile, &above, &above_a, a, -NOTHING),
+                                     hood_height(tile, &above, &above_b, b, -NOTHING));
         }
-        bounds[bin] = bound;
     }
 #if defined(CLGEOM_COORD_int)
     diagonals_t outer = no_diagonals();
