@@ -28,6 +28,7 @@ from clgeom.dp.analysis.infer import forbidden_reads, infer_pattern, text_of_rea
 from clgeom.dp.fills import (
     Copies,
     Fill,
+    Values,
     bind,
     check_options,
     check_shape,
@@ -252,16 +253,18 @@ class Choice:
     cache: Cache = field(default_factory=Cache)
 
 
-def facts_of(values: Any) -> tuple[Any, ...]:
+def facts_of(values: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return what checks and launches of proven equations depend on: numbers, shapes of arrays, ranges of integers."""
-    return tuple(
-        value.tobytes()
-        if not value.ndim
-        else (value.shape, int(value.min()), int(value.max()))
-        if value.size and value.dtype.kind in "iu"
-        else value.shape
-        for value in values.values()
-    )
+    unread = values.unread if isinstance(values, Values) else {}
+    return tuple(unread[name] if name in unread else _facts(values[name]) for name in values)
+
+
+def _facts(value: Any) -> Any:
+    if not value.ndim:
+        return value.tobytes()
+    if value.size and value.dtype.kind in "iu":
+        return value.shape, int(value.min()), int(value.max())
+    return value.shape
 
 
 def _choose(fill: Fill, path: str | None, check: bool | str, basis: str) -> Choice:

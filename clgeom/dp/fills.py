@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,7 +22,7 @@ from clgeom.dp.patterns import Pattern
 from clgeom.errors import InvalidInput, short
 from clgeom.intake.arrays import most_of_chunk, to_device
 from clgeom.intake.arrays import session_of as session_of_array
-from clgeom.intake.device_arrays import fetched, in_buffer, is_device_array, native_array
+from clgeom.intake.device_arrays import fetched, in_buffer, is_device_array, let_change, native_array
 from clgeom.intake.interop.objects import values_of
 from clgeom.intake.typing import NDArray
 
@@ -178,7 +178,7 @@ def merge_values(values: Any, parameters: dict[str, Any], *, caller: str) -> dic
 
 def check_values(
     equation: EquationBase, values: dict[str, Any], *, caller: str, copies: Copies | None = None
-) -> dict[str, Any]:
+) -> Mapping[str, Any]:
     """Return all parameters as arrays and numbers of the declared types; `copies` takes in those on the device."""
     require_given(equation, values, caller=caller)
     return some_values(equation, values, caller=caller, copies=copies)
@@ -199,37 +199,79 @@ class Copies:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.buffers: dict[str, cl.Buffer] = {}
+        self.shapes: dict[str, tuple[int, ...]] = {}
 
-    def take(self, p: Parameter, array: CLArray) -> NDArray[Any] | None:
-        """Copy a parameter, and return it on the host; None for an array that kernels do not read as it is."""
-        session, n = self.session, array.size
-        fits = array.dtype == p.dtype and array.ndim == p.ndim > 0 and 0 < n <= most_of_chunk(session.profile, 8)
+    def take(self, p: Parameter, array: CLArray) -> bool:
+        """Copy a parameter; return whether that was done, as for arrays that kernels read as they are."""
+        session = self.session
+        fits = (
+            array.dtype == p.dtype and array.ndim == p.ndim > 0 and 0 < array.size <= most_of_chunk(session.profile, 8)
+        )
         if not fits or not in_buffer(array) or array.context != session.context:
-            return None
+            return False
         plain = native_array(session, array, caller="clgeom", name="array")
         memory: Any = plain.base_data
         buffer = self.buffers[p.name] = allocate(session, plain.nbytes)
         copy(session, memory, buffer, plain.nbytes, start=plain.offset)
-        host = np.empty(array.shape, p.dtype)
-        read(session, buffer, p.dtype, n, out=host)  # waits, so that the caller may change the array
-        return host
+        self.shapes[p.name] = array.shape
+        if p.dtype.kind == "f":
+            let_change(session, [array])  # for integers `read` waits, see `Values`
+        return True
+
+    def read(self, p: Parameter) -> NDArray[Any]:
+        """Return a copied parameter on the host."""
+        out = np.empty(self.shapes[p.name], p.dtype)
+        read(self.session, self.buffers[p.name], p.dtype, out.size, out=out)
+        return out
+
+
+class Values(Mapping[str, Any]):
+    """Parameters on the host, by name. Floats that lie on the device are read when they are asked for.
+
+    Checks before a fill depend on the values of integers, so these are read at once.
+    """
+
+    def __init__(self, known: dict[str, Any], later: dict[str, Parameter], copies: Copies) -> None:
+        self._known, self._later, self._copies = known, later, copies
+
+    def __getitem__(self, name: str) -> Any:
+        p = self._later.get(name)
+        if p is not None:
+            self._known[name] = self._copies.read(p)
+            self._later = {other: q for other, q in self._later.items() if other != name}
+        return self._known[name]
+
+    @property
+    def unread(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of parameters that were not read yet."""
+        return {name: self._copies.shapes[name] for name in self._later}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
 
 
 def some_values(
     equation: EquationBase, values: dict[str, Any], *, caller: str, copies: Copies | None = None
-) -> dict[str, Any]:
+) -> Mapping[str, Any]:
     """Return some of the parameters as arrays and numbers of the declared types."""
     extra = [name for name in values if name not in equation.parameters]
     if extra:
         raise no_parameter(equation, extra[0], values[extra[0]])
-    checked = {}
+    checked: dict[str, Any] = {}
+    later: dict[str, Parameter] = {}
     for name, p in equation.parameters.items():
         if name in values:
-            value, found = values[name], None
-            if copies is not None and is_device_array(value):
-                found = copies.take(p, value)
-            checked[name] = checked_value(p, value, caller=caller) if found is None else found
-    return checked
+            value = values[name]
+            if copies is None or not is_device_array(value) or not copies.take(p, value):
+                checked[name] = checked_value(p, value, caller=caller)
+            elif p.dtype.kind == "f":
+                checked[name], later[name] = None, p
+            else:
+                checked[name] = copies.read(p)
+    return checked if copies is None else Values(checked, later, copies)
 
 
 def checked_value(p: Parameter, value: Any, *, caller: str) -> Any:
@@ -289,27 +331,27 @@ def checked_value(p: Parameter, value: Any, *, caller: str) -> Any:
 
 
 def bind(
-    session: Session, equation: EquationBase, values: dict[str, Any], *, caller: str, copies: Copies | None = None
+    session: Session, equation: EquationBase, values: Mapping[str, Any], *, caller: str, copies: Copies | None = None
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Kernel arguments of the parameters, in the order of DP_KERNEL_PARAMETERS, and the buffers that they name.
 
     `copies` are those that `check_values` has made.
     """
-    there = copies.buffers if copies else {}
     arguments: list[Any] = []
     buffers: dict[str, Any] = {}
     for p in equation.parameters.values():
-        value = values[p.name]
+        name = f"dp_{p.name}"
         if p.ndim == 0:
-            arguments.append(value)
+            arguments.append(values[p.name])
             continue
-        if p.name in there:
+        if copies and p.name in copies.buffers:
             if p.dtype == np.float64:
                 session.profile.require_fp64(caller)
-            buffers[f"dp_{p.name}"] = there[p.name]
+            buffers[name], shape = copies.buffers[p.name], copies.shapes[p.name]
         else:
+            value = values[p.name]
             flat = value.ravel() if value.size else np.zeros(1, p.dtype)  # a buffer cannot be empty
             held = to_device(session, flat, caller=caller)
-            buffers[f"dp_{p.name}"] = held.one_buffer(f"The {p.name!r} parameter of {caller}")
-        arguments += [f"dp_{p.name}", *map(np.int32, value.shape)]
+            buffers[name], shape = held.one_buffer(f"The {p.name!r} parameter of {caller}"), value.shape
+        arguments += [name, *map(np.int32, shape)]
     return tuple(arguments), buffers

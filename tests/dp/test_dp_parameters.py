@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from clgeom import dp
+from clgeom.dp.fills import Copies
 from clgeom.errors import (
     EquationWarning,
     InvalidInput,
@@ -79,6 +80,27 @@ def test_arrays_on_the_device_may_change_after_the_call(subtests, any_session):
     for wrong, words in ((there(np.arange(5.0)), "int32. Got float64"), (there(t), r"Got shape \(2, 5\)")):
         with pytest.raises(InvalidInput, match=words):
             dp.fill(equation, (2, 5), w=wrong, t=there(t), device=any_session)
+
+
+def test_floats_on_the_device_stay_there(session, monkeypatch):
+    """Once a fill is checked, no fill with as many of them reads them; the table knows them when it is asked."""
+    import pyopencl.array
+
+    read = []
+    monkeypatch.setattr(Copies, "read", lambda copies, p, one=Copies.read: read.append(p.name) or one(copies, p))
+    parameters = {"w": "float32[]", "k": "int32[]"}
+    equation = dp.Equation("w[j] + k[j] + (i ? M(i - 1, j) : 0)", dtype="float32", parameters=parameters, pattern="RUD")
+    k = pyopencl.array.to_device(session.queue, np.arange(6, dtype=np.int32))
+    for turn in range(4):
+        w = np.arange(6, dtype=np.float32) / 4 + turn
+        read.clear()
+        table = dp.fill(equation, (2, 6), w=pyopencl.array.to_device(session.queue, w), k=k, device=session)
+        np.testing.assert_array_equal(table[1], 2 * (w + np.arange(6)))
+    assert read == ["k"]
+    values = table._fill.values
+    assert list(values) == ["w", "k"] and len(values) == 2 and values.unread == {"w": (6,)}
+    np.testing.assert_array_equal(values["w"], w)
+    assert read == ["k", "w"] and not values.unread and values["w"] is values["w"]
 
 
 WEIGHTS = dp.Equation("w[i] + c + t(0, 0)", parameters={"w": "int16[]", "c": "float32", "t": "int32[,]"}, pattern="RUD")

@@ -146,7 +146,7 @@ def infer_pattern(
     n, m = check_shape(shape, caller="infer_pattern")
     one_of(method, ("auto", "prove", "probe"), "method", caller="infer_pattern")
     given = merge_values(values, parameters, caller="infer_pattern")
-    parameters = some_values(equation, given, caller="infer_pattern")
+    parameters = dict(some_values(equation, given, caller="infer_pattern"))
     nodes = nodes_of(equation)
     near = equation.reach if equation.reach_proven and isinstance(equation.reach, Near) else None
     provable = nodes is not None or near is not None
