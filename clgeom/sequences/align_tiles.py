@@ -293,7 +293,9 @@ class PairTiles:
         """Return the ends in the first row and column as well, and the empty local alignment."""
         scores, rows, columns = found.T
         if self.rules.local:
-            found[rows <= 0] = 0
+            is_empty = rows <= 0
+            if is_empty.any():  # else a million pairs would be written for nothing
+                found[is_empty] = 0
             return found
         rules, band = self.rules, self.rules.band
         if not rules.free & (A_END | B_END):

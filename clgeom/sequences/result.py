@@ -186,7 +186,7 @@ class AlignmentBatch:
     ----------
     scores : ndarray of int64, shape (count,)
     a_starts, a_ends, b_starts, b_ends : ndarray of int64, shape (count,)
-        As in `Alignment`; -1 where not known without a path.
+        As in `Alignment`; -1 where not known without a path, in arrays that are not writeable.
     strands : ndarray of int8, shape (count,)
         1, or -1 for the reverse complement of the second sequence.
     operations : ndarray of uint8, shape (columns,), or None
