@@ -72,7 +72,7 @@ def start_sieve(
     result = run(session, plan, points=points, sizes=sizes)
 
     def finish() -> SieveResult:
-        found, kept = _read_hoods(result, plan)
+        found, kept = _read_hoods(result, plan, HEADER + 2 * n)
         return found or _finish_list(points, launches, plan, lists, result, kept)
 
     return finish
@@ -122,12 +122,15 @@ def _sieve(launches: Polygons | Tiles, shape: Policy, n: int, inside: tuple[Scra
 # At the end -------------------------------------------------------------------------------------------------------
 
 
-def _read_hoods(result: Result, plan: Plan) -> tuple[SieveResult | None, int]:
-    """Return the hull, None when the launches computed no hoods; and the number of points that the sieve kept."""
+def _read_hoods(result: Result, plan: Plan, most: int = GLANCE) -> tuple[SieveResult | None, int]:
+    """Return the hull, None when the launches computed no hoods; and the number of points that the sieve kept.
+
+    There are at most `most` records.
+    """
     records = plan.scratch["hull"]
     record: Any = records.dtype  # of `vertex_type`
     id_at = record.fields["id"][1] // 4
-    words = _words(result.read(records, min(GLANCE, records.count)))
+    words = _words(result.read(records, min(GLANCE, most, records.count)))
     lower, upper, nonfinite, kept = words[:HEADER, id_at].tolist()
     if nonfinite:
         return SieveResult(nonfinite=True), kept
