@@ -48,7 +48,7 @@ def modules_entered(call):
         (lambda session: clgeom.convex_hull(POINTS, device=session), 14),
         (lambda session: clgeom.sort(KEYS, device=session), 14),
         (lambda session: clgeom.sort(KEYS[:1000], device=session), 8),
-        (lambda session: clgeom.align("ACGTTGCAAC" * 30, "ACGTTGCACC" * 28, device=session), 18),
+        (lambda session: clgeom.align("ACGTTGCAAC" * 30, "ACGTTGCACC" * 28, device=session), 20),
         (lambda session: dp.fill(PATHS, (200, 300), device=session), 18),
         (lambda session: clgeom.raster_outlines(RASTER, (1, 2), device=session), 21),
         (lambda session: clgeom.raster_regions(RASTER, (1, 2), parts=False, device=session), 20),

@@ -14,10 +14,13 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import functools
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
 
 from clgeom.arguments import boolean, function, wrong
 
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
     from clgeom.errors import InvalidInput
 
 T = TypeVar("T")
+Function = TypeVar("Function", bound=Callable[..., Any])
+#: Types of arguments that all functions take as they are; others that turn out to be such are added.
+PLAIN = {np.ndarray, int, float, bool, str, bytes, type(None), type(...), range, slice}
 #: A function that is called as watch(parts_done, parts_in_all).
 Watch = Callable[[int, int], object]
 _watch: contextvars.ContextVar[Watch | None] = contextvars.ContextVar("clgeom_watch", default=None)
@@ -112,6 +118,28 @@ class Call:
         _current.reset(self._token)
         if self._outer is not None:
             self._outer.phases += self.phases
+
+
+def with_others(convert: Callable[[Function, tuple[Any, ...], dict[str, Any]], Any], function: Function) -> Function:
+    """Return a public function that calls ``convert(function, args, kwargs)`` where not all its arguments are plain."""
+
+    @functools.wraps(function)
+    def taking(*args: Any, **kwargs: Any) -> Any:
+        for value in args:
+            if type(value) not in PLAIN and not _are_plain(value):
+                return convert(function, args, kwargs)
+        for name, value in kwargs.items():
+            if type(value) not in PLAIN and name != "device" and not _are_plain(value):
+                return convert(function, args, kwargs)
+        return function(*args, **kwargs)
+
+    decorated: Function = taking  # type: ignore[assignment]
+    return decorated
+
+
+def _are_plain(values: Any) -> bool:
+    """Return whether these are a few plain values, such as a shape."""
+    return type(values) is tuple and all(type(value) in PLAIN for value in values)
 
 
 @contextlib.contextmanager

@@ -81,7 +81,9 @@ class Array:
     def __init__(self, gpu, values, stream=5):
         self.values, self.stream, self.gpu = values, stream, gpu
         low, high = np.lib.array_utils.byte_bounds(values) if hasattr(np.lib, "array_utils") else np.byte_bounds(values)
-        gpu.held.pop(low, None)
+        for begin, nbytes in list(gpu.held.items()):  # memory of arrays that are gone
+            if begin < high and low < begin + nbytes:
+                del gpu.held[begin]
         gpu.held[low] = high - low
 
     @property

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from clgeom.core import device as devices
+from clgeom.core.call import PLAIN, with_others
 from clgeom.core.launch import finish, write
 from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput
 from clgeom.intake.device_arrays import array_in, is_device_array
@@ -46,8 +47,8 @@ LEAST_BYTES = 3 << 18
 MOST_PARTS = 64
 #: Numbers of DLPack: memory of CUDA, and that which CUDA moves to and from the host.
 CUDA, MANAGED = 2, 13
-#: Types of arguments that are no arrays of CUDA.
-PLAIN = frozenset((np.ndarray, int, float, bool, str, bytes, type(None), type(...), range, slice))
+#: Types whose values may hold arrays of CUDA.
+CONTAINERS = (list, tuple, dict)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -77,29 +78,19 @@ def takes_cuda(function: Function) -> Function:
     They are looked for among the arguments, in tuples and dictionaries, and in lists that begin with one. An argument
     `out` must be in shared memory, since a copy of it would be no place for a result.
     """
+    return with_others(_converted, function)
 
-    @functools.wraps(function)
-    def taking(*args: Any, **kwargs: Any) -> Any:
-        for value in args:
-            if type(value) not in PLAIN:
-                break
-        else:
-            for value in kwargs.values():
-                if type(value) not in PLAIN:
-                    break
-            else:
-                return function(*args, **kwargs)
-        found = _Arguments(kwargs.get("device"))
-        args = tuple(map(found.taken, args))
-        kwargs = {name: found.taken(value, in_place=name == "out") for name, value in kwargs.items()}
-        try:
-            return function(*args, **kwargs)
-        finally:
-            for session in found.in_place:  # before CUDA changes what is read in place
-                finish(session)
 
-    decorated: Function = taking  # type: ignore[assignment]
-    return decorated
+def _converted(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a function with its arrays of CUDA as arrays of OpenCL."""
+    found = _Arguments(kwargs.get("device"))
+    args = tuple(map(found.taken, args))
+    kwargs = {name: found.taken(value, in_place=name == "out") for name, value in kwargs.items()}
+    try:
+        return function(*args, **kwargs)
+    finally:
+        for session in found.in_place:  # before CUDA changes what is read in place
+            finish(session)
 
 
 class _Arguments:
@@ -121,7 +112,11 @@ class _Arguments:
             return [self.taken(part) for part in value] if value and _may_be_cuda(value[0]) else value
         if kind is dict and len(value) <= MOST_PARTS:
             return {name: self.taken(part) for name, part in value.items()}
-        return self._array(value, in_place) if _may_be_cuda(value) else value
+        if _may_be_cuda(value):
+            return self._array(value, in_place)
+        if kind not in CONTAINERS:
+            PLAIN.add(kind)
+        return value
 
     def _array(self, value: Any, in_place: bool) -> Any:
         try:
