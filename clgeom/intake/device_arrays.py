@@ -141,14 +141,20 @@ def is_kept(array: CLArray) -> bool:
     """Return whether the driver keeps an array's memory until the commands that use it have ended, also if the array
     goes.
 
-    Of shared virtual memory, and of buffers in memory of the host, it does not.
+    Of shared virtual memory, and of buffers in memory of the host, it does not. Memory that CUDA uses may change.
     """
     import pyopencl as cl
 
     memory: Any = array.base_data
     if hasattr(memory, "clgeom_holder"):  # memory of a pool
-        return True
+        return not is_exported(array)
     return in_buffer(array) and not memory.get_info(cl.mem_info.FLAGS) & cl.mem_flags.USE_HOST_PTR
+
+
+def is_exported(array: CLArray) -> bool:
+    """Return whether commands of CUDA may use an array's memory (`clgeom.intake.shared`)."""
+    mapping = getattr(array.base_data, "clgeom_mapping", None)
+    return mapping is not None and bool(mapping.is_exported)
 
 
 def _allocation(array: CLArray) -> int:
@@ -306,7 +312,9 @@ def precede(session: Session, queue: cl.CommandQueue | None) -> list[cl.Event]:
 
 
 def changed(session: Session, array: CLArray) -> None:
-    """Make an array's queue, and what waits for its events, wait for the session's commands."""
+    """Make an array's queue, and what waits for its events, wait for the session's commands; wait here for CUDA."""
+    if is_exported(array):
+        finish(session)
     for event in precede(session, array.queue):
         array.add_event(event)
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import sys
+import threading
 import weakref
 from ctypes import POINTER, c_char_p, c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_void_p
 from typing import TYPE_CHECKING, Any
@@ -44,6 +46,9 @@ class SharedPool(Pool):
         self.session, self.gpu = session, gpu
         self._new, self._no_memory = self._shared, OutOfMemory  # type: ignore[assignment]
         self._mappings: weakref.WeakValueDictionary[int, cuda.Mapping] = weakref.WeakValueDictionary()
+        #: Held while an array moves to this memory.
+        self.moving = threading.RLock()
+        _pools[session.context.int_ptr] = self
         session.pool.count_idle(self)  # which empties this pool where memory is missing
 
     #: Buffers that count as those of the session's pool.
@@ -92,6 +97,10 @@ class SharedPool(Pool):
                 buffer.clgeom_mapping = mapping
                 return buffer, begin - mapping.address
         return None
+
+
+#: The pool of each context, by the address of the context.
+_pools: weakref.WeakValueDictionary[int, SharedPool] = weakref.WeakValueDictionary()
 
 
 def shared_pool(session: Session) -> SharedPool | None:
@@ -160,7 +169,10 @@ class SharedArray(cl_array.Array):
 
     @property
     def _pool(self) -> SharedPool:
-        pool = shared_pool(devices.session_of_context(self.context, self.queue.device if self.queue else None))
+        context: Any = self.context
+        pool = _pools.get(context.int_ptr)
+        if pool is None:
+            pool = shared_pool(devices.session_of_context(self.context, self.queue.device if self.queue else None))
         if pool is None:
             raise AttributeError("the device of this array shares no memory with CUDA")
         return pool
@@ -168,22 +180,25 @@ class SharedArray(cl_array.Array):
     def _address(self) -> int:
         """Return the address of the first item, in memory that CUDA may use from now on."""
         pool = self._pool
-        session: Any = pool.session
         if not self.size:
             return 0
+        with pool.moving:
+            return self._moved(pool)
+
+    def _moved(self, pool: SharedPool) -> int:
+        session = pool.session
+        self.finish()  # what its events announce
+        self._complete(session)
         mapping = mapping_of(self.base_data)
         if mapping is None:
             whole: Any = self.base_data
             begin, nbytes = (self.offset, self.nbytes) if self.flags.forc else (0, whole.size)
             buffer = pool.allocate(nbytes)
-            self._complete(session)
             copy(session, whole, buffer, nbytes, start=begin)
             self.base_data, self.offset = buffer, self.offset - begin
             mapping = buffer.clgeom_mapping  # type: ignore[attr-defined]
             if self.queue is not None:
                 pool.hold(buffer, self.queue)
-        self.finish()
-        self._complete(session)
         finish(session)
         mapping.is_exported = True
         return mapping.address + self.offset
@@ -227,7 +242,7 @@ class _Tensor(ctypes.Structure):
     )
 
 
-#: What other libraries hold of arrays, by the address of its description.
+#: What other libraries hold of arrays, and capsules that they may take, by the address of the description.
 _given: dict[int, tuple[Any, ...]] = {}
 _name = b"dltensor"  # a capsule keeps the address of its name
 _capsule_new = ctypes.pythonapi.PyCapsule_New
@@ -242,13 +257,21 @@ def _let_go(address: int) -> None:
     _given.pop(address, None)
 
 
-def _end(capsule: int) -> None:
-    if _capsule_is_valid(capsule, _name):  # nobody has taken it
-        _given.pop(_capsule_pointer(capsule, _name), None)
+#: The same as a function of C, for who takes a capsule.
+_deleter = ctypes.CFUNCTYPE(None, c_void_p)(_let_go)
 
 
-#: The same as functions of C, for the capsule and for who takes it.
-_deleter, _destructor = (ctypes.CFUNCTYPE(None, c_void_p)(function) for function in (_let_go, _end))
+def _drop_unused() -> None:
+    """Let go of capsules that nobody took, nor can take: a destructor of theirs could run within any exception."""
+    for where, (capsule, *_) in list(_given.items()):
+        # referenced by the dictionary's entry, by the name here, and by the argument of getrefcount
+        if capsule is not None and sys.getrefcount(capsule) <= 3:
+            if _capsule_is_valid(id(capsule), _name):
+                _given.pop(where, None)
+            else:  # taken: kept until the deleter is called
+                entry = _given.get(where)
+                if entry is not None:
+                    _given[where] = (None, *entry[1:])
 
 
 def _capsule(array: SharedArray, address: int) -> Any:
@@ -261,8 +284,10 @@ def _capsule(array: SharedArray, address: int) -> Any:
         *(shape, strides, 0, None, ctypes.cast(_deleter, c_void_p)),
     )
     where = ctypes.addressof(tensor)
-    _given[where] = (tensor, shape, strides, array)
-    return _capsule_new(where, _name, ctypes.cast(_destructor, c_void_p))
+    _drop_unused()
+    capsule = _capsule_new(where, _name, None)
+    _given[where] = (capsule, tensor, shape, strides, array)
+    return capsule
 
 
 def tensor_of(capsule: Any) -> tuple[int, tuple[int, ...], tuple[int, ...], np.dtype] | None:

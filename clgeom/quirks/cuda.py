@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
 import re
 from contextlib import suppress
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_ubyte, c_uint, c_ulonglong, c_ushort, c_void_p
@@ -280,6 +281,7 @@ def imported(context: cl.Context, mapping: Mapping) -> cl.Buffer:
         context.int_ptr, properties, READ_WRITE, mapping.nbytes, None, byref(error)
     )
     if error.value or not handle:
+        os.close(mapping.descriptor)
         raise CudaError(f"clCreateBufferWithProperties: {error.value}")
     buffer: cl.Buffer = cl.Buffer.from_int_ptr(handle, False)  # type: ignore[assignment]  # pyopencl says object
     return buffer

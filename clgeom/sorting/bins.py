@@ -22,7 +22,7 @@ from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit, InvalidInput, is_integer, short
 from clgeom.intake.arrays import as_device_values, c_name, host_values
 from clgeom.intake.device_arrays import fetched, is_device_array
-from clgeom.intake.interop.cuda import takes_cuda
+from clgeom.intake.interop.cuda import takes_like_cuda
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.sorting.arrays import Output
 from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, flat_keys, index_dtype
@@ -48,7 +48,7 @@ EXACT = 1 << 53
 
 
 @keeps_subnormals
-@takes_cuda
+@takes_like_cuda
 def bincount(
     numbers: AnyArray,
     weights: AnyArray | None = None,
@@ -162,7 +162,7 @@ def _check_room(session: Session, bins: int, *, caller: str) -> None:
 
 
 @keeps_subnormals
-@takes_cuda
+@takes_like_cuda
 def histogram(
     values: AnyArray,
     bins: AnyArray | str = 10,

@@ -11,7 +11,7 @@ from clgeom.arguments import wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.intake.arrays import host_values, session_of
 from clgeom.intake.device_arrays import converted, fetched, is_device_array, to_array, within_memory
-from clgeom.intake.interop.cuda import takes_cuda
+from clgeom.intake.interop.cuda import takes_like_cuda
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike
 from clgeom.sorting.arrays import as_key_array
 from clgeom.sorting.keys import index_dtype
@@ -23,7 +23,7 @@ BYTES_A_KEY = 64
 
 
 @keeps_subnormals
-@takes_cuda
+@takes_like_cuda
 def lexsort(
     keys: Sequence[AnyArray] | AnyArray, *, index_type: DTypeLike | None = None, device: DeviceLike = None
 ) -> Any:

@@ -12,7 +12,7 @@ from clgeom.core.launch import run
 from clgeom.core.plan import Plan, Step
 from clgeom.intake.arrays import as_device_values, c_name, host_values, session_of
 from clgeom.intake.device_arrays import is_device_array
-from clgeom.intake.interop.cuda import takes_cuda
+from clgeom.intake.interop.cuda import takes_like_cuda
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike
 from clgeom.sorting.arrays import Output, as_key_array
 from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, flat, index_dtype, require_same_place
@@ -28,7 +28,7 @@ TESTED = 8
 
 
 @keeps_subnormals
-@takes_cuda
+@takes_like_cuda
 def searchsorted(
     haystack: AnyArray,
     needles: AnyArray,

@@ -13,7 +13,7 @@ from clgeom.core.plan import Plan, Step
 from clgeom.errors import is_integer, short
 from clgeom.intake.arrays import MOST_ITEMS, c_name, host_values, session_of
 from clgeom.intake.device_arrays import as_array, buffer_of, fetched, is_device_array, let_change, native_array
-from clgeom.intake.interop.cuda import takes_cuda
+from clgeom.intake.interop.cuda import takes_like_cuda
 from clgeom.intake.typing import AnyArray, DeviceLike, IntLike
 from clgeom.sorting.keys import require_same_place
 
@@ -25,7 +25,7 @@ NONE_WRONG = np.uint32(0xFFFFFFFF)
 
 
 @keeps_subnormals
-@takes_cuda
+@takes_like_cuda
 def take(
     values: AnyArray, indices: AnyArray, axis: IntLike | None = None, *, mode: str = "raise", device: DeviceLike = None
 ) -> Any:

@@ -1,6 +1,7 @@
 """Arrays of CUDA without a GPU: a driver whose device memory is the host's, beside a CPU that poses as a GPU."""
 
 import ctypes
+import threading
 import weakref
 
 import numpy as np
@@ -59,7 +60,10 @@ class Gpu:
     fetch = copy
 
     def allocation(self, pointer):
-        return next((begin, nbytes) for begin, nbytes in self.held.items() if begin <= pointer < begin + max(nbytes, 1))
+        for begin, nbytes in self.held.items():
+            if begin <= pointer < begin + max(nbytes, 1):
+                return begin, nbytes
+        raise cuda.CudaError("cuMemGetAddressRange: CUDA_ERROR_NOT_FOUND (500)")
 
     def create(self, nbytes):
         if nbytes > self.largest:
@@ -194,6 +198,15 @@ def test_dlpack_of_another_library(gpu, posing):
     found = clgeom.sort(Given(array), descending=True, device=posing)
     assert asked == [77]
     assert np.array_equal(found.get(), np.sort(keys)[::-1])
+    shared._drop_unused()
+    assert len(shared._given) == before
+    capsule = array.__dlpack__()
+    shared._drop_unused()
+    assert len(shared._given) == before + 1
+    with pytest.raises((BufferError, RuntimeError, TypeError)):  # of NumPy, which does not read CUDA's memory
+        np.from_dlpack(array)
+    del capsule
+    shared._drop_unused()
     assert len(shared._given) == before
 
 
@@ -285,6 +298,63 @@ def test_claims_and_masks(gpu, posing):
     one.more = {"mask": object()}
     with pytest.warns(InputWarning, match="copied through the host"):
         clgeom.sort(one, device=posing)
+
+
+def test_views_keep_what_is_read_in_place(gpu, posing):
+    keys = np.random.default_rng(6).permutation(5000).astype(np.int32)
+    found = clgeom.sort(Array(gpu, keys), device=posing)
+    address, pool = found.__cuda_array_interface__["data"][0], shared_pool(posing)
+    view = np.ctypeslib.as_array((ctypes.c_int32 * 5000).from_address(address))
+    owner = Array(gpu, view)
+    owner.kept = found
+    part = clgeom.sort(owner, descending=True, out=owner, device=posing)[:10]
+    del found, owner
+    others = [pool.allocate(20_000) for _ in range(3)]
+    assert address not in [shared.mapping_of(one).address for one in others]
+    assert np.array_equal(part.get(), np.arange(4999, 4989, -1))
+
+
+def test_readonly_memory_and_lists_are_no_place_for_results(gpu, posing):
+    keys = np.random.default_rng(7).permutation(5000).astype(np.int32)
+    found = clgeom.sort(Array(gpu, keys), device=posing)
+    address = found.__cuda_array_interface__["data"][0]
+    view = np.ctypeslib.as_array((ctypes.c_int32 * 5000).from_address(address))
+    view.flags.writeable = False
+    with pytest.raises(InvalidInput, match="'out'"):
+        clgeom.sort(Array(gpu, keys), out=Array(gpu, view), device=posing)
+    with pytest.raises(InvalidInput, match="out"):
+        both = [Array(gpu, keys.copy()), Array(gpu, keys.copy())]
+        clgeom.sort_by_key(Array(gpu, keys), Array(gpu, keys), out=both, device=posing)
+
+
+def test_mixed_places_and_weights_go_through_the_host(gpu, posing):
+    keys = np.random.default_rng(8).integers(0, 50, 5000).astype(np.int32)
+    values = np.arange(5000, dtype=np.float32)
+    with pytest.warns(InputWarning, match="copied through the host"):
+        found = clgeom.sort_by_key(Array(gpu, keys), values, device=posing)
+    assert np.array_equal(found[1], values[np.argsort(keys, kind="stable")])
+    with pytest.warns(InputWarning, match="copied through the host"):
+        counts = clgeom.bincount(Array(gpu, keys), Array(gpu, values), device=posing)
+    assert np.array_equal(counts, np.bincount(keys, values))
+
+
+def test_threads_ask_for_one_address(gpu, posing):
+    for _ in range(20):
+        found = clgeom.sort(Array(gpu, np.arange(3000, dtype=np.int32)), device=posing)[100:]
+        seen, gate = [], threading.Barrier(6)
+
+        def ask(found=found, seen=seen, gate=gate):
+            gate.wait()
+            seen.append(found.__cuda_array_interface__["data"][0])
+
+        threads = [threading.Thread(target=ask) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(set(seen)) == 1
+        values = np.ctypeslib.as_array((ctypes.c_int32 * 2900).from_address(seen[0]))
+        assert np.array_equal(values, np.arange(100, 3000))
 
 
 def test_lists_tuples_and_dictionaries(gpu, posing):

@@ -211,6 +211,14 @@ def test_rows_on_the_device_by_a_plan_that_is_remembered(any_session, monkeypatc
 
 
 @pytest.mark.settings("as_gpu")
+def test_a_single_key_without_a_dimension(any_session):
+    one = device_array(any_session, np.array(5, np.int32))
+    assert argsort(one, device=any_session).get().tolist() == [0]
+    with pytest.raises(InvalidInput, match="dimension"):
+        sort(one, device=any_session)
+
+
+@pytest.mark.settings("as_gpu")
 def test_other_sorts_are_not_run_again(any_session):
     keys = keys_of("random", 600, np.uint32)
     there = device_array(any_session, keys)

@@ -114,7 +114,10 @@ def test_topk_by_one_launch_that_sorts(any_session, monkeypatch, dtype):
                 for largest in (False, True):
                     with recording() as phases:
                         begins_the_order(any_session, keys, k, largest)
-                    assert [one.name for one in phases if "radix" in one.name] in ([], 2 * ["radix_segments"])
+                    assert [one.name for one in phases if "radix" in one.name] in (
+                        [],
+                        2 * ["radix_segments"],
+                    ) or n < select.LEAST  # which chained passes sort as soon
                     found = topk(there, k, largest=largest, device=any_session)
                     expected = np.argsort(KeyOrder(keys.dtype, largest).digits(keys), kind="stable")[:k]
                     np.testing.assert_array_equal(found.indices.get(), expected)

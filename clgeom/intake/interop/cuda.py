@@ -18,7 +18,9 @@ go.
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import inspect
 import math
 import os
 import sys
@@ -63,6 +65,7 @@ class Items:
     dtype: np.dtype
     owner: Any
     stream: int | None  #: None: any stream may fill the array
+    is_readonly: bool = False
 
     def __post_init__(self) -> None:
         reach = [(n - 1) * stride for n, stride in zip(self.shape, self.strides)]
@@ -75,43 +78,70 @@ class Items:
 def takes_cuda(function: Function) -> Function:
     """Decorate a public function that takes arrays on devices: it gets arrays of CUDA as arrays of OpenCL.
 
-    They are looked for among the arguments, in tuples and dictionaries, and in lists that begin with one. An argument
-    `out` must be in shared memory, since a copy of it would be no place for a result.
+    They are looked for among the arguments, in tuples and dictionaries, and in lists that begin with one. If one cannot
+    be taken, none is, so that all are copied through the host. An argument `out` must be in shared memory, since a copy
+    of it would be no place for a result.
     """
     return with_others(_converted, function)
 
 
+def takes_like_cuda(function: Function) -> Function:
+    """Decorate the same where arrays must be in one place: beside arrays of NumPy all go through the host.
+
+    So do all with `weights`, which no device takes.
+    """
+    return with_others(_converted_alike, function)
+
+
+class _Elsewhere(Exception):
+    """An array of CUDA that a call cannot take where it is."""
+
+
 def _converted(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a function with its arrays of CUDA as arrays of OpenCL."""
-    found = _Arguments(kwargs.get("device"))
-    args = tuple(map(found.taken, args))
-    kwargs = {name: found.taken(value, in_place=name == "out") for name, value in kwargs.items()}
+    found = _Arguments(kwargs.get("device"), (*args, *kwargs.values()))
     try:
+        taken = [found.taken(value) for value in args]
+        named = {name: found.taken(value, in_place=name == "out") for name, value in kwargs.items()}
+    except (_Elsewhere, cuda.CudaError, DeviceLimit):
         return function(*args, **kwargs)
+    try:
+        return function(*taken, **named)
     finally:
         for session in found.in_place:  # before CUDA changes what is read in place
             finish(session)
 
 
+def _converted_alike(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = inspect.signature(function).bind_partial(*args, **kwargs).arguments
+    values = [value for name, value in given.items() if name not in ("device", "out")]
+    values += [part for value in values if type(value) in (list, tuple) for part in value[:MOST_PARTS]]
+    if given.get("weights") is not None or any(isinstance(value, np.ndarray) for value in values):
+        return function(*args, **kwargs)
+    return _converted(function, args, kwargs)
+
+
 class _Arguments:
     """The arguments of a call. `in_place`: the sessions that read memory of the caller."""
 
-    def __init__(self, device: Any) -> None:
+    def __init__(self, device: Any, values: tuple[Any, ...]) -> None:
         self.device = device
         self.in_place: set[Session] = set()
+        #: That of arrays of pyopencl among the arguments, which the others must share.
+        self.context = next((value.context for value in values if is_device_array(value)), None)
 
     def taken(self, value: Any, in_place: bool = False) -> Any:
-        """Return an argument with its arrays of CUDA as arrays of OpenCL, as far as that can be."""
+        """Return an argument with its arrays of CUDA as arrays of OpenCL."""
         kind = type(value)
         if kind in PLAIN:
             return value
         if kind is tuple and len(value) <= MOST_PARTS:
-            parts = tuple(self.taken(part, in_place) for part in value)
+            parts = tuple([self.taken(part, in_place) for part in value])
             return parts if any(a is not b for a, b in zip(parts, value)) else value
         if kind is list:
-            return [self.taken(part) for part in value] if value and _may_be_cuda(value[0]) else value
+            return [self.taken(part, in_place) for part in value] if value and _may_be_cuda(value[0]) else value
         if kind is dict and len(value) <= MOST_PARTS:
-            return {name: self.taken(part) for name, part in value.items()}
+            return {name: self.taken(part, in_place) for name, part in value.items()}
         if _may_be_cuda(value):
             return self._array(value, in_place)
         if kind not in CONTAINERS:
@@ -119,19 +149,18 @@ class _Arguments:
         return value
 
     def _array(self, value: Any, in_place: bool) -> Any:
-        try:
-            items = items_of(value)
-            found = None if items is None else _place(items, self.device)
-            if items is None or found is None:
-                return value
-            session, pool = found
-            there = _shared(session, pool, items)
-            if there is not None:
-                self.in_place.add(session)
-                return there
-            return value if in_place else _copied(session, pool, items)
-        except (cuda.CudaError, DeviceLimit):  # through the host, then
+        items = items_of(value)
+        if items is None:
             return value
+        found = _place(items, self.device, self.context)
+        if found is None:
+            raise _Elsewhere
+        session, pool = found
+        there = None if in_place and items.is_readonly else _shared(session, pool, items)
+        if there is not None:
+            self.in_place.add(session)
+            return there
+        return value if in_place else _copied(session, pool, items)
 
 
 @functools.lru_cache(maxsize=256)
@@ -141,7 +170,11 @@ def _has_interface(kind: Any) -> bool:
 
 def _may_be_cuda(value: Any) -> bool:
     kind: Any = type(value)
-    return _has_interface(kind) and not isinstance(value, np.ndarray) and not is_device_array(value)
+    try:
+        has_interface = _has_interface(kind)
+    except TypeError:  # a class of a class that has no hash
+        return False
+    return has_interface and not isinstance(value, np.ndarray) and not is_device_array(value)
 
 
 # What the array says of itself ----------------------------------------------------------------------------------------
@@ -170,12 +203,19 @@ def items_of(value: Any) -> Items | None:
 
 
 def _by_interface(found: dict[str, Any], owner: Any, stream: int | None) -> Items | None:
-    if found.get("mask") is not None:
-        return None
     shape, dtype = tuple(map(int, found["shape"])), np.dtype(found["typestr"])
+    if found.get("mask") is not None or not _is_taken(shape, dtype):
+        return None
     strides = found.get("strides")
     strides = _c(shape, dtype) if strides is None else tuple(map(int, strides))
-    return Items(int(found["data"][0] or 0), shape, strides, dtype, owner, None if stream is None else int(stream))
+    address, is_readonly = found["data"]
+    stream = None if stream is None else int(stream)
+    return Items(int(address or 0), shape, strides, dtype, owner, stream, bool(is_readonly))
+
+
+def _is_taken(shape: tuple[int, ...], dtype: np.dtype) -> bool:
+    """Return whether functions take such arrays on devices: numbers in one dimension or more."""
+    return bool(shape) and dtype.kind in "biuf"
 
 
 def _c(shape: tuple[int, ...], dtype: np.dtype) -> tuple[int, ...]:
@@ -199,13 +239,15 @@ def _by_dlpack(driver: cuda.Driver, value: Any) -> Items | None:
         stream = gpu.stream
     capsule = value.__dlpack__(stream=stream)
     tensor = tensor_of(capsule)
-    return None if tensor is None else Items(*tensor, capsule, stream)
+    if tensor is None or not _is_taken(tensor[1], tensor[3]):
+        return None
+    return Items(*tensor, capsule, stream)
 
 
 # Where it goes --------------------------------------------------------------------------------------------------------
 
 
-def _place(items: Items, device: Any) -> tuple[Session, SharedPool] | None:
+def _place(items: Items, device: Any, context: Any = None) -> tuple[Session, SharedPool] | None:
     """Return the session of the GPU that has the items, and its shared memory; None where a call uses another one."""
     from clgeom.intake.shared import shared_pool
 
@@ -219,8 +261,8 @@ def _place(items: Items, device: Any) -> tuple[Session, SharedPool] | None:
     except ClgeomError:  # the function says it
         return None
     if pool is not None and number in (None, pool.gpu.number):
-        return session, pool
-    if device is not None or os.environ.get("CLGEOM_DEVICE"):
+        return (session, pool) if context in (None, session.context) else None
+    if context is not None or device is not None or os.environ.get("CLGEOM_DEVICE"):
         return None
     for one in devices.all_devices():
         gpu = cuda.gpu_of(one)
@@ -242,9 +284,20 @@ def _shared(session: Session, pool: SharedPool, items: Items) -> Any:
         pool.gpu.wait(items.stream)
     buffer, begin = found
     offset = begin + items.address - items.begin
-    array = SharedArray(session.queue, items.shape, items.dtype, strides=items.strides, data=buffer, offset=offset)
-    array.clgeom_owner = items.owner  # type: ignore[attr-defined]  # which keeps the memory
-    return array
+    buffer.clgeom_owner = items.owner  # type: ignore[attr-defined]  # which keeps the memory, also for views
+    return SharedArray(session.queue, items.shape, items.dtype, strides=items.strides, data=buffer, offset=offset)
+
+
+def _memory_of(gpu: cuda.Gpu, items: Items) -> tuple[int, int]:
+    """Return the address and the bytes of the memory that has items: allocations that lie one behind the other."""
+    begin, held = gpu.allocation(items.address)
+    with contextlib.suppress(cuda.CudaError):
+        while begin + held < items.end:
+            following, more = gpu.allocation(begin + held)
+            if following != begin + held:
+                break
+            held += more
+    return begin, held
 
 
 def _copied(session: Session, pool: SharedPool, items: Items) -> Any:
@@ -256,7 +309,7 @@ def _copied(session: Session, pool: SharedPool, items: Items) -> Any:
         return array_in(session, session.pool.allocate(1), items.shape, items.dtype, queue, [])
     gpu, offset = pool.gpu, items.address - items.begin
     with gpu:
-        begin, held = gpu.allocation(items.address)
+        begin, held = _memory_of(gpu, items)
         if not begin <= items.begin <= items.end <= begin + held:
             raise InvalidInput(
                 f"An array of CUDA must lie within its memory of {held:,} bytes. Got items from byte "

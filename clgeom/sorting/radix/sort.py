@@ -24,7 +24,7 @@ from clgeom.core.plan import Phase
 from clgeom.intake.arrays import session_of
 from clgeom.intake.device_arrays import buffer_of, changed, is_device_array, native_array
 from clgeom.intake.dispatch import choose_sessions
-from clgeom.intake.interop.cuda import takes_cuda
+from clgeom.intake.interop.cuda import takes_cuda, takes_like_cuda
 from clgeom.intake.typing import AnyArray, ArrayLike, CLArray, DevicesLike, DTypeLike, IntLike, NDArray
 from clgeom.sorting.arrays import SortInput, store_anywhere
 from clgeom.sorting.keys import as_keys, checked_axis, flat
@@ -273,7 +273,7 @@ def sort_by_key(
 @overload
 def sort_by_key(keys: AnyArray, values: AnyArray, *, profile: bool, **options: Unpack[Options]) -> Any: ...
 @keeps_subnormals
-@takes_cuda
+@takes_like_cuda
 def sort_by_key(
     keys: AnyArray,
     values: AnyArray,
@@ -339,7 +339,7 @@ def _along(call: Call, keys: Any, axis: Any, *, out: Any, index_type: Any = None
         if type(keys) is np.ndarray and keys.ndim == 1:
             return _result(call, SortInput(call, keys, out=out, index_type=index_type, **options))
         usual = out is None and index_type is None and options["offsets"] is None and options["key_bits"] is None
-        if usual and not call.profile and is_device_array(keys):
+        if usual and not call.profile and is_device_array(keys) and keys.ndim:
             session = session_of(keys, options["device"])
             by_plan = sort_by_cached_plan if keys.ndim == 1 else sort_rows_by_cached_plan
             result = by_plan(call.caller, keys, options["descending"], session) if keys.ndim < 2 or axis == -1 else None
