@@ -116,7 +116,7 @@ of the call beyond that loop; returns: after which it comes back. ours/CuPy: by 
 CUDA = """Milliseconds of whole calls. resident: arrays of pyopencl on the device; CuPy, PyTorch: their arrays on the
 same GPU; host: CuPy's array copied to the host by its own method, and from there; copy: one copy of the input on the
 device by CuPy; over: microseconds of CuPy's array beyond resident and copy."""
-TWO = """Seconds, on two GPUs of a kind. one: all work by the first device; all: by both, or by one where that was
+TWO = """Seconds, on two H200s. one: all work by the first device; all: by both, or by one where that was
 quicker. Rounds
 end when the devices have finished; "all vertices read" copies the vertices to the host in each."""
 DEVICES = """Seconds. one: all work by the first device; all: shared out. The two devices of PoCL share the cores, so
@@ -153,8 +153,7 @@ PAGES = {
     "stream-h200": ("Hulls of files in chunks, on a GPU", STREAM, None),
     "calls-h100": ("Calls on arrays of a GPU beside their launches", CALLS, None),
     "cuda-arrays-h100": ("Arrays of CuPy and PyTorch", CUDA, None),
-    "devices-h100": ("Two GPUs against one", TWO, None),
-    "devices-h200": ("Two GPUs against one, of the other kind", TWO, None),
+    "devices-h200": ("Two GPUs against one", TWO, None),
     "tuning-h200": ("Shapes of kernels before and after the tuner, on a GPU", TUNED, None),
     "polygons-stack-h200": ("Polygons along the cells of 1,000 rasters on a GPU", RESIDENT_CELLS, None),
     "polygons-large-h200": ("Polygons along the cells of a large raster on a GPU", RESIDENT_CELLS, None),
