@@ -14,6 +14,7 @@ from clgeom.errors import InputWarning, InvalidInput, short, warn
 from clgeom.geo.geodesy import same_crs, shown
 from clgeom.intake.chunks import as_chunks
 from clgeom.intake.device_arrays import on_host
+from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.interop.rasters import Raster, placed_raster
 from clgeom.intake.typing import AnyArray, FloatLike
 from clgeom.region.coverage.grid import IDENTITY, Grid, as_grid, cells_area
@@ -56,6 +57,7 @@ class CoveredArea:
 
 
 @keeps_subnormals
+@takes_cuda
 def covered_area(
     raster: AnyArray,
     levels: FloatLike | Sequence[FloatLike],

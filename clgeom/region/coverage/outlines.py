@@ -22,6 +22,7 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import DeviceLimit, InvalidInput, is_number, short
 from clgeom.intake.device_arrays import is_device_array
 from clgeom.intake.dispatch import dispatch
+from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.interop.rasters import Raster
 from clgeom.intake.typing import AnyArray, ChunksLike, DevicesLike, FloatLike, IntLike
 from clgeom.optional import require_shapely
@@ -49,6 +50,7 @@ CELL_BYTES = 128
 
 
 @keeps_subnormals
+@takes_cuda
 def raster_outlines(
     raster: AnyArray | ChunksLike | Raster,
     levels: FloatLike | Sequence[FloatLike],
