@@ -1,7 +1,7 @@
 """Memory that CUDA and OpenCL share on one GPU, and arrays of pyopencl that CUDA reads where they are.
 
-Results on a GPU of NVIDIA are `SharedArray` s. As long as nobody asks for their address they are arrays of pyopencl as
-all others are, in the session's own memory. To give CUDA an address, the array moves once, by a copy on the device, to
+A result on a GPU of NVIDIA is a `SharedArray`. As long as nobody asks for its address it is an array of pyopencl like
+any other, in the session's own memory. To give CUDA an address, the array moves once, by a copy on the device, to
 memory that both interfaces map (`SharedPool`); from then on both work on the same items.
 
 The two interfaces know nothing of each other's queues, so each side waits for the other on the host.

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     import pyopencl as cl
 
     from clgeom.core.device import Session
+    from clgeom.core.launch import Result
     from clgeom.core.profile import DeviceProfile
 
 #: Bits of a digit: a group's counts take 4 KB of local memory.
@@ -174,14 +175,22 @@ def _first_few(session: Session, keys: Any, k: int, order: KeyOrder, *, caller: 
 
     plan, first, places = session.cached(("plans of first keys", n, order, most), make, policies=True)
     result = run(session, plan, numbers=numbers, keys=buffer)
+    return _first_pairs(session, keys, order, result, (first, places), k)
+
+
+def _first_pairs(
+    session: Session, keys: Any, order: KeyOrder, result: Result, pair: tuple[Scratch, Scratch], count: int
+) -> tuple[Any, Any]:
+    """(keys, uint32 indices): the first `count` entries of two memories of a result, where the keys are."""
+    found, indices = pair
     if not is_device_array(keys):
-        return result.read(first, k).view(order.dtype), result.read(places, k)
+        return result.read(found, count).view(order.dtype), result.read(indices, count)
     let_change(session, [keys])
-    keys_of, places_of = (
-        as_array(session, result[scratch], (k,), dtype, queue=keys.queue, wait=False)
-        for scratch, dtype in ((first, order.dtype), (places, places.dtype))
+    keys_of, indices_of = (
+        as_array(session, result[scratch], (count,), dtype, queue=keys.queue, wait=False)
+        for scratch, dtype in ((found, order.dtype), (indices, indices.dtype))
     )
-    return keys_of, places_of
+    return keys_of, indices_of
 
 
 def _numbers(order: KeyOrder, low: int, high: int, room: int) -> dict[str, Any]:
@@ -218,14 +227,7 @@ def candidates(session: Session, keys: Any, k: int, order: KeyOrder, *, caller: 
         ("plans of candidates", n, order, most), lambda: _emit_plan(session.profile, n, order, most), policies=True
     )
     result = run(session, plan, numbers=_numbers(order, low, high, room), keys=buffer)
-    if not is_device_array(keys):
-        return result.read(found, room).view(order.dtype), result.read(indices, room)
-    let_change(session, [keys])
-    keys_of, indices_of = (
-        as_array(session, result[scratch], (room,), dtype, queue=keys.queue, wait=False)
-        for scratch, dtype in ((found, order.dtype), (indices, indices.dtype))
-    )
-    return keys_of, indices_of
+    return _first_pairs(session, keys, order, result, (found, indices), room)
 
 
 def _narrow_range(
