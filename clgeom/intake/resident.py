@@ -10,6 +10,7 @@ import numpy as np
 from clgeom.core.device import Session
 from clgeom.core.launch import allocate, fill, read, run
 from clgeom.core.plan import Plan, Step
+from clgeom.errors import InvalidInput
 from clgeom.intake.arrays import c_name, session_of
 from clgeom.intake.device_arrays import buffer_of, in_buffer, is_device_array, native_array
 
@@ -50,7 +51,10 @@ def resident_bounds(letters: Any, offsets: Any, device: Any) -> Bounds | None:
     session = device if own else session_of(letters, None)
     if session.profile.is_cpu:
         return None
-    plain = native_array(session, offsets, caller="clgeom", name="array")
+    try:
+        plain = native_array(session, offsets, caller="clgeom", name="array")
+    except InvalidInput:  # which the host's check says in the words of the call
+        return None
     return survey_offsets(session, plain, letters.size) if in_buffer(plain) else None
 
 
