@@ -66,8 +66,8 @@ class Exchange:
     def _columns(self) -> dict[str, Any]:
         raise NotImplementedError
 
-    def _columns_on_earth(self, crs: Any) -> dict[str, Any]:
-        """Further values of tables with a coordinate reference system, which is None if there is none."""
+    def _columns_of_files(self, crs: Any) -> dict[str, Any]:
+        """Further values of tables with geometries; `crs` is None if there is no coordinate reference system."""
         return {}
 
     def _labels(self) -> dict[str, Any]:
@@ -75,7 +75,7 @@ class Exchange:
         return {}
 
     def _all_columns(self, crs: Any) -> dict[str, Any]:
-        return self._labels() | self._columns() | self._columns_on_earth(crs)
+        return self._labels() | self._columns() | self._columns_of_files(crs)
 
     def to_wkb(self) -> Any:
         """Well-known binary of the geometries.
@@ -115,7 +115,8 @@ class Exchange:
     def to_geopandas(self, *, crs: Any = None) -> Any:
         """Return the values of each row and the geometries, as a GeoDataFrame. Labels become its index.
 
-        Regions of a map have a column "area_km2": the area on the ellipsoid, missing without a `crs`.
+        Regions of a map have the attributes that their files have. One is "area_km2": the area on the ellipsoid,
+        missing without a `crs`.
 
         Parameters
         ----------
@@ -135,7 +136,7 @@ class Exchange:
         require("GeoPandas", "to_geopandas")
         import geopandas
 
-        frame = self.to_pandas().assign(**self._columns_on_earth(crs))
+        frame = self.to_pandas().assign(**self._columns_of_files(crs))
         shapes = geopandas.array.from_shapely(self._shapes(), crs=crs)
         return geopandas.GeoDataFrame(frame, geometry=geopandas.GeoSeries(shapes, index=frame.index))
 

@@ -45,6 +45,7 @@ LAZY_REACH = {
     ("region.arc.result", "plotting"),
     ("region.coverage.drawn", "plotting"),
     ("region.coverage.drawn", "io"),
+    ("region.coverage.named", "io"),
 }
 #: Modules that need such packages at their top, for the class of an array: others import them within functions.
 ON_DEMAND = {"intake.shared"}

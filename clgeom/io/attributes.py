@@ -16,7 +16,9 @@ COLOURS = ("#d7301f", "#fc8d59", "#fdcc8a", "#74a9cf", "#2b8cbe", "#045a8d")
 
 
 def columns_of(regions: Any) -> dict[str, Any]:
-    """Return the values of regions: id (1, 2, ..), level, direction, map, part, cells, cells_area and area.
+    """Return the values of regions: id (1, 2, ..), name, level, direction, map, part, cells, cells_area and area.
+
+    Only maps with names have a column of them.
 
     Areas are in the square of the map's unit. Cells and their area are missing where they were not counted, and parts
     of regions that have none.
@@ -25,6 +27,7 @@ def columns_of(regions: Any) -> dict[str, Any]:
     parts = [getattr(region, "part", None) for region in regions]
     return {
         "id": np.arange(1, len(regions) + 1),
+        **names_of([getattr(region, "grid", None) for region in regions], [region.map for region in regions]),
         "level": np.array([region.level for region in regions], np.float64),
         "direction": np.array([region.direction for region in regions], object),
         "map": np.array([region.map for region in regions], np.int64),
@@ -35,6 +38,14 @@ def columns_of(regions: Any) -> dict[str, Any]:
         ),
         "area": np.array([region.area for region in regions], np.float64),
     }
+
+
+def names_of(grids: Any, maps: Any) -> dict[str, Any]:
+    """Return the column of the names of maps, each with its grid; none if no grid has names."""
+    found = [getattr(grid, "names", ()) for grid in grids]
+    if not any(found):
+        return {}
+    return {"name": np.array([names[number] if names else None for names, number in zip(found, maps)], object)}
 
 
 def attributes_of(regions: Any, *, unit: str | None, crs: Any, style: bool = False) -> dict[str, Any]:

@@ -381,7 +381,10 @@ def _as_csv(columns: Any, shapes: Any) -> bytes:
 def _write_kml(file: NewFile, columns: Any, shapes: Any) -> None:
     # GDAL gives each placemark an id of its own, and reads it as "id"; it writes integers of 64 bits as text
     others = {name: values for name, values in columns.items() if name.lower() != "name"}
-    named = {"Name": columns["label"]} | {"feature_id" if name == "id" else name: others[name] for name in others}
+    labels = columns["label"]
+    if "name" in columns:  # of maps; programs show no other text beside a placemark
+        labels = np.array([f"{own}, {label}" if own else label for own, label in zip(columns["name"], labels)], object)
+    named = {"Name": labels} | {"feature_id" if name == "id" else name: others[name] for name in others}
     table = vector.geo_table({name: _narrow(values) for name, values in named.items()}, shapes.to_shapely(), WGS84)
     vector.write_table(file, table, WGS84)
     if "level" in columns and len(columns["level"]):
@@ -405,7 +408,7 @@ def _grouped_by_level(made: bytes, labels: Any, style: Any) -> bytes:
             name = f"level-{len(folders) + 1}"
             document.insert(len(folders), _kml_style(name, {key: values[i] for key, values in style.items()}))
             folder = ElementTree.SubElement(document, "Folder")
-            _add(folder, "name", placemark.findtext("name"))
+            _add(folder, "name", label)
             folders[label] = name, folder
         name, folder = folders[label]
         for own in placemark.findall("Style"):

@@ -18,6 +18,7 @@ from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.interop.rasters import Raster, placed_raster
 from clgeom.intake.typing import AnyArray, FloatLike
 from clgeom.region.coverage.grid import IDENTITY, Grid, as_grid, cells_area
+from clgeom.region.coverage.named import opened
 from clgeom.region.coverage.rasters import as_levels, canonical_cells, known_values
 
 CALLER = "covered_area"
@@ -76,8 +77,8 @@ def covered_area(
         As for `coverage_regions`; no iterator, since the raster is read once for each level.
     weights : array_like of shape (rows, columns), or dict of str to such, optional
         Rasters of the same cells, such as population; masked cells and NaN count 0, an infinity is an
-        error. A raster with a position of its own
-        (of rasterio or xarray) must have that of `raster`. An array alone is named "weight".
+        error. A raster with a position of its own (of a file, of rasterio or xarray) must have that of `raster`. An
+        array alone is named "weight".
 
     Returns
     -------
@@ -115,6 +116,7 @@ def covered_area(
     """
     if as_chunks(raster) is not None:
         raise wrong("raster", CALLER, "a whole raster, no strips of one", short(raster))
+    raster = opened(raster, caller=CALLER, whole=True)
     placed = placed_raster(raster, caller=CALLER, transform=transform, crs=crs, nodata=nodata)
     cells, integers = canonical_cells(on_host(placed.values), caller=CALLER)
     grid = as_grid(placed.transform, placed.crs, cells.shape[-2:], caller=CALLER)
@@ -138,7 +140,7 @@ def _weights(weights: Any, placed: Raster, grid: Grid) -> dict[str, np.ndarray]:
         weights = {getattr(weights, "name", None) or "weight": weights}
     found = {}
     for name, given in weights.items():
-        one = placed_raster(given, caller=CALLER, name="weights")
+        one = placed_raster(opened(given, caller=CALLER, whole=True), caller=CALLER, name="weights")
         values = known_values(on_host(one.values), one.nodata, caller=CALLER, name="weights")
         values[np.isnan(values)] = 0
         if not np.isfinite(values).all():

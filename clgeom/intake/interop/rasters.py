@@ -64,6 +64,8 @@ class Raster:
         Unit of the values.
     sites : sequence of (float, float)
         Positions of transmitters in map coordinates, for pictures.
+    names : sequence of str
+        A name for each map, which tables and files of results have as the column "name".
 
     Examples
     --------
@@ -80,6 +82,7 @@ class Raster:
     bands: int = 1
     unit: str | None = None
     sites: Sequence[Any] = ()
+    names: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         inner = self.values
@@ -90,6 +93,7 @@ class Raster:
                 object.__setattr__(self, name, getattr(inner, name))
         object.__setattr__(self, "bands", max(self.bands, inner.bands))
         object.__setattr__(self, "sites", self.sites or inner.sites)
+        object.__setattr__(self, "names", self.names or inner.names)
         object.__setattr__(self, "values", inner.values)
 
 
@@ -120,14 +124,14 @@ def placed_raster(
         own |= {key: value for key, value in zip(POSITION, (transform, crs, nodata)) if value is not None}
         found = placed_raster(raster.values, caller=caller, name=name, strips=strips, **own)
         unit, sites, bands = raster.unit or found.unit, raster.sites or found.sites, max(raster.bands, found.bands)
-        return replace(found, unit=unit, sites=sites, bands=bands)
+        return replace(found, unit=unit, sites=sites, bands=bands, names=raster.names or found.names)
     found = Raster(raster)
-    if _is_of("rasterio", raster, "read", "transform", "nodatavals"):
+    if is_dataset(raster):
         what = f"The '{name}' parameter of {caller}"
         if transform is None:
             refuse_control_points(raster, what, "rasterio.vrt.WarpedVRT, or gdalwarp in.tif out.tif")
         found = dataset_raster(raster, caller=caller, name=name, nodata=nodata, strips=strips)
-    elif _is_of("xarray", raster, "dims", "coords", "values"):
+    elif is_data_array(raster):
         found = _loaded(data_array(raster, f"The '{name}' parameter of {caller}", nodata), strips)
     elif _is_placed(raster):
         unit = own_unit(getattr(raster, "unit", None))
@@ -138,6 +142,16 @@ def placed_raster(
         crs=found.crs if crs is None else crs,
         nodata=found.nodata if nodata is None else nodata,
     )
+
+
+def is_dataset(value: object) -> bool:
+    """Return whether an object is an open dataset of rasterio."""
+    return _is_of("rasterio", value, "read", "transform", "nodatavals")
+
+
+def is_data_array(value: object) -> bool:
+    """Return whether an object is a DataArray of xarray."""
+    return _is_of("xarray", value, "dims", "coords", "values")
 
 
 def _is_of(package: str, value: object, *names: str) -> bool:
@@ -179,7 +193,7 @@ def dataset_raster(
         raise InvalidInput(f"{what} cannot be read: {error}") from error
     if not bands:
         raise InvalidInput(f"{what} must have a band. Got '{dataset.name}' without one.")
-    values = bands[0].values if len(bands) == 1 else _stacked(bands)
+    values = bands[0].values if len(bands) == 1 else stacked(bands)
     transform, crs = tuple(dataset.transform)[:6], dataset.crs
     unplaced = transform == UNPLACED and crs is None
     return Raster(
@@ -227,8 +241,11 @@ def dataset_band(dataset: DatasetReader, band: int, fault: str, nodata: FloatLik
     return Raster(values, nodata=None if is_scaled else absent, bands=dataset.count, unit=unit)
 
 
-def _stacked(bands: Sequence[Raster]) -> np.ndarray:
-    """Bands as one array; cells without data are masked, since bands may have different values for them."""
+def stacked(bands: Sequence[Raster]) -> np.ndarray:
+    """Return rasters of one map each as one array.
+
+    Cells without data are masked, since bands may have different values for them.
+    """
     values = [
         one.values if one.nodata is None else np.ma.masked_array(one.values, np.ma.getdata(one.values) == one.nodata)
         for one in bands

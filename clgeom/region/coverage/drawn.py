@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
+from clgeom.arguments import wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.plan import Phase
 from clgeom.errors import InvalidInput
@@ -18,11 +19,12 @@ from clgeom.geo.geodesy import area_km2, as_crs, axes_of_crs, shown
 from clgeom.geo.geojson import polygons_in
 from clgeom.intake.chunks import Peak
 from clgeom.intake.device_arrays import on_host
-from clgeom.intake.interop.rasters import chosen_unit
+from clgeom.intake.interop.rasters import Raster, chosen_unit, is_data_array, is_dataset, placed_raster
 from clgeom.intake.interop.strips import Strips
 from clgeom.intake.typing import FloatLike, NDArray
 from clgeom.markup import MOST_RINGS, MOST_ROWS, card, rings_svg, table
 from clgeom.region.coverage.grid import IDENTITY, Grid
+from clgeom.region.coverage.named import opened
 from clgeom.region.coverage.rasters import known_values, level_index
 
 #: Most rows and columns of the image of a raster that is read by strips.
@@ -61,8 +63,9 @@ class OnMap(Exchange):
     ) -> Written:
         """Write polygons and their attributes to a file. An error leaves no partial file.
 
-        Attributes are id, level, dbm (if the unit is dBm), unit, label, direction, map, part, cells, cells_area, area,
-        area_km2 (on the ellipsoid, missing without a `crs`), and segments for outlines of segments.
+        Attributes are id, name (of maps that have names), level, dbm (if the unit is dBm), unit, label, direction, map,
+        part, cells, cells_area, area, area_km2 (on the ellipsoid, missing without a `crs`), and segments for outlines
+        of segments. Tables of `to_geopandas` and `to_arrow` have the same.
 
         Parameters
         ----------
@@ -115,10 +118,12 @@ class OnMap(Exchange):
         columns: dict[str, Any] = columns_of(self._regions)
         return columns
 
-    def _columns_on_earth(self, crs: Any) -> dict[str, Any]:
-        from clgeom.io.attributes import areas_in_km2
+    def _columns_of_files(self, crs: Any) -> dict[str, Any]:
+        from clgeom.io.attributes import attributes_of
 
-        return {"area_km2": areas_in_km2(self._regions, crs)}
+        unit = chosen_unit(None, self._regions, caller="to_geopandas")
+        found = attributes_of(self._regions, unit=unit, crs=crs)
+        return {name: found[name] for name in found if name not in self._columns()}
 
     def _system(self, crs: Any, caller: str) -> Any:
         """`Exchange._system`; refuses columns and rows as metres of a projection."""
@@ -139,7 +144,8 @@ class OnMap(Exchange):
         ax : matplotlib.axes.Axes, optional
             Where to draw; new axes of pyplot's by default.
         **options
-            raster : array_like, or object with `values` and `transform`, to be drawn below; unit : str, of the values;
+            raster : array_like, dataset of rasterio, name of a file, or object with `values` and `transform`, to be
+            drawn below; unit : str, of the values;
             title : str; sites : positions of transmitters in map coordinates.
 
         Returns
@@ -269,7 +275,7 @@ class MapRegions(OnMap, Sequence[Region]):
         Parameters
         ----------
         path : path-like
-        raster : array_like, or object with `values` and `transform`, optional
+        raster : array_like, dataset of rasterio, name of a file, or object with `values` and `transform`, optional
             Drawn below the polygons; such as a RadioMap, whose transmitters are marked, or the array that they are of.
             Needs Matplotlib.
         unit : str, optional
@@ -333,6 +339,11 @@ def save_html(
 
 def _with_place(raster: Any, grid: Grid | None) -> Any:
     """Return a raster with its values and place; an array has the cells of the regions."""
+    raster = opened(raster, caller="a picture")
+    if is_dataset(raster) or is_data_array(raster):
+        raster = placed_raster(raster, caller="a picture", strips=True)
+    if isinstance(raster, Raster) and np.ndim(raster.values) == 3:
+        raise wrong("raster", "a picture", "one map", f"{len(raster.values)} bands")
     if raster is None or (hasattr(raster, "values") and hasattr(raster, "transform")):
         return raster
     try:

@@ -24,13 +24,14 @@ NODES = 33
 class Grid:
     """Position of a raster: pixel corner (column, row) at ``x = a column + b row + c, y = d column + e row + f``.
 
-    `unit` is the unit of the values, where the raster came with one.
+    `unit` is the unit of the values, and `names` are those of the maps, where the raster came with them.
     """
 
     transform: tuple[float, ...]
     crs: Any
     shape: tuple[int, int]
     unit: str | None = None
+    names: tuple[str, ...] = ()
 
     @property
     def determinant(self) -> float:

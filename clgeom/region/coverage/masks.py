@@ -19,6 +19,7 @@ from clgeom.arguments import absent, wrong
 from clgeom.core.call import Call, Watch, each, watching
 from clgeom.core.device import as_session
 from clgeom.core.launch import allocate, constant, finish, write
+from clgeom.errors import short
 from clgeom.intake.arrays import session_of
 from clgeom.intake.chunks import Peak, as_chunks
 from clgeom.intake.device_arrays import is_device_array
@@ -26,6 +27,7 @@ from clgeom.intake.dispatch import Work, choose_sessions
 from clgeom.intake.interop.rasters import Raster, placed_raster
 from clgeom.intake.several import are_parts
 from clgeom.region.coverage.grid import Grid, as_grid
+from clgeom.region.coverage.named import opened
 from clgeom.region.coverage.rasters import Levels, Piece, Stack, as_levels, as_stack
 from clgeom.region.coverage.strip_classes import StripClasses, classify_strips
 
@@ -83,6 +85,7 @@ def covered_cells(call: Call, raster: Any, levels: Any, direction: Any, device: 
     With `whole` a large file is not read by strips, since the function compares all cells on the host.
     """
     caller, is_plain = call.caller, type(raster) is np.ndarray  # which is known to be no other kind of raster
+    raster = raster if is_plain else opened(raster, caller=caller, whole=whole)
     placed, classes = raster if isinstance(raster, Raster) else Raster(raster), None
     chunks = None if is_plain else as_chunks(placed.values)
     if chunks is not None:
@@ -101,7 +104,16 @@ def covered_cells(call: Call, raster: Any, levels: Any, direction: Any, device: 
         levels = as_levels(levels, direction, placed.nodata, dtype, caller=caller, integers=integers)
     shape = stacks[0].rows, stacks[0].columns
     grid = as_grid(placed.transform, placed.crs, shape, caller=caller, unit=placed.unit)
+    grid = replace(grid, names=_names_of(placed, sum(stack.maps for stack in stacks), caller)) if placed.names else grid
     return CoveredCells(placed.values, stacks, levels if classes is None else classes.levels, grid, classes)
+
+
+def _names_of(placed: Raster, maps: int, caller: str) -> tuple[str, ...]:
+    """Return the names of the maps."""
+    names = tuple(map(str, placed.names))
+    if isinstance(placed.names, str) or len(names) != maps:
+        raise wrong("raster", caller, f"a name for each of its {maps:,} maps", short(placed.names), verb="have")
+    return names
 
 
 def _stacks_of(call: Call, values: Any, device: Any) -> list[Stack]:

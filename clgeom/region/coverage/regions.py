@@ -113,10 +113,11 @@ def raster_regions(
     raster : array_like, pyopencl.array.Array or Raster, shape (rows, columns) or (maps, rows, columns)
         Numbers of any real type, or bool. NaN, masked cells and nodata are covered at no level. A `Raster` has the
         transform, reference system and nodata value of an array. Datasets of rasterio, DataArrays of xarray and radio
-        maps have them, and the unit of their values. Several arrays of pyopencl, in a list, are maps one after another,
-        which may be on different devices, where they stay. An iterator or `clgeom.scale.Chunks` gives one raster in
-        strips: arrays with some of its rows and all of its columns, from top to bottom, which need not fit in memory
-        together. They are read once.
+        maps have them, and the unit of their values. The name of a file that `clgeom region` reads is right, too, as is
+        a list of files or datasets of the same cells, whose names the results have. Several arrays of pyopencl, in a
+        list, are maps one after another, which may be on different devices, where they stay. An iterator or
+        `clgeom.scale.Chunks` gives one raster in strips: arrays with some of its rows and all of its columns, from top
+        to bottom, which need not fit in memory together. They are read once.
     levels : float or sequence of float
         Thresholds, such as -85 and -95 dBm.
     direction : {">=", "<="}

@@ -421,6 +421,7 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
         host = self.on_host
         return {
             "id": np.arange(1, len(self) + 1),
+            **({"name": np.array(self.grid.names, object)[host.maps]} if self.grid.names else {}),
             "level": np.array(self.given)[host.levels],
             "direction": np.full(len(self), self.direction, object),
             "map": host.maps,

@@ -1,0 +1,82 @@
+"""Rasters by the names of their files, and lists of files and of open datasets: each one is a map of a stack."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clgeom.core.messages import counted
+from clgeom.errors import InvalidInput
+from clgeom.geo.geodesy import same_crs
+from clgeom.intake.interop.rasters import Raster, is_dataset, placed_raster, stacked
+from clgeom.region.coverage.grid import as_grid
+
+
+def opened(raster: Any, *, caller: str, whole: bool = False) -> Any:
+    """Return a raster as it was given, but a file, a list of files or a list of datasets of rasterio as a `Raster`.
+
+    Bands of a file with several are maps, as those of a dataset are. Large files are read by strips unless `whole`.
+    """
+    values = raster.values if isinstance(raster, Raster) else raster
+    nodata = raster.nodata if isinstance(raster, Raster) else None
+    if isinstance(values, (str, os.PathLike)):
+        found = _bands(values, nodata, whole)
+    elif isinstance(values, (list, tuple)) and values and all(map(_is_source, values)):
+        found = _stack(values, nodata, caller)
+    else:
+        return raster
+    if not isinstance(raster, Raster):
+        return found
+    masked = None if np.ma.isMaskedArray(found.values) else found.nodata  # already without these cells
+    return replace(raster, values=replace(found, nodata=masked), nodata=None)
+
+
+def names_of_files(paths: Sequence[Any]) -> list[str]:
+    """Return the names of files without their endings; their whole paths where two have the same name."""
+    names = [Path(path).stem for path in paths]
+    return names if len(set(names)) == len(names) else [os.fspath(path) for path in paths]
+
+
+def _is_source(value: Any) -> bool:
+    return isinstance(value, (str, os.PathLike)) or is_dataset(value)
+
+
+def _bands(path: Any, nodata: Any, whole: bool) -> Raster:
+    """Return all bands of a file."""
+    from clgeom.io.rasters import open_raster, read_raster
+
+    first = (read_raster if whole else open_raster)(path, nodata=nodata)
+    if first.bands == 1:
+        return first
+    bands = [read_raster(path, band=band, nodata=nodata) for band in range(1, first.bands + 1)]
+    return replace(bands[0], values=stacked(bands), nodata=None)
+
+
+def _stack(sources: Sequence[Any], nodata: Any, caller: str) -> Raster:
+    """Return all maps of several files or datasets, which have the same cells, with their names."""
+    rasters = [
+        placed_raster(one, caller=caller, nodata=nodata) if is_dataset(one) else _bands(one, nodata, True)
+        for one in sources
+    ]
+    paths, first = [one.name if is_dataset(one) else one for one in sources], rasters[0]
+    shape = np.shape(first.values)[-2:]
+    grid = as_grid(first.transform, first.crs, shape, caller=caller)
+    maps, names = [], []
+    for one, path, name in zip(rasters, paths, names_of_files(paths)):
+        is_here = np.shape(one.values)[-2:] == shape and grid.has_place(one.transform, caller=caller)
+        is_here &= (one.transform is None) == (first.transform is None)
+        if not is_here or not (None in (one.crs, first.crs) or same_crs(one.crs, first.crs)):
+            raise InvalidInput(
+                f"The 'raster' parameter of {caller} must have rasters of the same cells. Got {Path(path).name} with "
+                f"others than {Path(paths[0]).name}: call it for each of the {counted(len(paths), 'file', 'files')}."
+            )
+        values = one.values if np.ndim(one.values) == 3 else one.values[None]
+        maps += [replace(one, values=own) for own in values]
+        names += [name] if len(values) == 1 else [f"{name} {band}" for band in range(1, len(values) + 1)]
+    unit = first.unit if len({one.unit for one in rasters}) == 1 else None
+    return replace(first, values=stacked(maps), nodata=None, names=names, unit=unit, bands=1)
