@@ -29,7 +29,7 @@ from clgeom.io.outputs import GEOMETRIES, IN_LONLAT, either
 
 MODELS = (
     *("wim", "wim-los", "free-space", "two-ray", "okumura-hata", "cost231-hata"),
-    *("uma", "uma-los", "umi", "umi-los"),
+    *("uma", "uma-los", "umi", "umi-los", "rma", "rma-los"),
 )
 CUTS = ("count", "width")
 OUTLINES = ("segments", "cells")
@@ -296,7 +296,8 @@ def region(
     .fgb; - reads standard input. All points get one outline, or with --value those that reach a --level.
 
     --model computes a radio map with shadowing: Walfisch-Ikegami (wim), free space, flat ground (two-ray),
-    Okumura-Hata, COST 231-Hata, or urban macro and micro cells of 3GPP (uma, umi); -los is with line of sight.
+    Okumura-Hata, COST 231-Hata, or urban macro and micro and rural macro cells of 3GPP (uma, umi, rma); -los is with
+    line of sight.
 
     Polygons are valid, cover every cell that reaches the level, and have few vertices. With --outline cells, or an
     option for polygons along the cells, they follow the cells, and those of one level do not overlap (in .geojson and

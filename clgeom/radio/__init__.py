@@ -17,7 +17,7 @@ _HOMES = {
     "servers": "ServerMap best_server",
     "terrain": "knife_edge_loss terrain_loss",
     "transmitters": "Transmitter receiver_sensitivity",
-    "urban": "cost231_hata okumura_hata urban_macro urban_micro",
+    "urban": "cost231_hata okumura_hata rural_macro urban_macro urban_micro",
 }
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from clgeom.radio.urban import (
         cost231_hata as cost231_hata,
         okumura_hata as okumura_hata,
+        rural_macro as rural_macro,
         urban_macro as urban_macro,
         urban_micro as urban_micro,
     )

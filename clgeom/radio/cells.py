@@ -46,6 +46,7 @@ PARAMETERS = {
     "cost231_hata": LINK,
     "urban_macro": (*LINK, "line_of_sight"),
     "urban_micro": (*LINK, "line_of_sight"),
+    "rural_macro": (*LINK, "roof_height", "street_width", "line_of_sight"),
 }
 
 

@@ -28,6 +28,7 @@ def maps(session: Session) -> str:
         best_server,
         free_space,
         knife_edge_loss,
+        rural_macro,
         sector_antenna,
         terrain_loss,
         walfisch_ikegami,
@@ -42,6 +43,8 @@ def maps(session: Session) -> str:
             np.ones(9, dtype), frequency=1900, base_height=12.5, orientation=30, city="metropolitan", device=session
         )
         require(np.abs(loss - 148.53558210541848).max() < bound + 1e-12, f"{np.dtype(dtype)}: Walfisch-Ikegami")
+        loss = rural_macro(np.full(9, 10, dtype), frequency=5000, line_of_sight=True, device=session)
+        require(np.abs(loss - 140.38957).max() < 2e-4, f"{np.dtype(dtype)}: rural cells behind the breakpoint")
     sector = sector_antenna()
     sites = [Transmitter(500, 1000, antenna=sector, azimuth_deg=turn, frequency_mhz=900) for turn in (0, 120, 240)]
     link: dict[str, Any] = {"transform": (20, 0, 0, 0, -20, 2000), "device": session}
@@ -53,6 +56,9 @@ def maps(session: Session) -> str:
     off = [(np.degrees(np.arctan2(x, y)) - turn + 180) % 360 - 180 for turn in (0, 120, 240)]
     powers = 58 - loss - np.array([sector.attenuation(angle) for angle in off])
     require(np.abs(servers.power_dbm - powers.max(axis=0)).max() < 1e-3, "the best server's power")
+    rural = best_server([Transmitter(-6000, 1000, frequency_mhz=5000)], shape=(100, 100), model="rma-los", **link)
+    loss = rural_macro(np.float32(6.49), frequency=5000, line_of_sight=True, device=session)
+    require(abs(rural.power_dbm[49, 24] - 43 + loss) < 2e-3, "rural cells of the best server")
     ground = np.zeros((1, 100))
     ground[0, 40] = 60
     edge = terrain_loss(
@@ -61,4 +67,4 @@ def maps(session: Session) -> str:
     )  # fmt: skip
     nu = 30 * math.sqrt(2 * 900 / 299.792458 * 1980 / (800 * 1180))
     require(abs(edge[0, 99] - knife_edge_loss(nu)) < 1e-2, "one knife edge")
-    return "free space of 10,007 cells, one value of Walfisch-Ikegami, three sectors, one knife edge"
+    return "free space of 10,007 cells, values of Walfisch-Ikegami and rural cells, three sectors, one knife edge"

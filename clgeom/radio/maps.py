@@ -27,7 +27,7 @@ from clgeom.radio.sites import check_crs
 DEFAULTS = {
     "base_height": None,
     "mobile_height": 1.5,
-    "roof_height": 15.0,
+    "roof_height": 15.0,  # but for models with a usual one
     "street_width": 20.0,
     "separation": 40.0,
     "street": 30.0,
@@ -293,7 +293,7 @@ def coverage_map(
     frequency: FloatLike | None = None,
     base_height: FloatLike | None = None,
     mobile_height: FloatLike = 1.5,
-    roof_height: FloatLike = 15.0,
+    roof_height: FloatLike | None = None,
     street_width: FloatLike = 20.0,
     separation: FloatLike = 40.0,
     street: ArrayLike = 30.0,
@@ -313,8 +313,8 @@ def coverage_map(
     shape : (rows, columns)
     model : str
         "wim", "wim-los": Walfisch-Ikegami without or with line of sight. "free-space". "two-ray": flat ground.
-        "okumura-hata", "cost231-hata": urban macro cells. "uma", "uma-los", "umi", "umi-los": `urban_macro` and
-        `urban_micro`.
+        "okumura-hata", "cost231-hata": urban macro cells. "uma", "uma-los", "umi", "umi-los", "rma", "rma-los":
+        `urban_macro`, `urban_micro` and `rural_macro`.
     transmitters : sequence of (row, column), optional
         In cells from the north-west corner, not in map coordinates; one in the middle by default.
     pixel : float
@@ -323,8 +323,8 @@ def coverage_map(
         Radiated power in dBm (EIRP).
     frequency, base_height, mobile_height, roof_height, street_width, separation, city
         As for `walfisch_ikegami`; for models that know them. `frequency` is 1800 MHz by default, 900 for
-        "okumura-hata"; `base_height` is 25 m, 30 for the models of Hata and 10 for "umi". Nearer than the model's range
-        the loss continues into free space, with one warning.
+        "okumura-hata"; `base_height` is 25 m, 30 for the models of Hata, 10 for "umi" and 35 for "rma"; `roof_height`
+        is 15 m, 5 for "rma". Nearer than the model's range the loss continues into free space, with one warning.
     street : float or array_like of `shape`
         Direction of the streets in degrees, clockwise from north.
     sigma, correlation, seed
@@ -383,6 +383,8 @@ def coverage_map(
     check_crs(crs, "coverage_map", (x + pixel * columns / 2, y - pixel * rows / 2))
     if range_m is not None:
         range_m = number(range_m, "range_m", caller="coverage_map", least=1, unit="m")
+    if roof_height is None:
+        roof_height = MODELS[model].usual.get("roof_height", 15.0)
     around = {"roof_height": roof_height, "street_width": street_width, "separation": separation}
     _warn_unused(model, base_height=base_height, mobile_height=mobile_height, street=street, city=city, **around)
     sigma = number(sigma, "sigma", caller="coverage_map", least=0, unit="dB")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
@@ -50,6 +50,16 @@ URBAN_MACRO: Ranges = {
     "mobile_height": (1.5, 13.0, "m"),
 }
 URBAN_MICRO: Ranges = {**URBAN_MACRO, "base_height": (10.0, 10.0, "m"), "mobile_height": (1.5, 22.5, "m")}
+#: With line of sight; without it the report ends at 5 km.
+RURAL_MACRO_SEEN: Ranges = {
+    "distance": (0.01, 10.0, "km"),
+    "frequency": (500.0, 30_000.0, "MHz"),
+    "base_height": (10.0, 150.0, "m"),
+    "mobile_height": (1.0, 10.0, "m"),
+    "roof_height": (5.0, 50.0, "m"),
+    "street_width": (5.0, 50.0, "m"),
+}
+RURAL_MACRO: Ranges = {**RURAL_MACRO_SEEN, "distance": (0.01, 5.0, "km")}
 
 #: The lines (a, b) of a model.
 Lines = list[tuple[float, float]]
@@ -61,7 +71,7 @@ FREE_SPACE = 32.44778322188337 - 60
 #: of sight the loss, by decades of the frequency, by metres of the mobile station's height, and its slope.
 MACRO = (28.0, 22.0, 9.0, 13.54, 20.0, 0.6, 39.08)
 MICRO = (32.4, 21.0, 9.5, 22.4, 21.3, 0.3, 35.3)
-#: What models need beside the link, and the default of `best_server`.
+#: What models need beside the link, and the default of `best_server`; `Model.usual` has others.
 SURROUNDINGS = {
     "roof_height": 12.0,
     "street_width": 25.0,
@@ -71,8 +81,9 @@ SURROUNDINGS = {
     "area": "urban",
 }
 ModelName = Literal[
-    "wim", "wim-los", "free-space", "two-ray", "okumura-hata", "cost231-hata", "uma", "uma-los", "umi", "umi-los"
-]
+    "wim", "wim-los", "free-space", "two-ray", "okumura-hata", "cost231-hata", "uma", "uma-los", "umi", "umi-los",
+    "rma", "rma-los",
+]  # fmt: skip
 
 
 def loss_fields(name: str, frequency: float, base: float, mobile: float, around: dict[str, Any]) -> dict[str, float]:
@@ -87,7 +98,7 @@ def loss_fields(name: str, frequency: float, base: float, mobile: float, around:
         fields["street"] = math.radians(around["street"])
     for k, (a, b) in enumerate((*model.lines(log_f, base, mobile, around), NO_LINE, NO_LINE)[:3]):
         fields |= {f"a{k}": a, f"b{k}": b * math.log10(2) / 2}
-    return fields
+    return fields if model.bend is None else fields | model.bend(log_f, base, mobile, around)
 
 
 def _free_space(log_f: float, base: float, mobile: float, around: dict[str, Any]) -> Lines:
@@ -141,6 +152,28 @@ def _urban(coefficients: tuple[float, ...], hidden: bool, log_f: float, base: fl
     return lines
 
 
+def _rural(hidden: bool, log_f: float, base: float, mobile: float, around: dict[str, Any]) -> Lines:
+    """Lines before and behind the breakpoint, the first without its `linear` part, and without line of sight (3GPP TR
+    38.901, table 7.4.1-1).
+    """
+    height, bend = around["roof_height"], _rural_bend(log_f, base, mobile, around)
+    slope, turn = 20 + min(0.03 * height**1.72, 10), math.sqrt(bend["bend"])
+    start = 20 * math.log10(40 * math.pi / 3) + 20 * (log_f - 3) - min(0.044 * height**1.72, 14.77)
+    at_turn = start + slope * math.log10(turn) + bend["linear"] * turn
+    lines = [(start, slope), (at_turn - 40 * math.log10(turn), 40.0)]
+    if hidden:
+        loss = 161.04 - 7.1 * math.log10(around["street_width"]) + 7.5 * math.log10(height) + 20 * (log_f - 3)
+        loss -= (24.37 - 3.7 * (height / base) ** 2) * math.log10(base) + 3.2 * math.log10(11.75 * mobile) ** 2 - 4.97
+        lines += _by_km(loss, 43.42 - 3.1 * math.log10(base))
+    return lines
+
+
+def _rural_bend(log_f: float, base: float, mobile: float, around: dict[str, Any]) -> dict[str, float]:
+    """Return the loss of each metre of the first line, and the square of the breakpoint's distance in m2."""
+    turn = 2 * math.pi * base * mobile * 10 ** (log_f + 6) / 3e8
+    return {"linear": 0.002 * math.log10(around["roof_height"]), "bend": turn**2}
+
+
 def _canyon(log_f: float, base: float, mobile: float, around: dict[str, Any]) -> Lines:
     return _by_km(42.6 + 20 * log_f, 26.0)
 
@@ -169,9 +202,16 @@ class Model:
     in_space: bool = False  #: whether distances are those in space between the antennas
     base_height: float = 25.0  #: default in m
     frequency: float = 1800.0  #: default in MHz
+    #: ``bend(as for lines)`` of a model whose first line ends where the second begins: the fields `BENT`
+    bend: Callable[[float, float, float, dict[str, Any]], dict[str, float]] | None = None
+    usual: dict[str, float] = field(default_factory=dict)  #: defaults of its surroundings that others do not have
 
 
 STREETS = ("roof_height", "street_width", "separation", "street")
+RURAL: dict[str, Any] = {
+    **{"in_space": True, "base_height": 35.0, "bend": _rural_bend},
+    "usual": {"roof_height": 5.0, "street_width": 20.0},
+}
 MODELS = {
     "wim": Model("walfisch_ikegami", WALFISCH_IKEGAMI, _over_roofs, surroundings=(*STREETS, "city")),
     "wim-los": Model("line_of_sight", WALFISCH_IKEGAMI, _canyon),
@@ -183,4 +223,6 @@ MODELS = {
     "uma-los": Model("urban_macro", URBAN_MACRO, partial(_urban, MACRO, False), 2, in_space=True),
     "umi": Model("urban_micro", URBAN_MICRO, partial(_urban, MICRO, True), 3, in_space=True, base_height=10.0),
     "umi-los": Model("urban_micro", URBAN_MICRO, partial(_urban, MICRO, False), 2, in_space=True, base_height=10.0),
+    "rma": Model("rural_macro", RURAL_MACRO, partial(_rural, True), 3, STREETS[:2], **RURAL),
+    "rma-los": Model("rural_macro", RURAL_MACRO_SEEN, partial(_rural, False), 2, STREETS[:1], **RURAL),
 }

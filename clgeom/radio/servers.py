@@ -38,7 +38,7 @@ from clgeom.radio.sites import (
     positions_of,
     whole_buffer,
 )
-from clgeom.radio.transmitters import FIELDS, Transmitter, check_ranges, rows_of
+from clgeom.radio.transmitters import Transmitter, check_ranges, fields_of, rows_of
 
 KERNEL = "radio/best_server"
 CALLER = "best_server"
@@ -112,8 +112,8 @@ def best_server(
     crs: Any = None,
     model: ModelName = "wim",
     mobile_height_m: FloatLike = 1.5,
-    roof_height_m: FloatLike = 12.0,
-    street_width_m: FloatLike = 25.0,
+    roof_height_m: FloatLike | None = None,
+    street_width_m: FloatLike | None = None,
     separation_m: FloatLike = 50.0,
     street_deg: FloatLike = 30.0,
     city: Literal["medium", "metropolitan"] = "medium",
@@ -141,11 +141,13 @@ def best_server(
         A projected coordinate reference system in metres, as anything that pyproj takes.
     model : str
         "wim", "wim-los" (`walfisch_ikegami`), "free-space", "two-ray", "okumura-hata", "cost231-hata", "uma",
-        "uma-los" (`urban_macro`), "umi", "umi-los" (`urban_micro`); "-los" is with line of sight.
+        "uma-los" (`urban_macro`), "umi", "umi-los" (`urban_micro`), "rma", "rma-los" (`rural_macro`); "-los" is with
+        line of sight.
     mobile_height_m : float
         Height of the receiver above the ground.
     roof_height_m, street_width_m, separation_m, street_deg, city, area
-        Surroundings, for the models that know them; `street_deg` is the direction of the streets, clockwise from north.
+        Surroundings, for the models that know them. Roofs are 12 m high and streets 25 m wide by default, 5 m and 20 m
+        for "rma"; `street_deg` is the direction of the streets, clockwise from north.
     noise_dbm : float, optional
         Power of noise, which is added to the interference.
     sensitivity_dbm : float, optional
@@ -193,8 +195,8 @@ def best_server(
     Notes
     -----
     All transmitters use one channel. Distances are those in space between the antennas for "free-space", "two-ray",
-    "uma" and "umi", and those along the ground for the models of Walfisch, Ikegami and Hata. Received power is EIRP,
-    less the attenuation of the antenna's pattern in the direction of the cell, less path loss and `extra_loss_db`, for
+    "uma", "umi" and "rma", and those along the ground for the models of Walfisch, Ikegami and Hata. Received power is
+    EIRP, less the attenuation of the pattern of the antenna towards the cell, less path loss and `extra_loss_db`, for
     a receiving antenna of 0 dBi. It is within 1e-3 dB of the exact formulas; where two transmitters are nearer to each
     other than that, devices may choose differently. Of equal powers the cell is served by the nearest transmitter, and
     of those as near by the first. A cell is at least 1 m from a transmitter, along the ground.
@@ -236,7 +238,7 @@ def best_server(
     if ground is not None:
         grounds = heights_under(session, cells, at, shape, ground, CALLER)
     params = {
-        "fields": FIELDS,
+        "fields": fields_of(model),
         "lines": MODELS[model].count,
         "streets": model == "wim",
         "patterns": not all(one.antenna.is_isotropic for one in transmitters),
@@ -244,6 +246,7 @@ def best_server(
         "extras": extra is not None,
         "near": math.isfinite(nearest),
         "ranges": any(one.range_m is not None for one in transmitters),
+        **({"bent": True} if MODELS[model].bend else {}),
     }
     if not (params["patterns"] or params["near"] or MODELS[model].in_space):
         beside = f"the model '{model}' and antennas that radiate alike everywhere"
@@ -286,7 +289,7 @@ def _compute_maps(
     for name, values in lists.items():
         values = values if len(values) else np.zeros(1, np.float32)
         inputs[name] = to_device(session, values, caller=CALLER).one_buffer(f"The list of {name} of {CALLER}")
-    count = len(lists["transmitters"]) // len(FIELDS)
+    count = len(lists["transmitters"]) // len(params["fields"])
     first_args = ("transmitters", np.uint32(count), "tables", "grounds", "extras")
     moved = 10 + 4 * (params["grounds"] + count * params["extras"])
     whole = on_device or any(map(is_device_array, fields.values()))
@@ -313,12 +316,14 @@ def _surroundings(model: str, around: dict[str, Any]) -> dict[str, Any]:
     """Check the surroundings, and warn of those that the model does not know."""
     one_of(around["city"], CITIES, "city", caller=CALLER)
     one_of(around["area"], AREAS, "area", caller=CALLER)
+    usual = {**SURROUNDINGS, **MODELS[model].usual}
+    around = {name: usual[name] if value is None else value for name, value in around.items()}
     for name in STREETS[:3]:
         around[name] = number(around[name], f"{name}_m", caller=CALLER, least=0.1, most=1e4, unit="m")
     around["street"] = number(around["street"], "street_deg", caller=CALLER, least=-360, most=360, unit="degrees")
     units = {"street": "_deg", "city": "", "area": ""}
     unknown = {
-        f"{name}{units.get(name, '_m')}": (value, SURROUNDINGS[name])
+        f"{name}{units.get(name, '_m')}": (value, usual[name])
         for name, value in around.items()
         if name not in MODELS[model].surroundings
     }

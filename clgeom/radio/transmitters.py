@@ -25,6 +25,8 @@ FIELDS = (
     *("a0", "b0", "a1", "b1", "a2", "b2", "near_slope", "street"),
     *("table", "across", "across_most", "along", "along_most", "both_most", "downtilt"),
 )
+#: Further fields of a model with a `bend`.
+BENT = ("linear", "bend")
 
 
 @keeps_subnormals
@@ -39,7 +41,8 @@ class Transmitter:
     power_dbm : float
         Power at the antenna's input before `loss_db`.
     height_m : float, optional
-        Of the antenna above the ground. None: that of the model, 30 m for those of Hata, 10 m for "umi", else 25 m.
+        Of the antenna above the ground. None: that of the model, 30 m for those of Hata, 10 m for "umi", 35 m
+        for "rma", else 25 m.
     frequency_mhz : float, optional
         None: 900 for "okumura-hata", else 1800.
     antenna : Antenna
@@ -185,8 +188,7 @@ def check_ranges(
     if model != "free-space":
         values = {"mobile_height": ("mobile_height", [mobile_height]), **values}
         values["base_height"] = ("height_m", [one.height_m for one in transmitters])
-    if model == "wim":
-        values |= {name: (name, [surroundings[name]]) for name in STREETS[:3]}
+    values |= {name: (name, [surroundings[name]]) for name in STREETS[:3] if name in MODELS[model].surroundings}
     needs = f"The model '{model}' of {caller} needs a"
     messages = []
     for name, (words, numbers) in values.items():
@@ -211,6 +213,11 @@ def check_ranges(
         warn(" ".join(messages), InputWarning)
 
 
+def fields_of(model: str) -> tuple[str, ...]:
+    """Return the names of the numbers of a row."""
+    return FIELDS if MODELS[model].bend is None else FIELDS + BENT
+
+
 def rows_of(
     model: str,
     transmitters: Sequence[Transmitter],
@@ -219,16 +226,17 @@ def rows_of(
     surroundings: dict[str, Any],
     grounds: Sequence[float],
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return the rows of all transmitters, shape (n, len(FIELDS)), and the tables of their measured patterns.
+    """Return the rows of all transmitters, shape (n, number of fields), and the tables of their measured patterns.
 
     `cells` has their columns and rows, `grounds` the heights of the ground under them.
     """
-    rows = np.zeros((len(transmitters), len(FIELDS)))
+    fields = fields_of(model)
+    rows = np.zeros((len(transmitters), len(fields)))
     tables: list[NDArray[np.float32]] = []
     places: dict[int, int] = {}
     one: Any
     for out, one, (column, row), ground in zip(rows, transmitters, cells.tolist(), grounds):
-        values: dict[str, float] = dict.fromkeys(FIELDS, 0.0)
+        values: dict[str, float] = dict.fromkeys(fields, 0.0)
         values |= {"column": math.floor(column), "column_part": column - math.floor(column)}
         values |= {"row": math.floor(row), "row_part": row - math.floor(row)}
         values |= {"rise": mobile_height - one.height_m - ground, "eirp": one.eirp_dbm}
@@ -242,7 +250,7 @@ def rows_of(
                 f"{short(one)} at {one.height_m:g} m."
             ) from error
         values |= _pattern(one.antenna, tables, places)
-        out[:] = [values[name] for name in FIELDS]
+        out[:] = [values[name] for name in fields]
     return rows.astype(np.float32), np.array(tables, np.float32).reshape(-1)
 
 

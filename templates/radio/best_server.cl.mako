@@ -1,4 +1,4 @@
-<%page args="fields=('column', 'column_part', 'row', 'row_part', 'rise', 'forward_x', 'forward_y', 'forward_z', 'right_x', 'right_y', 'up_x', 'up_y', 'up_z', 'eirp', 'rise_counts', 'free', 'nearest', 'farthest', 'a0', 'b0', 'a1', 'b1', 'a2', 'b2', 'near_slope', 'street', 'table', 'across', 'across_most', 'along', 'along_most', 'both_most', 'downtilt'), lines=1, streets=False, patterns=True, tables=False, grounds=False, extras=False, near=False, ranges=False, variant='group', wg_size=256, items_per_thread=1"/>\
+<%page args="fields=('column', 'column_part', 'row', 'row_part', 'rise', 'forward_x', 'forward_y', 'forward_z', 'right_x', 'right_y', 'up_x', 'up_y', 'up_z', 'eirp', 'rise_counts', 'free', 'nearest', 'farthest', 'a0', 'b0', 'a1', 'b1', 'a2', 'b2', 'near_slope', 'street', 'table', 'across', 'across_most', 'along', 'along_most', 'both_most', 'downtilt'), lines=1, streets=False, patterns=True, tables=False, grounds=False, extras=False, near=False, ranges=False, bent=False, variant='group', wg_size=256, items_per_thread=1"/>\
 <%
     widths = [8, 1] if variant == "serial" else [1]
     kinds = {1: ("float", "int", ""), 8: ("float8", "int8", "_8")}  # (type of numbers, of comparisons, suffix of names)
@@ -12,6 +12,9 @@
 // The loss is the greatest of ${lines} line(s) in the logarithm of the distance (clgeom/radio/transmitters.py). The sum of
 // the others' powers is in mW. Of equal powers the nearer transmitter's counts. "extras" are losses of each transmitter in each cell, NaN where it
 // is not received;
+% if bent:
+// The first line has a loss of each metre beside it, and ends at a distance along the ground, where the second begins.
+% endif
 // "grounds" are heights of the ground. With n cells and t transmitters O(n t) arithmetic, and 10 bytes written a cell.
 #define CLGEOM_SERIAL ${int(variant == "serial")}
 #include "portable.h"
@@ -51,6 +54,11 @@ inline ${T} loss_of${s}(global const float *r, const ${T} ground, const ${T} z2$
 % if streets:
     const ${T} near = fmin(sqrt(ground) * 0.002f, (${T})1.0f);
     loss = fmax(loss, r[AT_A1] + r[AT_B1] * log_d + into + r[AT_NEAR_SLOPE] * near);
+% elif bent:
+    loss = ground > r[AT_BEND] ? r[AT_A1] + r[AT_B1] * log_d : loss + r[AT_LINEAR] * sqrt(ground + z2);
+% for k in range(2, lines):
+    loss = fmax(loss, r[AT_A${k}] + r[AT_B${k}] * log_d);
+% endfor
 % else:
 % for k in range(1, lines):
     loss = fmax(loss, r[AT_A${k}] + r[AT_B${k}] * log_d);

@@ -11,6 +11,8 @@
         "cost231_hata": ("distance", "frequency", "base_height", "mobile_height"),
         "urban_macro": ("distance", "frequency", "base_height", "mobile_height", "line_of_sight"),
         "urban_micro": ("distance", "frequency", "base_height", "mobile_height", "line_of_sight"),
+        "rural_macro": ("distance", "frequency", "base_height", "mobile_height", "roof_height", "street_width",
+                        "line_of_sight"),
     }
     names = NAMES[model]
     def kind(name):
@@ -53,6 +55,9 @@
 #define METROPOLITAN ${int(city == "metropolitan")}
 #define AREA_${area.upper()}
 #include "radio/models.h"
+% if model == "rural_macro":
+#include "radio/rural.h"
+% endif
 % for T, flag, s in kinds.values():
 LOSS_${model}(loss${s}, ${T}, ${flag})
 % endfor

@@ -15,6 +15,7 @@ from clgeom.radio import (
     knife_edge_loss,
     okumura_hata,
     read_antenna,
+    rural_macro,
     sector_antenna,
     two_ray,
     urban_macro,
@@ -35,6 +36,17 @@ CELLS = {
 def test_cells_of_38_901(session, model):
     for seen, losses in zip((True, False), CELLS[model]):
         found = model(KM, frequency=5000, line_of_sight=seen, device=session)
+        np.testing.assert_allclose(found, losses, atol=1e-4)
+
+
+@pytest.mark.fp64
+def test_rural_cells_of_38_901(session):
+    """[N]: 5 GHz, 35 m and 1.5 m, roofs of 5 m and streets of 20 m, up to 10 km with line of sight and 5 km without."""
+    for seen, far, losses in (
+        (True, 10, (77.3784, 87.2965, 108.5577, 140.3896)),
+        (False, 5, (77.3784, 95.7718, 133.5223, 160.5169)),
+    ):
+        found = rural_macro([*KM[:3], far], frequency=5000, line_of_sight=seen, device=session)
         np.testing.assert_allclose(found, losses, atol=1e-4)
 
 

@@ -241,7 +241,7 @@ def test_random_maps_of_every_model(any_session, model):
                 best_server(sites, **link)
             continue
         made = call_quietly(best_server, sites, **link)
-        exact = powers(made.transmitters, shape, place, model, 1.5, SURROUNDINGS)
+        exact = powers(made.transmitters, shape, place, model, 1.5, {**SURROUNDINGS, **MODELS[model].usual})
         check_servers(made, np.array(exact), far, ranges, noise)
 
 
@@ -299,7 +299,7 @@ def test_defaults_are_those_of_the_model(session, model):
     link = {"shape": (3, 3), "transform": (700, 0, 0, 0, -700, 2100), "model": model, "device": session}
     around = {"roof_height_m": 15, "street_width_m": 20, "separation_m": 40} if model == "wim" else {}
     made = call_quietly(best_server, [Transmitter(1050, 1050)], **link, **around)
-    height = 30 if "hata" in model else 10 if model.startswith("umi") else 25
+    height = 30 if "hata" in model else {"umi": 10, "rma": 35}.get(model.removesuffix("-los"), 25)
     (one,) = made.transmitters
     assert (one.height_m, one.frequency_mhz) == (height, 900 if model == "okumura-hata" else 1800)
     assert np.isfinite(made.power_dbm).all()
@@ -329,7 +329,7 @@ def test_coverage_maps_end_where_the_model_does(session):
     assert np.isnan(nothing.values).all() and "nothing received" in repr(nothing)
 
 
-@pytest.mark.parametrize("model", ("wim", "okumura-hata", "uma", "umi-los"))
+@pytest.mark.parametrize("model", ("wim", "okumura-hata", "uma", "umi-los", "rma", "rma-los"))
 def test_coverage_maps_are_those_of_best_server(session, model):
     """Both near a transmitter and beyond; distances of both are along the ground, or in space for the cells of 3GPP."""
     pair = [(30.5, 20.25), (33.0, 61.0)]
@@ -425,6 +425,13 @@ WALKS = {
     "urban_micro": (
         lambda s, **o: radio.urban_micro(KM, **{"frequency": 1800, **o}, dtype="f4", device=s),
         {"frequency": [1900], "mobile_height": [3], "line_of_sight": [True]},
+    ),
+    "rural_macro": (
+        lambda s, **o: radio.rural_macro(KM, **{"frequency": 1800, **o}, dtype="f4", device=s),
+        {
+            **{"frequency": [1900], "base_height": [20], "mobile_height": [3], "roof_height": [9]},
+            **{"street_width": [9], "line_of_sight": [True]},
+        },
     ),
     "walfisch_ikegami": (
         lambda s, **o: radio.walfisch_ikegami(KM, **{"frequency": 1800, "base_height": 30, **o}, dtype="f4", device=s),

@@ -229,7 +229,8 @@ def test_pattern_files_cut_anywhere_give_one_error(tmp_path):
 @pytest.mark.parametrize("model", MODELS)
 def test_best_server_of_every_model(any_session, model):
     shape, noise, least = (23, 29), -100.0, -95.0 if "hata" in model else -80.0
-    around = {**SURROUNDINGS, "roof_height": 33.0 if model == "wim" else 15.0, "street": 71.0}
+    around = {**SURROUNDINGS, **MODELS[model].usual, "street": 71.0}
+    around |= {"roof_height": 33.0} if model == "wim" else {}
     sites = network(model, shape=shape)
     made = best_server(
         sites,

@@ -5,7 +5,7 @@ import pytest
 import reference.radio as reference
 
 from clgeom.errors import InputWarning, InvalidInput
-from clgeom.radio import cost231_hata, okumura_hata, urban_macro, urban_micro, walfisch_ikegami
+from clgeom.radio import cost231_hata, okumura_hata, rural_macro, urban_macro, urban_micro, walfisch_ikegami
 
 BOUND = {np.dtype(np.float32): 3e-4, np.dtype(np.float64): 1e-12}
 
@@ -55,6 +55,44 @@ def test_urban_cells_are_within_their_bound(any_session, kind):
         same(loss, [reference.urban_cell(*row, kind) for row in rows], dtype)
 
 
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("most", (10, 0.8))
+def test_rural_cells_are_within_their_bound(any_session, most):
+    """Behind the breakpoint and before it, up to the limits of all parameters."""
+    rng = np.random.default_rng(2)
+    for dtype in types(any_session):
+        given = links(300, dtype, (500, 30_000), (10, 150), (1, 10), (0.01, most))
+        for name in ("roof_height", "street_width"):
+            given[name] = rng.uniform(5, 50, 300).astype(dtype)
+        loss = rural_macro(**given, line_of_sight=True, device=any_session)
+        same(loss, [reference.rural_macro(*row, True) for row in zip(*given.values())], dtype)
+        given["distance"] /= 2
+        given["distance"] = np.maximum(given["distance"], dtype(0.01))
+        seen = rng.random(300) < 0.5
+        loss = rural_macro(**given, line_of_sight=seen, device=any_session)
+        same(loss, [reference.rural_macro(*row) for row in zip(*given.values(), seen)], dtype)
+
+
+@pytest.mark.fp64
+def test_rural_cells_by_hand(session):
+    """Sums of the printed numbers, for roofs of 10 m, whose powers and logarithms are short.
+
+    h^1.72 = 52.48075, so that 0.03 of it is 1.574422 and 0.044 of it 2.309153; 20 log10(40 pi / 3) = 32.441772. The
+    breakpoint of 30 m, 2 m and 1 GHz is 1256.637 m.
+    """
+    link = {"frequency": 1000, "base_height": 30, "mobile_height": 2, "roof_height": 10, "device": session}
+    ground = np.sqrt(10**6 - 28**2) / 1000  # 1 km in space
+    seen = 32.441772 + 20 * 3 + 1.574422 * 3 - 2.309153 + 0.002 * 1000
+    assert rural_macro(ground, line_of_sight=True, **link) == pytest.approx(seen, abs=1e-5)
+    ground = np.sqrt(10**8 - 28**2) / 1000  # 10 km, behind the breakpoint: log10(1256.637) = 3.0992099
+    seen = 32.441772 + 21.574422 * 3.0992099 - 2.309153 + 0.002 * 1256.637 + 40 * (4 - 3.0992099)
+    assert rural_macro(ground, line_of_sight=True, **link) == pytest.approx(seen, abs=1e-5)
+    ground = np.sqrt(10**6 - 28**2) / 1000
+    # log10 of 20, 30 and 23.5: 1.30103, 1.4771213, 1.3710679
+    hidden = 161.04 - 7.1 * 1.30103 + 7.5 - (24.37 - 3.7 / 9) * 1.4771213 - (3.2 * 1.3710679**2 - 4.97)
+    assert rural_macro(ground, street_width=20, **link) == pytest.approx(hidden, abs=1e-5)
+
+
 @pytest.mark.fp64
 def test_published_values(session):
     """TR 25.996 rounds COST 231-Hata for 1900 MHz to 31.5 + 35 log d, and 3 dB more for urban macro cells.
@@ -91,6 +129,10 @@ def test_published_values(session):
         (lambda **o: urban_macro(1.0, frequency=3500, base_height=30, **o), "25 m. Got 30"),
         (lambda **o: urban_macro(1.0, frequency=3500, mobile_height=20, **o), "'mobile_height' .* 1.5 to 13 m. Got 20"),
         (lambda **o: urban_micro(np.array([0.1, 7]), frequency=3500, **o), r"0.01 to 5 km. Got 7.0 at index \[1\]"),
+        (lambda **o: rural_macro(6.0, frequency=700, **o), "0.01 to 5 km. Got 6"),
+        (lambda **o: rural_macro(11.0, frequency=700, line_of_sight=True, **o), "0.01 to 10 km. Got 11"),
+        (lambda **o: rural_macro(1.0, frequency=700, roof_height=3, **o), "'roof_height' .* 5 to 50 m. Got 3"),
+        (lambda **o: rural_macro(1.0, frequency=40_000, **o), "500 to 30000 MHz. Got 40000"),
         (lambda **o: walfisch_ikegami(1.0, frequency=2600, base_height=30, **o), "800 to 2000 MHz. Got 2600"),
     ),
 )

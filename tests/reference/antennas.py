@@ -41,7 +41,7 @@ def direction(one, x, y, z):
 
 
 #: Least distance of each model in km.
-NEAREST = {"wim": 0.02, "okumura-hata": 1, "cost231-hata": 1, "uma": 0.01, "umi": 0.01}
+NEAREST = {"wim": 0.02, "okumura-hata": 1, "cost231-hata": 1, "uma": 0.01, "umi": 0.01, "rma": 0.01}
 
 
 def loss(model, one, mobile, x, y, z, around):
@@ -59,6 +59,7 @@ def loss(model, one, mobile, x, y, z, around):
         "cost231-hata": lambda d: models.cost231_hata(d, f, base, mobile, around["city"]),
         "uma": lambda d: models.urban_cell(d, f, base, mobile, seen, "macro"),
         "umi": lambda d: models.urban_cell(d, f, base, mobile, seen, "micro"),
+        "rma": lambda d: models.rural_macro(d, f, base, mobile, *streets[:2], seen),
         "wim": lambda d: models.walfisch_ikegami(d, f, base, mobile, *streets, turn, seen, around["city"]),
     }
     return models.continued(formulas[name], km, NEAREST[name], f, z)

@@ -119,6 +119,32 @@ def urban_cell(d, f, hb, hm, los, kind):
     return max(seen, L("35.3") * log10(d3) + L("22.4") + L("21.3") * log10(fc) - L("0.3") * (hm - L("1.5")))
 
 
+def rural_macro(d, f, hb, hm, h, w, los):
+    """TR 38.901, table 7.4.1-1, RMa: distances in m, frequency in GHz, breakpoint in Hz."""
+    d2, fc, hb, hm, h, w = L(d) * 1000, L(f) / 1000, L(hb), L(hm), L(h), L(w)
+    d3 = np.sqrt(d2**2 + (hb - hm) ** 2)
+    breakpoint = 2 * L("3.14159265358979323846264338") * hb * hm * fc * 1_000_000_000 / 300_000_000
+
+    def first(x):
+        grown = h ** L("1.72")
+        free = 20 * log10(40 * L("3.14159265358979323846264338") * x * fc / 3)
+        return (
+            free
+            + min(L("0.03") * grown, 10) * log10(x)
+            - min(L("0.044") * grown, L("14.77"))
+            + L("0.002") * log10(h) * x
+        )
+
+    seen = first(d3) if d2 <= breakpoint else first(breakpoint) + 40 * log10(d3 / breakpoint)
+    if los:
+        return seen
+    hidden = L("161.04") - L("7.1") * log10(w) + L("7.5") * log10(h)
+    hidden -= (L("24.37") - L("3.7") * (h / hb) ** 2) * log10(hb)
+    hidden += (L("43.42") - L("3.1") * log10(hb)) * (log10(d3) - 3) + 20 * log10(fc)
+    hidden -= L("3.2") * log10(L("11.75") * hm) ** 2 - L("4.97")
+    return max(seen, hidden)
+
+
 def suburban_macro(metres):
     """3GPP TR 25.996, 5.2: 1900 MHz, 32 m, 1.5 m."""
     return L("31.5") + 35 * log10(metres)
