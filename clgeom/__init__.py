@@ -32,6 +32,8 @@ _HOMES = {
     "radio": "radio",
     "region.arc.adaptive": "adaptive_region",
     "region.arc.result": "CrossRegion Region",
+    "region.coverage.change": "coverage_change",
+    "region.coverage.clip": "clip_raster",
     "region.coverage.outlines": "raster_outlines",
     "region.coverage.regions": "coverage_regions raster_regions",
     "region.coverage.measures": "CoverageResolutions",
@@ -78,6 +80,8 @@ if TYPE_CHECKING:
         CoveragePolygon as CoveragePolygon,
         CoveragePolygons as CoveragePolygons,
     )
+    from clgeom.region.coverage.change import coverage_change as coverage_change
+    from clgeom.region.coverage.clip import clip_raster as clip_raster
     from clgeom.region.coverage.outlines import raster_outlines as raster_outlines
     from clgeom.region.coverage.regions import coverage_regions as coverage_regions, raster_regions as raster_regions
     from clgeom.region.covered import CoveredArea as CoveredArea, covered_area as covered_area

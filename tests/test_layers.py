@@ -44,6 +44,7 @@ LAZY_REACH = {
     ("radio.servers", "plotting"),
     ("region.arc.result", "plotting"),
     ("region.coverage.drawn", "plotting"),
+    ("region.coverage.clip", "io"),
     ("region.coverage.drawn", "io"),
     ("region.coverage.named", "io"),
 }

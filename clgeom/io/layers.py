@@ -18,7 +18,7 @@ from clgeom.io.cloud import Cloud
 from clgeom.io.columnar import check_names, cloud_of_geometries, numbers_of
 from clgeom.io.columns import Selection, only_column, position_of
 from clgeom.io.files import NO_NETWORK, FilePath, is_stdin, opened, reading, standard_input, suffix_of
-from clgeom.optional import require
+from clgeom.optional import require, require_shapely
 
 #: First bytes of a file by its ending.
 STARTS = {".gpkg": b"SQLite format 3\0", ".fgb": b"fgb\x03fgb", ".shp": b"\0\0\x27\x0a"}
@@ -51,6 +51,18 @@ def read_attribute(path: FilePath, name: str | None = None, *, layer: str | None
         names = _attributes(source, layer)
         name = names[only_column(path, names, len(names), name)]
         return numbers_of(path, _read(path, source, layer, [name], geometry=False)[1][name], name)
+
+
+def read_geometries(path: FilePath, layer: str | None = None) -> tuple[list[Any], Any]:
+    """Return the geometries of a layer, as GeoJSON-like dictionaries, and its reference system or None."""
+    shapely = require_shapely()
+    if suffix_of(path) not in (*STARTS, *JSON):
+        raise wrong_file(path, f"must end in one of {', '.join((*STARTS, *JSON))}")
+    with _opened(path) as source:
+        layer = _layer(path, source, layer)
+        meta, table = _read(path, source, layer, [], geometry=True)
+        shapes = shapely.from_wkb(table[meta["geometry_name"] or "wkb_geometry"].to_numpy())
+    return [shapely.geometry.mapping(shape) for shape in shapes if shape is not None], meta["crs"]
 
 
 @contextlib.contextmanager
