@@ -199,6 +199,8 @@ def _kept(found: Any, raster: Any, options: dict[str, Any]) -> Any:
         return found
     least = options["least"] / found.grid.cell_area
     kept = [one for one in found if one and (one.cells is None or one.cells >= least)]
+    if options["simplify"] is None and len(kept) == len(found):
+        return found
     return [one.simplify(options["simplify"]) for one in kept] if options["simplify"] is not None else kept
 
 
@@ -244,7 +246,7 @@ def _write(
     written, unit = None, options["unit"]
     with contextlib.ExitStack() as writing:
         if output:  # it takes its name last, because drawing may be refused
-            shown = shapes if hasattr(shapes, "polygon_offsets") else not_empty(shapes)
+            shown = shapes if hasattr(shapes, "ragged_for_files") else not_empty(shapes)
             file = writing.enter_context(new_file(output))
             written = write_new_regions(shown, file, crs=raster.crs, unit=unit, densify=options["densify"])
         if page:

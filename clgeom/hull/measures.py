@@ -34,7 +34,7 @@ def polygon_area(corners: np.ndarray) -> float:
         numbers, exponent = integers(corners.ravel().tolist())
         return exact_area(numbers[::2], numbers[1::2], 2 * exponent)
     x, y = np.ldexp(corners, -scale).T
-    terms = [*_two_product(x, np.roll(y, -1)), *_two_product(-y, np.roll(x, -1))]
+    terms = [*two_product(x, np.roll(y, -1)), *two_product(-y, np.roll(x, -1))]
     return _ldexp(math.fsum(np.concatenate(terms).tolist()) / 2, 2 * scale)
 
 
@@ -48,7 +48,7 @@ def polygon_perimeter(corners: np.ndarray) -> float:
     b = np.roll(a, -1, axis=0)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         down = np.where(np.isfinite(b - a).all(axis=1), 0, 2)
-        sides, errors = _two_difference(*np.ldexp([b, a], -down[:, None]))
+        sides, errors = two_difference(*np.ldexp([b, a], -down[:, None]))
         exponents = np.frexp(np.abs(sides).max(axis=1))[1]
         (x, y), (ex, ey) = np.ldexp(sides, -exponents[:, None]).T, np.ldexp(errors, -exponents[:, None]).T
         root, rest = _length(x, y, ex, ey)
@@ -66,10 +66,10 @@ def polygon_perimeter(corners: np.ndarray) -> float:
 
 def _length(x: np.ndarray, y: np.ndarray, ex: np.ndarray, ey: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the length of the vector (x + ex, y + ey) as a sum of two floats."""
-    (xx, xx_error), (yy, yy_error) = _two_product(x, x), _two_product(y, y)
-    square, square_error = _two_difference(xx, -yy)
+    (xx, xx_error), (yy, yy_error) = two_product(x, x), two_product(y, y)
+    square, square_error = two_difference(xx, -yy)
     root = np.sqrt(square)
-    found, found_error = _two_product(root, root)
+    found, found_error = two_product(root, root)
     rest = (square - found) + (square_error + (xx_error + yy_error) + 2 * (x * ex + y * ey) - found_error)
     return root, np.divide(rest, 2 * root, out=np.zeros_like(root), where=root > 0)
 
@@ -91,7 +91,7 @@ def _exact_perimeter(corners: np.ndarray) -> float:
         bits *= 2
 
 
-def _two_difference(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def two_difference(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """a - b rounded, and its error, exactly (Knuth, "The Art of Computer Programming" 2, 4.2.2, theorem B)."""
     difference = a - b
     part = difference - a
@@ -105,7 +105,7 @@ def _ldexp(value: float, exponent: int) -> float:
         return math.inf
 
 
-def _two_product(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def two_product(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """a * b rounded, and its error, exactly (Dekker, Numer. Math. 18, 1971)."""
     product = a * b
     (ah, al), (bh, bl) = _halves(a), _halves(b)
@@ -160,8 +160,8 @@ def _side_by_side(
     for k in range(1, int(counts[0]) + 1):
         acting = int(np.searchsorted(-counts, -k, side="right"))  # those of k vertices or more
         p = corners[begins[:acting] + np.where(counts[:acting] == k, 0, k)].astype(np.float64).T
-        length.add(*_edge(*_two_difference(p, before[:, :acting]), tested))
-        b, b_low = _two_difference(p, first[:, :acting])
+        length.add(*_edge(*two_difference(p, before[:, :acting]), tested))
+        b, b_low = two_difference(p, first[:, :acting])
         a, a_low = a[:, :acting], a_low[:, :acting]
         products[:acting] += _triangle(area, a, a_low, b, b_low, tested)
         before, a, a_low = p, b, b_low
@@ -180,10 +180,10 @@ class _Total:
     def add(self, high: np.ndarray, low: np.ndarray, exact: np.ndarray | None = None) -> None:
         """Add a pair to each of the first sums."""
         some = slice(len(high))
-        self.high[some], error = _two_difference(self.high[some], -high)
+        self.high[some], error = two_difference(self.high[some], -high)
         rest = error + low
         if self.tested:
-            lost = [_two_difference(error, -low)[1], _two_difference(self.low[some], -rest)[1]]
+            lost = [two_difference(error, -low)[1], two_difference(self.low[some], -rest)[1]]
             self.exact[some] &= exact & (lost[0] == 0) & (lost[1] == 0)
         self.low[some] += rest
 
@@ -211,11 +211,11 @@ def _triangle(
     area: _Total, a: np.ndarray, a_low: np.ndarray, b: np.ndarray, b_low: np.ndarray, tested: bool
 ) -> np.ndarray:
     """Add twice the area of triangles to a total. Returns the sums of both products' sizes."""
-    (left, left_low), (right, right_low) = (_two_product(a[i], b[1 - i]) for i in (0, 1))
-    (twice, low), (rest, lost) = _two_difference(left, right), _two_difference(left_low, right_low)
+    (left, left_low), (right, right_low) = (two_product(a[i], b[1 - i]) for i in (0, 1))
+    (twice, low), (rest, lost) = two_difference(left, right), two_difference(left_low, right_low)
     exact = None
     if tested:
-        exact = (lost == 0) & (_two_difference(low, -rest)[1] == 0)
+        exact = (lost == 0) & (two_difference(low, -rest)[1] == 0)
         exact &= (a_low == 0).all(axis=0) & (b_low == 0).all(axis=0)
     rest = rest + ((a[0] * b_low[1] + a_low[0] * b[1]) - (a[1] * b_low[0] + a_low[1] * b[0]))
     area.add(twice, low + rest, exact)

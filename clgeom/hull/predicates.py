@@ -14,6 +14,7 @@ from clgeom.core.launch import run
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.tuning import select
 from clgeom.errors import InvalidInput
+from clgeom.hull.measures import two_difference, two_product
 from clgeom.intake.arrays import (
     as_device_points,
     as_one_or_more_points,
@@ -36,6 +37,9 @@ NONFINITE = 2
 #: Bound of the rounding error of `left - right` in double precision, per |left + right|: Ozaki, Buenger, Ogita, Oishi,
 #: Rump, "Simple floating-point filters for the two-dimensional orientation problem", BIT 56 (2016), theorem 3.1.
 THETA = 3.3306690621773722e-16
+
+#: Most undecided signs that the host computes one by one.
+FEW_SIGNS = 4
 
 
 @keeps_subnormals
@@ -229,9 +233,25 @@ def host_signs(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
         left, right = (ax - cx) * (by - cy), (ay - cy) * (bx - cx)
         decided = np.abs(left - right) > THETA * np.abs(left + right) + 1e-307
         signs = np.sign(left - right)
-    for i in np.flatnonzero(~decided):
+    rest = np.flatnonzero(~decided)
+    if len(rest) > FEW_SIGNS:
+        signs[rest], known = _signs_of_products(a[rest], b[rest], c[rest])
+        rest = rest[~known]
+    for i in rest:
         signs[i] = orientation(a[i].tolist(), b[i].tolist(), c[i].tolist())
     return np.asarray(signs, np.int8)
+
+
+def _signs_of_products(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return signs, and whether they are exact: where differences are, and products as sums of two numbers."""
+    with np.errstate(all="ignore"):
+        (to_a, error_a), (to_b, error_b) = two_difference(a, c), two_difference(b, c)
+        left, left_error = two_product(to_a[:, 0], to_b[:, 1])
+        right, right_error = two_product(to_a[:, 1], to_b[:, 0])
+        signs = np.where(left == right, np.sign(left_error - right_error), np.sign(left - right))
+    sizes = np.abs(np.concatenate([to_a, to_b], axis=1))
+    known = ((sizes == 0) | ((sizes > 2.0**-400) & (sizes < 2.0**400))).all(axis=1)
+    return signs, known & (error_a == 0).all(axis=1) & (error_b == 0).all(axis=1)
 
 
 def orientation(a: Sequence[Any], b: Sequence[Any], c: Sequence[Any]) -> int:

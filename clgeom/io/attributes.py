@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -55,14 +56,16 @@ def attributes_of(regions: Any, *, unit: str | None, crs: Any, style: bool = Fal
     the next level, for bands; "area_km2", the polygon's area on the ellipsoid, missing where it cannot be computed; and
     "segments" for outlines of segments.
 
-    `regions` are CoveragePolygons, or a sequence of CoverageRegion, CoveragePolygon or Nested. An empty `unit` is null
+    `regions` are those of a call, or a sequence of CoverageRegion, CoveragePolygon or Nested. An empty `unit` is null
     in files. `style` adds the colours of levels, by the simplestyle specification.
     """
-    is_arrays = hasattr(regions, "polygon_offsets")
-    own = regions._columns() if is_arrays else columns_of(regions)
-    levels, each = own["level"], () if is_arrays else list(regions)
-    upto = np.full(len(levels), np.nan) if is_arrays else _numbers(each, "upto")
+    is_whole = hasattr(regions, "ragged_for_files")  # of a call, which has columns as arrays
+    own = regions._columns() if is_whole else columns_of(regions)
+    levels, each = own["level"], () if is_whole else list(regions)
+    upto = np.full(len(levels), np.nan) if is_whole else _numbers(each, "upto")
     segments = [getattr(region, "segments", None) for region in each]
+    if is_whole and hasattr(regions, "segments"):
+        segments = regions.segments.tolist()
     found = own | ({"dbm": levels} if unit == "dBm" else {})
     found |= {} if np.isnan(upto).all() else {"upto": upto}
     found["unit"] = np.full(len(levels), unit or None, object)
@@ -88,13 +91,14 @@ def _labels(directions: Any, levels: Any, upto: Any, unit: str | None) -> np.nda
 
 def areas_in_km2(regions: Any, crs: Any) -> np.ndarray:
     """Return the areas of regions on the ellipsoid in km2; NaN for what cannot be computed."""
-    if not hasattr(regions, "polygon_offsets"):
-        return np.array(areas_or_none([region.__geo_interface__ for region in regions], crs), np.float64)
-    try:
-        known = crs is not None and is_installed("pyproj")
-        return regions.in_km2(crs) if known else np.full(len(regions), np.nan)
-    except InvalidInput:  # the system cannot express one of them
+    if crs is None or not is_installed("pyproj"):
         return np.full(len(regions), np.nan)
+    if hasattr(regions, "in_km2"):
+        with contextlib.suppress(InvalidInput):  # the system cannot express one of them
+            return regions.in_km2(crs)
+        if hasattr(regions, "corners"):
+            return np.full(len(regions), np.nan)
+    return np.array(areas_or_none([region.__geo_interface__ for region in regions], crs), np.float64)
 
 
 def style_of(levels: Any, directions: Any) -> dict[str, Any]:

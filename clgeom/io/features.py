@@ -144,7 +144,7 @@ def write_new_regions(
 ) -> Written:
     """Write coverage regions to a new file of one of `GEOMETRIES`.
 
-    `regions` are CoveragePolygons, or a sequence of CoverageRegion, CoveragePolygon or Nested. `named` says how the
+    `regions` are those of a call, or a sequence of CoverageRegion, CoveragePolygon or Nested. `named` says how the
     reference system is named, for messages. `style` adds the colours of levels.
     """
     densify, added = densify_or_none(densify), None
@@ -193,16 +193,15 @@ def _check_lonlat(regions: Any, path: FilePath, named: Any) -> None:
 
 def geometries_of(regions: Any) -> Any:
     """Return the geometries of regions in their own coordinates."""
-    if hasattr(regions, "polygon_offsets"):
-        return regions.ragged_for_files()
-    return Listed([region.__geo_interface__ for region in regions])
+    made = regions.ragged_for_files() if hasattr(regions, "ragged_for_files") else None
+    return Listed([region.__geo_interface__ for region in regions]) if made is None else made
 
 
 def in_degrees(regions: Any, crs: Any, *, caller: str, densify: float | None) -> tuple[Any, ...]:
     """Return the geometries of regions in longitude and latitude, and the number of vertices that were added."""
-    if hasattr(regions, "polygon_offsets"):
-        found = regions.in_degrees(crs, caller=caller, densify=densify)
-        return found, found.added
+    made = regions.in_degrees(crs, caller=caller, densify=densify) if hasattr(regions, "in_degrees") else None
+    if made is not None:
+        return made, made.added
     regions = list(regions)
     resolution = math.sqrt(regions[0].grid.cell_area) if regions else None
     way = LonLat(crs, caller=caller, resolution=resolution, densify=densify)

@@ -299,7 +299,7 @@ class Region(PointRegion):
     def simplify(self, tolerance: float) -> Region:
         tolerance = checked_tolerance(tolerance, caller="Region.simplify")
         lower, upper = self._both()
-        return Region(
+        return type(self)(
             simplify_chain(lower, -1, tolerance),
             simplify_chain(upper, 1, tolerance),
             segments=self.segments,

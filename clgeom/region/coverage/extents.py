@@ -21,9 +21,9 @@ from clgeom.core.tuning import select
 from clgeom.primitives.scan import sums_plan
 from clgeom.region.arc.chains import Chains, chains_of
 from clgeom.region.arc.outline_plans import OutlineOptions, Output, outline_plan
+from clgeom.region.coverage.groups import Group
 from clgeom.region.coverage.masks import REAL, Masks, Segmentation
 from clgeom.region.coverage.rasters import Piece
-from clgeom.region.coverage.result import Group
 from clgeom.region.coverage.runs import FEW_PIECES, cached_plan
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ import numpy as np
 from clgeom.core.device import Session
 from clgeom.region.arc.chains import Chains, chains_of
 from clgeom.region.arc.outline_plans import OutlineOptions
+from clgeom.region.coverage.groups import Group
 from clgeom.region.coverage.holes import holes_of
 from clgeom.region.coverage.masks import CANDIDATES_AT_ONCE, REAL, Masks, Segmentation, new_buffer, regions_at_once
-from clgeom.region.coverage.result import Group
 from clgeom.region.coverage.runs import Runs, covered_runs, label_parts
 
 #: Bytes of a candidate in the largest buffer of `chains_of`.
@@ -68,8 +68,9 @@ def _owners(masks: Masks, runs: Runs, parts: bool) -> tuple[np.ndarray, np.ndarr
     """
     if not parts:
         return runs.mask, np.arange(len(masks))
-    first, owner = np.unique(label_parts(masks, runs, corners=True), return_inverse=True)
-    return owner, runs.mask[first]
+    root = label_parts(masks, runs, corners=True)
+    is_first = root == np.arange(len(root))
+    return (np.cumsum(is_first) - 1)[root], runs.mask[is_first]
 
 
 def _across(masks: Masks, there: Runs, runs: Runs, owner: np.ndarray, parts: bool) -> tuple[np.ndarray, Lines]:
@@ -97,28 +98,23 @@ class Lines:
 
 def lines_of(runs: Runs, owner: np.ndarray, regions: int) -> Lines:
     """Highest and lowest corner on each grid line beside a region's columns. `owner` has the region of each run."""
-    order = np.argsort(owner, kind="stable")  # by region, column, row
-    region, column = owner[order], runs.column[order]
-    if len(order) == 0:
-        nothing = np.empty(0, np.int64)
-        return Lines(nothing, nothing, nothing, np.zeros(regions + 1, np.int64))
-    fresh = np.r_[True, (region[1:] != region[:-1]) | (column[1:] != column[:-1])]
-    begin = np.flatnonzero(fresh)
-    end = np.r_[begin[1:], len(order)] - 1
-    region, column = region[begin], column[begin] % runs.width
-    first, after = runs.top[order[begin]], runs.bottom[order[end]] + 1
-    # a column has a line on its left, and one on its right unless that is the left line of the region's next column
-    alone = np.r_[(region[1:] != region[:-1]) | (column[1:] != column[:-1] + 1), True]
-    left = np.arange(len(column)) + np.r_[0, np.cumsum(alone)[:-1]]
-    total = len(column) + int(alone.sum())
-    x, low, high, whose = (np.empty(total, np.int64) for _ in range(4))
-    low[:], high[:] = NONE, -1
-    x[left], x[left + 1] = column, column + 1
-    whose[left] = whose[left + 1] = region
-    low[left], high[left] = first, after
-    low[left + 1] = np.minimum(low[left + 1], first)
-    high[left + 1] = np.maximum(high[left + 1], after)
-    return Lines(x, low, high, np.searchsorted(whose, np.arange(regions + 1)))
+    left, right = np.zeros(regions, np.int64), np.full(regions, -1)
+    column = runs.column % runs.width
+    # of several values for one place the last one stays: that of the last run, or backwards of the first
+    left[owner[::-1]], right[owner] = column[::-1], column
+    # a place for each grid line from the left of a region's first column to the right of its last one
+    starts = np.append(0, np.cumsum(right - left + 2))
+    shift = left - starts[:-1]
+    place = column - shift[owner]
+    low, high = np.full(starts[-1], NONE, np.int64), np.full(starts[-1], -1)
+    low[place[::-1]], high[place] = runs.top[::-1], runs.bottom + 1
+    # a line is beside the columns on both of its sides; no column is at a region's last place
+    low, high = np.minimum(low, np.roll(low, 1)), np.maximum(high, np.roll(high, 1))
+    x = np.arange(starts[-1]) + np.repeat(shift, np.diff(starts))
+    there = high >= 0
+    if there.all():
+        return Lines(x, low, high, starts)
+    return Lines(x[there], low[there], high[there], np.append(0, np.cumsum(there))[starts])
 
 
 def outline_chains(session: Session, lines: Lines, most: int, cuts: str) -> list[tuple[Chains, np.ndarray]]:

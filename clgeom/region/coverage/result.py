@@ -15,14 +15,17 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import counted
 from clgeom.core.plan import Phase
 from clgeom.errors import InvalidInput
+from clgeom.geo.degrees import InDegrees, in_degrees
+from clgeom.geo.geodesy import earth_areas, ragged_areas
+from clgeom.geo.ragged import Ragged
 from clgeom.intake.arrays import canonical_queries
-from clgeom.intake.typing import ArrayLike, NDArray
+from clgeom.intake.typing import ArrayLike, FloatLike, NDArray
 from clgeom.optional import require_shapely
-from clgeom.region.arc.chain_geometry import signs
-from clgeom.region.arc.chains import Chains
 from clgeom.region.arc.result import CrossRegion, Region, checked_tolerance
+from clgeom.region.coverage.chain_rings import ring_areas
 from clgeom.region.coverage.drawn import MapRegion, MapRegions
 from clgeom.region.coverage.grid import Grid
+from clgeom.region.coverage.groups import Group, areas_between
 from clgeom.region.coverage.holes import Hole, is_strictly_inside, twice_area
 
 
@@ -216,23 +219,6 @@ class CoverageRegion(MapRegion):
         return {"type": "Polygon", "coordinates": tuple(closed)}
 
 
-@dataclass(frozen=True)
-class Group:
-    """Regions with their chains in one `Chains`: region i of `chains` belongs to `maps`[i], `levels`[i] and `parts`[i].
-
-    `cells` has the numbers of their cells, `holes` the holes by region. With axis="both", `across` has for each region
-    (chains, its number in them) of its outline along the other axis.
-    """
-
-    chains: Chains
-    maps: NDArray[Any]
-    levels: NDArray[Any]
-    parts: NDArray[Any]
-    cells: NDArray[Any] | None = None
-    holes: dict[int, tuple[Hole, ...]] | None = None
-    across: list[tuple[Chains, int]] | None = None
-
-
 @keeps_subnormals
 class CoverageRegions(MapRegions[CoverageRegion]):
     """Coverage regions in the order of map, level and part; each is computed at the first access.
@@ -301,12 +287,8 @@ class CoverageRegions(MapRegions[CoverageRegion]):
     def _region(self, index: int) -> CoverageRegion:
         group_number, i = self._table[3:, index].tolist()
         group = self._groups[group_number]
-        outline: Region | CrossRegion = _region_of(group.chains, i)
-        if group.across is not None:
-            chains, number = group.across[i]
-            outline = CrossRegion(_region_of(group.chains, i), _region_of(chains, number, axis="y"))
         return CoverageRegion(
-            outline,
+            group.outline(i),
             self.grid,
             self.given[int(group.levels[i])],
             self.direction,
@@ -319,43 +301,149 @@ class CoverageRegions(MapRegions[CoverageRegion]):
     @property
     def areas(self) -> NDArray[np.float64]:
         """The areas of all outlines in the square of the map's unit, holes included; shape (n,), float64."""
-        if any(group.across is not None for group in self._groups):
+        if self._is_crossed:
             return np.array([region.outline.area * self.grid.cell_area for region in self])
-        areas = np.concatenate([np.empty(0), *(_areas(group.chains) for group in self._groups)])
-        firsts = np.cumsum([0, *(len(group.maps) for group in self._groups)])
-        return np.asarray(areas[firsts[self._table[3]] + self._table[4]] * self.grid.cell_area)
+        return self._in_order([areas_between(group.chains) for group in self._groups]) * self.grid.cell_area
 
     @functools.cached_property
     def areas_km2(self) -> NDArray[np.float64]:
         """The areas on the ellipsoid of the `crs` in km2, holes left out, shape (n,); needs pyproj."""
-        from clgeom.geo.geodesy import earth_areas
+        return self.in_km2(self.crs)
 
-        return earth_areas([region.__geo_interface__ for region in self], self.crs, caller="areas_km2") / 1e6
+    def in_km2(self, crs: Any) -> NDArray[np.float64]:
+        """Return the areas on the ellipsoid of a coordinate reference system, in which the vertices are.
+
+        Parameters
+        ----------
+        crs : object
+            As anything that pyproj takes.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+            In km2, without holes.
+
+        Raises
+        ------
+        InvalidInput
+            There is no reference system, or pyproj does not know it or is not installed.
+        """
+        if self._is_plain:
+            places = self.vertices[self._outlines.following]  # from the second vertex on, as `earth_areas` sums them
+            return ragged_areas(places, self.ring_offsets, crs, caller="areas_km2") / 1e6
+        return earth_areas([region.__geo_interface__ for region in self], crs, caller="areas_km2") / 1e6
+
+    # Arrays -----------------------------------------------------------------------------------------------------
+
+    @property
+    def segments(self) -> NDArray[np.int64]:
+        """For each region its number of segments that hold cells: the sum over both axes with axis="both"."""
+        if self._is_crossed:
+            return np.array([region.segments for region in self], np.int64)
+        return self._in_order([np.asarray(group.chains.head.effective, np.int64) for group in self._groups])
+
+    @property
+    def vertices(self) -> NDArray[np.float64]:
+        """Vertices of all outlines in map coordinates, ring after ring, without holes; shape (n, 2)."""
+        return np.asarray(self._outlines.places)
+
+    @property
+    def ring_offsets(self) -> NDArray[np.int64]:
+        """Ring r has the vertices from ``ring_offsets[r]`` to ``ring_offsets[r + 1]``; empty regions have no ring."""
+        return np.asarray(self._outlines.rings)
+
+    @property
+    def _is_crossed(self) -> bool:
+        return any(group.across is not None for group in self._groups)
+
+    @functools.cached_property
+    def _is_plain(self) -> bool:
+        """Whether every region is one ring."""
+        has_holes = any(group.holes for group in self._groups)
+        return not self._is_crossed and not has_holes and len(self.ring_offsets) == len(self) + 1
+
+    @functools.cached_property
+    def _places(self) -> NDArray[np.int64]:
+        """The place of each region among the regions of all groups, one group after the other."""
+        firsts = np.cumsum([0, *(len(group.maps) for group in self._groups)])
+        return np.asarray(firsts[self._table[3]] + self._table[4])
+
+    def _in_order(self, values: list[NDArray[Any]]) -> NDArray[Any]:
+        """Return values of the regions of each group in the order of all regions."""
+        return np.concatenate(values)[self._places] if values else np.empty(0)
+
+    @functools.cached_property
+    def _outlines(self) -> Ragged:
+        """The outlines in map coordinates, counter-clockwise; those of axis="both" are no arrays."""
+        if self._is_crossed:
+            raise InvalidInput('Regions with axis="both" have no arrays of vertices: see CoverageRegions.to_shapely.')
+        rings = [group.rings for group in self._groups]
+        sizes = np.concatenate([np.empty(0, np.int64), *(np.diff(one.offsets) for one in rings)])
+        own = sizes[self._places]
+        offsets = np.append(0, np.cumsum(own))
+        moved = (np.cumsum(sizes) - sizes)[self._places] - offsets[:-1]
+        corners = np.concatenate([np.empty((0, 2), np.float32), *(one.corners for one in rings)])
+        places = self.grid.to_map(corners[np.arange(offsets[-1]) + np.repeat(moved, own)])
+        there = own > 0
+        made = Ragged(places, np.append(0, offsets[1:][there]), np.append(0, np.cumsum(there)))
+        return made.reversed() if self.grid.determinant < 0 else made
 
     def to_shapely(self) -> NDArray[np.object_]:
-        return np.array([region.to_shapely() for region in self], object)
+        if self._is_crossed:
+            return np.array([region.to_shapely() for region in self], object)
+        shapes = self._outlines.to_shapely()
+        with_holes = [np.isin(np.arange(len(group.maps)), list(group.holes or ())) for group in self._groups]
+        for i in np.flatnonzero(self._in_order(with_holes)).tolist():
+            shapes[i] = self[i].to_shapely()
+        return shapes
 
+    def ragged_for_files(self) -> Ragged | None:
+        """Return the polygons in map coordinates, or None unless every region is one ring.
 
-def _region_of(chains: Chains, number: int, axis: str = "x") -> Region:
-    lower, upper = (_without_collinear(chain) for chain in chains[number])
-    return Region(lower, upper, segments=chains.head.effective[number], axis=axis)
+        Returns
+        -------
+        clgeom.geo.ragged.Ragged or None
+        """
+        return self._outlines if self._is_plain else None
 
+    def in_degrees(self, crs: Any, *, caller: str, densify: FloatLike | None = None) -> InDegrees | None:
+        """Return the polygons in longitude and latitude, or None unless every region is one ring.
 
-def _without_collinear(chain: np.ndarray) -> np.ndarray:
-    """Return a chain without the vertices on the line between their neighbours; many corners of cells are."""
-    if len(chain) < 3:
-        return chain
-    return chain[np.r_[True, signs(chain[:-2], chain[1:-1], chain[2:], None) != 0, True]]
+        Parameters
+        ----------
+        crs : object or None
+            Of the coordinates; None if they are longitude and latitude.
+        caller : str
+            The action, for messages.
+        densify : float, optional
+            Largest distance of an edge from its curve, in metres.
 
+        Returns
+        -------
+        clgeom.geo.degrees.InDegrees or None
 
-def _areas(chains: Chains) -> np.ndarray:
-    """Return the area between the chains of each region, as a sum of trapezoids."""
-    under = []
-    for points, offsets in ((chains.lower, chains.head.lower_offsets), (chains.upper, chains.head.upper_offsets)):
-        points = points.astype(np.float64)
-        terms = np.append((points[1:, 0] - points[:-1, 0]) * (points[1:, 1] + points[:-1, 1]) / 2, [0.0, 0.0])
-        first, last = offsets[:-1], np.maximum(offsets[1:] - 1, offsets[:-1])
-        # each sum by itself: what regions are before it must not change its rounding
-        sums = np.add.reduceat(terms, np.stack([first, last], axis=1).ravel())[::2] if len(first) else np.empty(0)
-        under.append(np.where(first < last, sums, 0.0))
-    return under[1] - under[0]
+        Raises
+        ------
+        InvalidInput
+            The coordinates are not longitude and latitude, and there is no reference system to reproject them from.
+        """
+        if not self._is_plain:
+            return None
+        how: dict[str, Any] = {"resolution": math.sqrt(self.grid.cell_area), "densify": densify}
+        return in_degrees(self._outlines, crs, caller=caller, **how)
+
+    def _columns(self) -> dict[str, Any]:
+        if not self._is_plain or any(group.cells is None for group in self._groups):
+            return super()._columns()
+        cells = self._in_order([np.asarray(group.cells) for group in self._groups]).astype(np.int64)
+        areas = self._in_order([ring_areas(group.rings.corners, group.rings.offsets) for group in self._groups])
+        return {
+            "id": np.arange(1, len(self) + 1),
+            "level": np.array(self.given, np.float64)[self.levels],
+            "direction": np.full(len(self), self.direction, object),
+            "map": self.maps,
+            "part": self.parts,
+            "cells": np.ma.MaskedArray(cells, np.zeros(len(cells), bool)),
+            "cells_area": cells * self.grid.cell_area,
+            "area": areas * self.grid.cell_area,
+        }

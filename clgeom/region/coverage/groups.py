@@ -1,0 +1,76 @@
+"""Regions whose chains were computed together, and their outlines."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clgeom.intake.typing import NDArray
+from clgeom.region.arc.chains import Chains
+from clgeom.region.arc.result import CrossRegion, Region
+from clgeom.region.coverage.chain_rings import ChainRings, rings_of
+from clgeom.region.coverage.holes import Hole
+
+
+class CellOutline(Region):
+    """A region of cells, whose chains do not meet: a single polygon."""
+
+    @functools.cached_property
+    def parts(self) -> tuple[NDArray[Any], ...]:
+        lower, upper = self._both()
+        ring = np.concatenate([lower, upper[::-1]])
+        if self.axis == "y":
+            ring = np.concatenate([ring[:1], ring[:0:-1]])[:, ::-1]
+        return (ring,) if len(ring) else ()
+
+
+@dataclass(frozen=True)
+class Group:
+    """Regions with their chains in one `Chains`: region i of `chains` belongs to `maps`[i], `levels`[i] and `parts`[i].
+
+    `cells` has the numbers of their cells, `holes` the holes by region. With axis="both", `across` has for each region
+    (chains, its number in them) of its outline along the other axis.
+    """
+
+    chains: Chains
+    maps: NDArray[Any]
+    levels: NDArray[Any]
+    parts: NDArray[Any]
+    cells: NDArray[Any] | None = None
+    holes: dict[int, tuple[Hole, ...]] | None = None
+    across: list[tuple[Chains, int]] | None = None
+
+    @functools.cached_property
+    def rings(self) -> ChainRings:
+        """The outlines along x."""
+        return rings_of(self.chains)
+
+    def outline(self, i: int) -> CellOutline | CrossRegion:
+        """Return the outline of region i."""
+        own = CellOutline(*self.rings.chains(i), segments=self.chains.head.effective[i])
+        if self.across is None:
+            return own
+        (chains, number), there = self.across[i], self._rings_across
+        other = there[id(chains)].chains(number)
+        return CrossRegion(own, CellOutline(*other, segments=chains.head.effective[number], axis="y"))
+
+    @functools.cached_property
+    def _rings_across(self) -> dict[int, ChainRings]:
+        """The outlines along the other axis, by the identity of their chains."""
+        return {number: rings_of(chains) for number, chains in {id(one): one for one, _ in self.across or ()}.items()}
+
+
+def areas_between(chains: Chains) -> np.ndarray:
+    """Return the area between the chains of each region, as a sum of trapezoids."""
+    under = []
+    for points, offsets in ((chains.lower, chains.head.lower_offsets), (chains.upper, chains.head.upper_offsets)):
+        points = points.astype(np.float64)
+        terms = np.append((points[1:, 0] - points[:-1, 0]) * (points[1:, 1] + points[:-1, 1]) / 2, [0.0, 0.0])
+        first, last = offsets[:-1], np.maximum(offsets[1:] - 1, offsets[:-1])
+        # each sum by itself: what regions are before it must not change its rounding
+        sums = np.add.reduceat(terms, np.stack([first, last], axis=1).ravel())[::2] if len(first) else np.empty(0)
+        under.append(np.where(first < last, sums, 0.0))
+    return under[1] - under[0]
