@@ -43,6 +43,8 @@ LAZY_REACH = {
     ("radio.maps", "plotting"),
     ("radio.servers", "plotting"),
     ("region.arc.result", "plotting"),
+    ("region.classes.result", "io"),
+    ("region.classes.result", "plotting"),
     ("region.coverage.drawn", "plotting"),
     ("region.coverage.clip", "io"),
     ("region.coverage.drawn", "io"),

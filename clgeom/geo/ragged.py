@@ -100,6 +100,74 @@ class Ragged:
         return ("".join(forms.tolist()) % tuple(places.ravel().tolist())).split("\n")[:-1]
 
 
+@dataclass(frozen=True, eq=False)
+class Collected:
+    """Geometries of one polygon or several each.
+
+    `shapes` have the polygons of all, one after the other, as `Ragged` or as polygons in degrees. Geometry g has those
+    from ``offsets[g]`` to ``offsets[g + 1]``.
+    """
+
+    shapes: list[Any]
+    offsets: np.ndarray
+
+    @property
+    def vertices(self) -> int:
+        """The number of vertices of all polygons; the first one of a ring counts once."""
+        return sum(one.vertices for one in self.shapes)
+
+    @property
+    def _single(self) -> bool:
+        return len(self.offsets) == int(self.offsets[-1]) + 1
+
+    def geojson(self) -> list[str]:
+        """Return the GeoJSON of each geometry."""
+        texts = [text for one in self.shapes for text in one.geojson()]
+        return (
+            texts
+            if self._single
+            else self._joined(texts, "MultiPolygon", '{"type": "%s", "coordinates": [%s]}', "[", "]")
+        )
+
+    def wkt(self) -> list[str]:
+        """Return the WKT of each geometry, with every bit of its coordinates."""
+        texts = [text for one in self.shapes for text in one.wkt()]
+        return texts if self._single else self._joined(texts, "MULTIPOLYGON", "%s (%s)", "(", ")")
+
+    def _joined(self, texts: list[str], name: str, form: str, begin: str, end: str) -> list[str]:
+        """Return texts of polygons, and of multipolygons, as one text for each geometry."""
+        made = []
+        for first, last in zip(self.offsets.tolist(), self.offsets[1:].tolist()):
+            parts = []
+            for text in texts[first:last]:
+                own = text[text.index(begin) : text.rindex(end) + 1]
+                parts.append(own[1:-1] if name in text else own)
+            made.append(texts[first] if last == first + 1 else form % (name, ", ".join(parts)))
+        return made
+
+    def to_shapely(self) -> np.ndarray:
+        """Return the geometries as an array of Shapely's."""
+        shapely = require_shapely()
+        polygons = np.concatenate([np.empty(0, object), *(one.to_shapely() for one in self.shapes)])
+        if self._single:
+            return polygons
+        several = np.diff(self.offsets) > 1
+        owner = np.repeat(np.arange(len(several)), np.diff(self.offsets))
+        parts, number = shapely.get_parts(polygons, return_index=True)
+        made = polygons[self.offsets[:-1]]
+        own = several[owner[number]]
+        multi = np.flatnonzero(several)
+        made[multi] = shapely.multipolygons(parts[own], indices=np.searchsorted(multi, owner[number[own]]))
+        return made
+
+
+def ranges_of(offsets: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the members of chosen ranges, one range after the other, and their offsets."""
+    sizes = np.diff(offsets)[chosen]
+    made = np.append(0, np.cumsum(sizes))
+    return np.arange(made[-1]) + np.repeat(offsets[:-1][chosen] - made[:-1], sizes), made
+
+
 # Corners of cells -----------------------------------------------------------------------------------------------------
 
 

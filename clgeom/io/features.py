@@ -150,7 +150,7 @@ def write_new_regions(
     densify, added = densify_or_none(densify), None
     if file.suffix in IN_LONLAT:
         if crs is None:
-            _check_lonlat(regions, file.given, named)
+            check_lonlat(regions, file.given, named)
         shapes, added = in_degrees(regions, crs, caller=f"Writing '{file.given}'", densify=densify)
     else:
         shapes = geometries_of(regions)
@@ -173,7 +173,7 @@ def densify_or_none(densify: float | None) -> float | None:
     return metres
 
 
-def _check_lonlat(regions: Any, path: FilePath, named: Any) -> None:
+def check_lonlat(regions: Any, path: FilePath, named: Any) -> None:
     """Refuse regions without a system whose coordinates are columns and rows, or beyond longitude and latitude."""
     grid = getattr(regions, "grid", None) or next((region.grid for region in regions), None)
     if grid is None:

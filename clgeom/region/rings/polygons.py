@@ -15,6 +15,7 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import counted
 from clgeom.core.plan import Phase
 from clgeom.errors import short
+from clgeom.geo.ragged import ranges_of
 from clgeom.intake.device_arrays import fetched, on_host
 from clgeom.intake.typing import FloatLike, NDArray
 from clgeom.optional import require_shapely
@@ -296,8 +297,8 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
         ([0, 2], 0)
         """
         host, own = self.on_host, self._chosen(chosen)
-        rings, polygon_offsets = _ranges(host.polygon_offsets, own)
-        corners, ring_offsets = _ranges(host.ring_offsets, rings)
+        rings, polygon_offsets = ranges_of(host.polygon_offsets, own)
+        corners, ring_offsets = ranges_of(host.ring_offsets, rings)
         arrays = {name: getattr(host, name)[own] for name in COLUMNS}
         arrays |= {"corners": host.corners[corners], "ring_offsets": ring_offsets, "polygon_offsets": polygon_offsets}
         return self._with(arrays)
@@ -430,10 +431,3 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
             "cells_area": host.cells * self.grid.cell_area,
             "area": self.areas,
         }
-
-
-def _ranges(offsets: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the members of chosen ranges, one range after the other, and their offsets."""
-    sizes = np.diff(offsets)[chosen]
-    made = np.append(0, np.cumsum(sizes))
-    return np.arange(made[-1]) + np.repeat(offsets[:-1][chosen] - made[:-1], sizes), made
