@@ -9,7 +9,7 @@ import numpy as np
 
 from clgeom.core.device import Session
 from clgeom.core.launch import allocate, fill, read, run
-from clgeom.core.plan import Plan, Step
+from clgeom.core.plan import Number, Plan, Step
 from clgeom.errors import InvalidInput
 from clgeom.intake.arrays import c_name, session_of
 from clgeom.intake.device_arrays import buffer_of, in_buffer, is_device_array, native_array
@@ -63,10 +63,15 @@ def survey_offsets(session: Session, offsets: Any, total: int) -> Bounds | None:
     count = offsets.size - 1
     bounds, found = allocate(session, 4 * (count + 1)), allocate(session, 12)
     fill(session, found, np.uint32(0), 3)
-    args = ("offsets", np.uint32(count), np.uint32(total), "bounds", "found")
-    moved = offsets.nbytes + 4 * (count + 1)
-    params = {"offset": c_name(offsets.dtype)}
-    step = Step.over(session.profile, KERNEL, args, count, params=params, bytes_moved=moved)
-    run(session, Plan(step), offsets=buffer_of(offsets), bounds=bounds, found=found)
+
+    def make() -> Plan:
+        args = ("offsets", np.uint32(count), Number("total"), "bounds", "found")
+        moved = offsets.nbytes + 4 * (count + 1)
+        params = {"offset": c_name(offsets.dtype)}
+        return Plan(Step.over(session.profile, KERNEL, args, count, params=params, bytes_moved=moved)).kept()
+
+    plan = session.cached(("surveys of offsets", offsets.dtype, count), make, policies=True)
+    numbers: dict[str, Any] = {"total": np.uint32(total)}
+    run(session, plan, numbers=numbers, offsets=buffer_of(offsets), bounds=bounds, found=found)
     faulty, longest, most_short = read(session, found, np.uint32, 3).tolist()
     return None if faulty else Bounds(session, bounds, count, 0xFFFFFFFF - most_short, longest)

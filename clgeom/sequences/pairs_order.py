@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clgeom.core.launch import allocate, constant, fill, run
-from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.plan import Number, Plan, Scratch, Step
 from clgeom.intake.arrays import to_device
 from clgeom.intake.letters import ResidentSequences, Rows
 from clgeom.sorting.radix.passes import digit_windows, order_plan
@@ -77,9 +77,13 @@ def row_bounds(session: Session, rows: Rows) -> cl.Buffer:
     """Return a buffer with the offsets of rows of letters as uint32."""
     count = len(rows)
     bounds = Scratch("bounds", np.uint32, count + 1)
-    args = np.uint32(rows.width), np.uint32(count), bounds
-    step = Step.over(session.profile, ROWS, args, count + 1, bytes_moved=bounds.nbytes)
-    return run(session, Plan(step))[bounds]
+
+    def make() -> Plan:
+        args = Number("width"), np.uint32(count), bounds
+        return Plan(Step.over(session.profile, ROWS, args, count + 1, bytes_moved=bounds.nbytes)).kept()
+
+    plan = session.cached(("plans of bounds", count), make, policies=True)
+    return run(session, plan, numbers={"width": np.uint32(rows.width)})[bounds]
 
 
 def order_pairs(
@@ -110,16 +114,21 @@ def order_pairs(
     found, keys = Scratch("found", np.uint32, MOST_CLASSES * facts), Scratch("pair_keys", np.uint32, count)
     memory = allocate(session, found.nbytes)
     fill(session, memory, np.uint32(0), found.count)
-    many: list[Any] = [np.uint32(len(one) > 1 or count == 1) for one in (a, b)]
-    numbers: list[Any] = [*map(np.uint32, (len(limits), unit, high_bits, low_bits))]
-    args = ("a_bounds", "b_bounds", *many, np.uint32(count), "limits", *numbers, keys, "found")
-    step = Step.over(profile, CLASSES, args, count, params={"by": by}, bytes_moved=12 * count)
+    many = tuple(len(one) > 1 or count == 1 for one in (a, b))
+    sizes = len(limits), unit, high_bits, low_bits
+
+    def make() -> Plan:
+        args: list[Any] = ["a_bounds", "b_bounds", *map(np.uint32, (*many, count)), "limits", *map(np.uint32, sizes)]
+        args += [keys, "found"]
+        return Plan(Step.over(profile, CLASSES, tuple(args), count, params={"by": by}, bytes_moved=12 * count)).kept()
+
+    plan = session.cached(("plans of classes", by, many, count, sizes), make, policies=True)
     buffers: dict[str, Any] = {
         "a_bounds": bounds[0],
         "b_bounds": bounds[1],
         "limits": constant(session, limits.astype(np.uint32)),
     }
-    result = run(session, Plan(step), found=memory, **buffers)
+    result = run(session, plan, found=memory, **buffers)
     table = result.read(found).reshape(MOST_CLASSES, facts)
     classes, first = [], 0
     for kind in np.flatnonzero(table[:, 0]).tolist():

@@ -29,10 +29,10 @@ from clgeom.primitives.scan import sums_plan
 from clgeom.sorting.arrays import as_key_array
 from clgeom.sorting.distinct import first_on_host
 from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, checked_axis, index_dtype
-from clgeom.sorting.radix.passes import SortMemory, radix_plan
+from clgeom.sorting.radix.passes import SortMemory
 from clgeom.sorting.radix.segments import segment_capacity, segments_plan
 from clgeom.sorting.radix.sort import argsort, sort, sort_by_key
-from clgeom.sorting.radix.work import features_of
+from clgeom.sorting.radix.work import features_of, fixed_plan
 from clgeom.sorting.take import take
 
 if TYPE_CHECKING:
@@ -162,13 +162,12 @@ def _first_few(session: Session, keys: Any, k: int, order: KeyOrder, *, caller: 
         low, high, room = _narrow_range(session, buffer, n, order, k, most)
         numbers = _numbers(order, low, high, room)
 
-    def make() -> tuple[Plan, Scratch, Scratch]:
+    def make() -> tuple[Plan, Scratch, Scratch] | None:
         first, places = Scratch("first", order.storage, most), Scratch("places", np.uint32, most)
         if sorts_all:
             memory = SortMemory(Scratch("keys", order.storage, n), order, "index", first, places)
-            fits = n <= capacity
-            plan = segments_plan(profile, memory) if fits else radix_plan(profile, memory, features=features)
-            return plan.kept(), first, places
+            fixed = fixed_plan(profile, memory, features)
+            return None if fixed is None else (fixed.kept(), first, places)
         plan, found, indices = _emit_plan(profile, n, order, most)
         memory = SortMemory(found, order, indices, first, places)
         return (plan + segments_plan(profile, memory, count=Number("room"))).kept(), first, places

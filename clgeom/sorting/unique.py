@@ -29,16 +29,14 @@ from clgeom.sorting.bins import Bins, count_keys, most_counts
 from clgeom.sorting.distinct import Returned, distinct_on_host, run_results
 from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, checked_axis, flat_keys, index_dtype
 from clgeom.sorting.lexsort import lexsort
-from clgeom.sorting.radix.passes import SortMemory, counting_plan, is_counted, radix_plan
-from clgeom.sorting.radix.segments import segment_capacity, segments_plan
+from clgeom.sorting.radix.passes import SortMemory
 from clgeom.sorting.radix.sort import Profiled
-from clgeom.sorting.radix.work import FEW, SURVEYED_BYTES, features_of, host_may_sort, most_at_once, sort_arrays
+from clgeom.sorting.radix.work import FEW, features_of, fixed_plan, host_may_sort, most_at_once, sort_arrays
 
 if TYPE_CHECKING:
     from clgeom.core.device import Session
     from clgeom.core.launch import Result
     from clgeom.core.profile import DeviceProfile
-    from clgeom.sorting.radix.passes import RadixFeatures
 
 #: Keys of a tile of the kernels.
 TILE = 2048
@@ -210,7 +208,7 @@ def _unique_by_cached_plan(session: Session, keys: Any, returned: Returned) -> l
     def make() -> tuple[Plan, Scratch] | None:
         given, ordered = Scratch("keys[0]", kind.storage, n), Scratch("unique_keys", kind.storage, n)
         order = ("index", ordered, Scratch("unique_order", INDICES, n)) if returned.order else (None, ordered)
-        sort = _sort_plan(session.profile, SortMemory(given, kind, *order), features)
+        sort = fixed_plan(session.profile, SortMemory(given, kind, *order), features)
         if sort is None:
             return None
         count, offsets = _count_plan(session.profile, ordered, n, kind, returned)
@@ -227,18 +225,6 @@ def _unique_by_cached_plan(session: Session, keys: Any, returned: Returned) -> l
     if returned.order:
         buffers["order"] = counted["unique_order"]
     return _emit_runs(session, keys, kind, returned, counted, offsets, buffers)
-
-
-def _sort_plan(profile: DeviceProfile, memory: SortMemory, features: RadixFeatures) -> Plan | None:
-    """Plan of a sort that depends on no values of keys; None where there is no such."""
-    n, order = memory.n, memory.order
-    if n <= segment_capacity(profile, order.dtype):
-        return segments_plan(profile, memory)
-    if memory.payload is None and is_counted(profile, order):
-        return counting_plan(profile, memory)
-    if features.scan == "chain" and n * order.storage.itemsize < SURVEYED_BYTES:
-        return radix_plan(profile, memory, features=features)
-    return None
 
 
 def _unique_of_sorted(session: Session, keys: Any, ordered: Any, order: Any, returned: Returned) -> list[Any]:

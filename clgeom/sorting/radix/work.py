@@ -248,8 +248,12 @@ class DeviceSort:
             moved = memory.payload, memory.keys_out, memory.payload_out
             types = tuple(one and getattr(one, "dtype", one) for one in moved)
             key = plan_key(self.features, inputs.n, inputs.order.dtype, inputs.order.descending, significant, types)
-            plan: Plan | None = self._cached(key, self._fixed_plan)
-            return plan or self._surveyed_plan()
+
+            def make() -> Plan | None:
+                plan = fixed_plan(profile, memory, self.features, significant)
+                return None if plan is None else plan.kept()
+
+            return self._cached(key, make) or self._surveyed_plan()
         segments, longest = len(inputs.offsets) - 1, int(np.diff(inputs.offsets).max())
         if longest <= segment_capacity(profile, inputs.order.dtype):
             return segments_plan(profile, memory, significant=inputs.significant, segments=segments, longest=longest)
@@ -260,17 +264,6 @@ class DeviceSort:
         result: T = self.session.cached(key, make, most=MOST_PLANS, policies=True)
         return result
 
-    def _fixed_plan(self) -> Plan | None:
-        """Plan independent of key values; None where a survey of the keys comes first."""
-        inputs, order, n, device = self.inputs, self.inputs.order, self.inputs.n, self.session.profile
-        if n <= segment_capacity(device, order.dtype):
-            return segments_plan(device, self.memory, significant=inputs.significant).kept()
-        if self.memory.payload is None and inputs.key_bits is None and is_counted(device, order):
-            return counting_plan(device, self.memory).kept()
-        if self.features.scan == "chain" and n * order.dtype.itemsize < SURVEYED_BYTES:
-            return self._passes_plan(digit_windows(int(inputs.significant)), True)
-        return None
-
     def _surveyed_plan(self) -> Plan:
         """Return the cached plan of the passes over the digits that vary."""
         windows, special = digit_windows(int(self.inputs.significant)), True
@@ -278,7 +271,8 @@ class DeviceSort:
             varying, special, descents = self._survey(self.inputs.n)
             windows = digit_windows(varying) if descents else ()
         key = "plans of surveyed sorts", self.memory, windows, special, self.features
-        return self._cached(key, lambda: self._passes_plan(windows, special))
+        options: dict[str, Any] = {"windows": windows, "special": special, "features": self.features}
+        return self._cached(key, lambda: radix_plan(self.session.profile, self.memory, **options).kept())
 
     def _needs_survey(self, windows: Windows) -> bool:
         """Return whether to survey all keys before chained passes: if these are many, and a sample does not tell all
@@ -300,10 +294,23 @@ class DeviceSort:
         """Return what `survey` returns, of the first n keys."""
         return survey(self.session, self.memory.keys, n, self.inputs.order, self.buffers, self.inputs.significant)
 
-    def _passes_plan(self, windows: Windows, special: bool) -> Plan:
-        """Plan that sorts all keys by these digits."""
-        options: dict[str, Any] = {"windows": windows, "special": special, "features": self.features}
-        return radix_plan(self.session.profile, self.memory, **options).kept()
+
+def fixed_plan(
+    profile: DeviceProfile, memory: SortMemory, features: RadixFeatures, significant: np.generic | None = None
+) -> Plan | None:
+    """Plan of a sort independent of key values; None where a survey of the keys comes first.
+
+    `significant` is a mask of the bits that are compared, all by default.
+    """
+    n, order = memory.n, memory.order
+    if n <= segment_capacity(profile, order.dtype):
+        return segments_plan(profile, memory, significant=significant)
+    if memory.payload is None and significant is None and is_counted(profile, order):
+        return counting_plan(profile, memory)
+    if features.scan == "chain" and n * order.dtype.itemsize < SURVEYED_BYTES:
+        windows = digit_windows(int(order.everything if significant is None else significant))
+        return radix_plan(profile, memory, windows=windows, features=features)
+    return None
 
 
 def plan_key(features: RadixFeatures, *what: Any) -> tuple[Any, ...]:
