@@ -34,7 +34,15 @@ RINGS: dict[str, Rows] = {
     "region/rings/outward_measure": {**ELEMENTWISE, "any": Policy("group", wg_size=128, groups_per_unit=16)},
     "region/rings/outward_advance": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=256)},
 }
-
+#: Arcs between the classes of rasters.
+CLASSES: dict[str, Rows] = {
+    f"region/classes/classes_{name}": ELEMENTWISE
+    for name in (
+        "marks counts corners unite leaders faces values link sizes emit sides halves ring_sizes place keys order "
+        "rings cells diagonals regions"
+    ).split()
+}
+CLASSES["region/classes/classes_begin"] = LISTS
 
 POLICIES: dict[str, Rows] = {
     "region/arc/arc_cuts": {
@@ -115,6 +123,7 @@ POLICIES: dict[str, Rows] = {
     },
     "region/coverage/coverage_roots": ELEMENTWISE,
     **RINGS,
+    **CLASSES,
 }
 
 LIMITS = {
