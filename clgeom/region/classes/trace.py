@@ -21,6 +21,7 @@ from clgeom.core.device import Session
 from clgeom.core.launch import Result, read, run
 from clgeom.core.plan import Argument, Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
+from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit
 from clgeom.intake.arrays import c_name
 from clgeom.primitives.scan import sums_plan
@@ -63,6 +64,18 @@ class _Work:
         name = kernel if "/" in kernel else f"region/classes/classes_{kernel}"
         moved = bytes_each * n
         return Plan(Step.over(self.session.profile, name, tuple(given), n, params=params, bytes_moved=moved))
+
+    def unite(self, lines: int, parents: Scratch) -> Plan:
+        """Return the launches that unite runs to faces."""
+        profile, kernel = self.session.profile, "region/classes/classes_unite"
+        policy = select(profile, kernel, UINT, lines * self.words)
+        is_serial = policy.variant == "serial"
+        groups = policy.groups(lines if is_serial else ceil_div(lines * self.words, policy.tile), profile.compute_units)
+        sizes = map(np.uint32, (lines, self.words, self.lines, self.columns))
+        args = ("planes", "run_counts", "valid", *sizes, parents)
+        moved = 32 * lines * self.words
+        shares = (False, True) if is_serial else (False,)
+        return Plan(*(Step(kernel, policy, args, groups, {"seams": seams}, moved) for seams in shares))
 
     def jumps(self, name: str, n: int) -> tuple[list[Scratch], list[Scratch], Scratch, Plan]:
         """Return states and lists of rings_jump for `n` chains, lengths of the lists, and the launches."""
@@ -189,7 +202,7 @@ def _label(work: _Work, n: int, corners: int, opened: int, runs: int) -> int:
     )
     sizes = n, work.words, work.lines, work.columns
     plan = work.over("corners", ("planes", "counts", "run_counts", *sizes, opened, *made), n, 32)
-    plan += work.over("unite", ("planes", "run_counts", "valid", *sizes, made[-1]), n, 32)
+    plan += work.unite(n // work.words, made[-1])
     roots, leads = work.new("roots", UINT, runs), work.new("leads", UINT, runs + 1)
     plan += work.over("region/coverage/coverage_roots", (made[-1], runs, roots), runs, 16)
     plan += work.over("leaders", (roots, made[-2], "valid", runs, work.words, leads), runs + 1, 20)
