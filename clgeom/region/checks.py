@@ -79,6 +79,40 @@ def rings(session: Session) -> None:
     same(filled.corners[: len(stairs)], stairs, "filled stairs")
 
 
+@check(before="region/classes")
+def classes(session: Session) -> None:
+    """Arcs of a checkerboard, of squares in squares that touch, and of stripes: their numbers, cells and holes."""
+    arcs = _arcs_of(session, _patches())
+    same(len(arcs.values), 18 * 40 + 20 + 13 * 7 + 1, "faces")
+    same(arcs.cells.sum(), 70 * 150, "cells")
+    same(np.bincount(arcs.values, arcs.cells).astype(np.int64), np.bincount(_patches().ravel()), "cells of classes")
+    same(np.bincount(np.diff(arcs.face_rings))[1:], [18 * 40 + 20 + 6 * 13, 13 + 1], "rings of faces")
+    points, offsets = arcs.ring_corners()
+    after = np.arange(1, len(points) + 1)
+    after[offsets[1:] - 1] = offsets[:-1]
+    x, y = points.T.astype(np.int64)
+    areas = np.add.reduceat((x - x[after]) * y, offsets[:-1])
+    same(np.add.reduceat(areas, arcs.face_rings[:-1]), arcs.cells, "areas of rings")
+
+
+def _patches() -> np.ndarray:
+    """A checkerboard of 18 x 40 cells, 20 stripes, and 13 squares with a hole of 6 pieces."""
+    made = np.zeros((70, 150), np.uint8)
+    made[:18, :40] = 1 + np.add.outer(np.arange(18), np.arange(40)) % 2
+    made[20:60, 50:70] = 3 + np.arange(20) % 3
+    for left in range(2, 145, 11):
+        made[62:70, left : left + 9] = 7
+        made[64:67, left + 2 : left + 5] = np.array([[8, 9, 8], [9, 9, 10], [10, 10, 8]])
+    return made
+
+
+def _arcs_of(session: Session, values: np.ndarray, **options: Any) -> Any:
+    from clgeom.region.classes.trace import trace_arcs
+    from clgeom.region.coverage.rasters import Stack
+
+    return trace_arcs(Stack(session, "polygonize", values.dtype, 1, *values.shape, values[None]), **options)
+
+
 def _rectangle(left: int, low: int, right: int, high: int) -> list[tuple[int, int]]:
     return [(left, low), (right, low), (right, high), (left, high)]
 
@@ -162,3 +196,22 @@ def polygons_along_cells(session: Session) -> str:
     require((found.areas >= exact.areas).all(), "a simplified polygon lost area")
     require(len(found.corners) < len(exact.corners) and found.iou >= 0.9, f"{len(found.corners)} corners, {found.iou}")
     return f"{len(exact):,} polygons of 90 x 130 cells, 2 levels"
+
+
+@check(
+    "region/classes: classes_marks classes_counts classes_corners classes_unite classes_leaders classes_faces "
+    "classes_values classes_link classes_sizes classes_emit classes_sides classes_halves classes_begin "
+    "classes_ring_sizes classes_place classes_keys classes_order classes_rings classes_cells classes_diagonals "
+    "classes_regions"
+)
+def arcs_between_classes(session: Session) -> str:
+    rows, columns = np.ogrid[:90, :130]
+    values = (np.hypot(rows - 40, columns - 60) / 9 + (rows * 37 + columns * 53) % 61 // 55).astype(np.int16)
+    for connectivity in (4, 8):
+        arcs = _arcs_of(session, values, connectivity=connectivity, nodata=3)
+        counts = np.bincount(values[values != 3])
+        same(np.bincount(arcs.values, arcs.cells).astype(np.int64), counts, "cells of classes")
+        require((len(arcs.values) > arcs.regions.max() + 1) == (connectivity == 8), "numbers of regions")
+        passed = np.where(arcs.ring_arcs < 0, ~arcs.ring_arcs, arcs.ring_arcs)
+        same(np.bincount(passed), 1 + (arcs.right >= 0), "sides of arcs")
+    return f"{len(arcs.values):,} faces of 90 x 130 cells, {len(arcs):,} arcs"
