@@ -110,7 +110,8 @@ def _arcs_of(session: Session, values: np.ndarray, **options: Any) -> Any:
     from clgeom.region.classes.trace import trace_arcs
     from clgeom.region.coverage.rasters import Stack
 
-    return trace_arcs(Stack(session, "polygonize", values.dtype, 1, *values.shape, values[None]), **options)
+    rows, columns = values.shape
+    return trace_arcs(Stack(session, "polygonize", values.dtype, 1, rows, columns, values[None]), **options)
 
 
 def _rectangle(left: int, low: int, right: int, high: int) -> list[tuple[int, int]]:

@@ -13,7 +13,7 @@ each face a second time.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -38,6 +38,16 @@ Arguments: TypeAlias = tuple[Any, ...]
 WORD = 32
 #: Most words, runs, corners and halves of arcs, for kernels that count them with 31 bits.
 MOST = (1 << 31) - (1 << 20)
+
+
+class Jumps(NamedTuple):
+    """Launches of rings_jump: memory that they begin with (states of both rounds, the list and its length), the final
+    states, and the launches.
+    """
+
+    memory: tuple[Scratch, Scratch, Scratch, Scratch]
+    final: Scratch
+    plan: Plan
 
 
 @dataclass(eq=False)
@@ -72,13 +82,13 @@ class _Work:
         is_serial = policy.variant == "serial"
         groups = policy.groups(lines if is_serial else ceil_div(lines * self.words, policy.tile), profile.compute_units)
         sizes = map(np.uint32, (lines, self.words, self.lines, self.columns))
-        args = ("planes", "run_counts", "valid", *sizes, parents)
+        args: Arguments = ("planes", "run_counts", "valid", *sizes, parents)
         moved = 32 * lines * self.words
         shares = (False, True) if is_serial else (False,)
         return Plan(*(Step(kernel, policy, args, groups, {"seams": seams}, moved) for seams in shares))
 
-    def jumps(self, name: str, n: int) -> tuple[list[Scratch], list[Scratch], Scratch, Plan]:
-        """Return states and lists of rings_jump for `n` chains, lengths of the lists, and the launches."""
+    def jumps(self, name: str, n: int) -> Jumps:
+        """Return the launches of rings_jump for `n` chains, and their memory."""
         rounds, plan = 0, Plan()
         while (HOPS + 1) ** rounds < 2 * n:  # a window is then longer than a ring, and so is the next one
             rounds += 1
@@ -89,7 +99,7 @@ class _Work:
             one, other = i % 2, (i + 1) % 2
             args = i, lists[one], states[one], states[other], lists[other], lengths
             plan += self.over(JUMP, args, n, 48 >> i)
-        return states, lists, lengths, plan
+        return Jumps((states[0], states[1], lists[0], lengths), states[rounds % 2], plan)
 
     def clear(self, lengths: Scratch) -> Plan:
         """Return the launch that sets lengths to 0."""
@@ -235,12 +245,10 @@ def _chain(work: _Work, corners: int, nodes: int, opened: int) -> int:
     work.run(plan + work.sums("chains"))
     count = int(work.read("chains", 1, steps)[0])
     firsts = work.new("chain_firsts", UINT, count)
-    states, lists, lengths, plan = work.jumps("chain", count)
-    walk = before, turns, chains, firsts, count, *states, lists[0], lengths
-    begin = work.over(FIRSTS, (chains, steps, firsts), steps, 4) + work.clear(lengths)
-    sizes, final = work.new("sizes", ULONG, count + 1), plan[-1].args[3] if plan else states[0]
-    plan = begin + work.over(WALK, walk, count, 40) + plan
-    plan += work.over("sizes", (final, firsts, turns, count, opened, sizes), count, 28)
+    jumps, sizes = work.jumps("chain", count), work.new("sizes", ULONG, count + 1)
+    plan = work.over(FIRSTS, (chains, steps, firsts), steps, 4) + work.clear(jumps.memory[-1])
+    plan += work.over(WALK, (before, turns, chains, firsts, count, *jumps.memory), count, 40) + jumps.plan
+    plan += work.over("sizes", (jumps.final, firsts, turns, count, opened, sizes), count, 28)
     work.run(plan + work.sums("sizes"))
     points, arcs = work.last("sizes")
     made = (
@@ -250,9 +258,11 @@ def _chain(work: _Work, corners: int, nodes: int, opened: int) -> int:
         work.new("heads", UINT, arcs),
         work.new("arrivals", UINT, 4 * nodes),
     )
-    args = final.name, firsts, before, turns, sizes, begins, ends, "places", "nodes", count, work.lines
+    args = jumps.final.name, firsts, before, turns, sizes, begins, ends, "places", "nodes", count, work.lines
     work.run(work.over("emit", (*args, *made), count, 128) + work.sums("areas"))
-    work.drop("before", "turns", "chains", "chain_firsts", "sizes", "counts", "active", *(one.name for one in states))
+    work.drop(
+        "before", "turns", "chains", "chain_firsts", "sizes", "counts", "active", *(one.name for one in jumps.memory)
+    )
     return arcs
 
 
@@ -266,11 +276,9 @@ def _find_rings(work: _Work, arcs: int, opened: int, corners: int, faces: int) -
     plan = work.over("sides", (*args, work.words, work.lines, work.columns, *sides, before), arcs, 100)
     args = "kinds", "slots", "nodes", "arrivals", *sides, corners, before
     plan += work.over("halves", args, corners, 30)
-    states, lists, lengths, jumps = work.jumps("half", halves)
-    plan += work.clear(lengths) + work.over("begin", (before, halves, *states, lists[0], lengths), halves, 40) + jumps
-    final = jumps[-1].args[3] if jumps else states[0]
-    sizes = work.new("half_sizes", ULONG, halves + 1)
-    plan += work.over("ring_sizes", (final, *sides, halves, sizes), halves + 1, 28)
+    jumps, sizes = work.jumps("half", halves), work.new("half_sizes", ULONG, halves + 1)
+    plan += work.clear(jumps.memory[-1]) + work.over("begin", (before, halves, *jumps.memory), halves, 40) + jumps.plan
+    plan += work.over("ring_sizes", (jumps.final, *sides, halves, sizes), halves + 1, 28)
     work.run(plan + work.sums("half_sizes"))
     work.drop("planes", "run_counts", "faces", "step_begins", "step_ends", "places", "prior")
     placed, rings = work.last("half_sizes")
@@ -278,7 +286,7 @@ def _find_rings(work: _Work, arcs: int, opened: int, corners: int, faces: int) -
         work.new(*one)
         for one in (("ring_areas", LONG, placed + 1), ("owners", UINT, rings), ("ring_begins", UINT, rings))
     )
-    args = final.name, sizes, *sides, "areas", "starts", halves, placed, areas, owners, begins
+    args = jumps.final.name, sizes, *sides, "areas", "starts", halves, placed, areas, owners, begins
     plan = work.over("place", args, halves, 60) + work.sums("ring_areas")
     keys = work.new("keys", UINT, rings)
     plan += work.over("keys", (areas, owners, begins, rings, placed, keys), rings, 32)
@@ -296,7 +304,7 @@ def _find_rings(work: _Work, arcs: int, opened: int, corners: int, faces: int) -
     )
     args = order, keys, areas, begins, rings, placed, faces, places, starts, cells, face_rings
     plan += ordered + work.over("order", args, rings, 60) + work.sums("ring_starts") + work.sums("ring_cells")
-    args = final.name, sizes, places, starts, *sides, halves, work.new("ring_arcs", INT, placed)
+    args = jumps.final.name, sizes, places, starts, *sides, halves, work.new("ring_arcs", INT, placed)
     plan += work.over("rings", args, halves, 40)
     made = work.new("cells_of_faces", LONG, faces), work.new("layers", INT, faces), work.new("owners_of", UINT, faces)
     plan += work.over("cells", (cells, face_rings, "firsts", faces, work.lines, *made), faces, 40)
