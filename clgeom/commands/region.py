@@ -42,17 +42,19 @@ MADE_LEAST = 2500.0
 MOST_CELLS_A_SIDE = 1 << 15
 
 
-def _has_points(file: str) -> bool:
+def _has_points(file: Any) -> bool:
     from clgeom.io.files import ENDINGS, is_stdin
 
     endings = tuple(ending for kind in ("table", "arrow", "lidar", "layer") for ending in ENDINGS[kind])
-    return file is not None and (is_stdin(file) or file.lower().endswith(endings))
+    return isinstance(file, str) and (is_stdin(file) or file.lower().endswith(endings))
 
 
 def _source(given: Any) -> str:
     """Return what the map or the points are from, in words."""
     if given.file is None:
         return f"--model {given.model}" if given.model else "neither a FILE nor a --model"
+    if isinstance(given.file, tuple):
+        return f"{len(given.file):,} FILEs"
     return f"the {'points of' if _has_points(given.file) else 'raster'} '{given.file}'"
 
 
@@ -75,12 +77,24 @@ def _has_several_segments(given: Any) -> bool:
     return given.segments is None or _numbers(given.segments) != 1
 
 
+def _is_one(given: Any) -> bool:
+    return not isinstance(given.file, tuple)
+
+
 RULES = (
+    Rule("picture page comparison sites metrics profile before crs", "is for one FILE.", _is_one, _source),
+    Rule(
+        f"segments outline cuts axis parts holes simplify nested bands metrics weights comparison {' '.join(BUDGETS)}",
+        "does not go together with --before, whose polygons are exactly along the cells.",
+        lambda given: given.before is None,
+        lambda given: f"--before {given.before}",
+    ),
     Rule("size pixel frequency sigma seed", "is for a map of --model.", lambda given: given.model is not None, _source),
     Rule("seed", "is for shadowing; remove it, or --sigma 0.", lambda given: given.sigma != 0),
     Rule("band array nodata window parts holes outline page comparison sites", "is for rasters.", _is_raster, _source),
     Rule(f"least nested bands metrics weights {' '.join(BUDGETS)}", "is for rasters.", _is_raster, _source),
     Rule("layer value columns", "is for points.", lambda given: given.file is None or not _is_raster(given), _source),
+    Rule("before clip", "is for rasters of files.", lambda given: not given.model and _is_raster(given), _source),
     Rule("band array nodata window layer value columns", "is for a FILE.", lambda given: not given.model, _source),
     Rule(
         "direction unit",
@@ -157,7 +171,7 @@ RULES = (
 SECTIONS = {
     "Levels and outlines": "levels direction outline segments cuts axis parts holes least simplify nested bands",
     "Polygons along the cells": "vertices part_vertices tolerance iou",
-    "Raster input": "band array window nodata weights",
+    "Raster input": "band array window nodata clip before weights",
     "Point input": "columns layer value",
     "Raster and point input": "crs unit",
     "Radio map instead of FILE": "model size pixel frequency sigma seed",
@@ -176,13 +190,18 @@ EXAMPLES = (
 )
 
 
+def _one_or_several(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> Any:
+    """Return no file as None, one as a name, and several as a tuple."""
+    return value if len(value) > 1 else value[0] if value else None
+
+
 @command(
     sections=SECTIONS,
     examples=EXAMPLES,
     rules=RULES,
     named={"levels": "option --level", "shape": "option --size", **INPUTS},
 )
-@click.argument("file", required=False, type=click.Path())
+@click.argument("file", metavar="[FILE]...", nargs=-1, type=click.Path(), callback=_one_or_several)
 @click.option("--level", "levels", type=float, multiple=True, help="Level to cover; may be repeated.")
 @with_default("--direction", ">=", "Cover values at or above a level, or at or below it.", click.Choice([">=", "<="]))
 @click.option(
@@ -237,6 +256,12 @@ EXAMPLES = (
     help="Read only this part: its first row and column, its rows and columns.",
 )
 @path_option(
+    "--clip", metavar="POLYGONS", help="Use only cells with their centre in a polygon: .gpkg, .geojson, .shp or .fgb."
+)
+@path_option(
+    "--before", metavar="RASTER", help="Polygons of what FILE gained and lost since this raster of the same cells."
+)
+@path_option(
     "--weights", metavar="RASTER", help="Print the sum of this raster, such as population, over the covered cells."
 )
 @columns_option("Columns of x and y, by name or by number from 1.")
@@ -278,7 +303,7 @@ EXAMPLES = (
 @profile_option
 def region(
     call: Call,
-    file: str,
+    file: Any,
     levels: Any,
     output: str | None,
     picture: str | None,
@@ -290,7 +315,7 @@ def region(
     """Coverage polygons of a raster, of points, or of a computed radio map.
 
     A raster FILE is .tif, .nc, .zarr, .asc, .img, .npy or .npz. Each connected part of the cells that reach a --level
-    becomes a polygon.
+    becomes a polygon. Several rasters go into one output; the attribute "name" is the name of the file.
 
     A FILE of points is a table (.csv, .tsv, .txt, .csv.gz), .parquet, .feather, .las, .laz, .gpkg, .geojson, .shp or
     .fgb; - reads standard input. All points get one outline, or with --value those that reach a --level.
@@ -316,7 +341,15 @@ def region(
         options["segments"] = SEGMENTS
     outputs = {"output": output, "picture": picture, "page": page, "comparison": comparison}
     _check(file, levels, outputs, options)
-    if _has_points(file):
+    if isinstance(file, tuple):
+        from clgeom.commands.region_several import run_on_rasters
+
+        run_on_rasters(call, file, levels, output, options)
+    elif options["before"]:
+        from clgeom.commands.region_change import run_on_change
+
+        run_on_change(call, file, levels, outputs, profile, options)
+    elif _has_points(file):
         from clgeom.commands.region_points import run_on_points
 
         run_on_points(call, file, levels, output, picture, profile, options)
@@ -335,7 +368,7 @@ def _numbers(text: str) -> Any:
     return numbers[0] if len(numbers) == 1 else numbers
 
 
-def _check(file: str, levels: Any, outputs: Any, options: dict[str, Any]) -> None:
+def _check(file: Any, levels: Any, outputs: Any, options: dict[str, Any]) -> None:
     """Refuse wrong options and outputs that cannot be written, before the work starts."""
     from clgeom.optional import require_shapely
     from clgeom.plotting.figures import FORMATS as PICTURES
@@ -346,6 +379,12 @@ def _check(file: str, levels: Any, outputs: Any, options: dict[str, Any]) -> Non
         raise InvalidInput("Name a FILE, or a --model that computes a map, but not both.")
     if file is not None and not levels and not _has_points(file):
         raise InvalidInput("A raster needs one --level or more, such as --level -85.")
+    if isinstance(file, tuple):
+        points = next((one for one in file if _has_points(one)), None)
+        if points is not None:
+            raise InvalidInput(f"Several FILEs must be rasters. Got the points of '{points}' instead.")
+        if isinstance(options["segments"], list):
+            raise InvalidInput(f"Several --segments are for one FILE. Got {len(file):,} FILEs instead.")
     if isinstance(options["segments"], list) and _has_points(file):
         raise InvalidInput(f"Several --segments are for rasters. Got the points of '{file}' instead.")
     cut = options["holes"] is not None or options["axis"] == "both" or options["nested"] or options["bands"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -42,32 +42,84 @@ MANY_REGIONS = 100
 MADE_CRS, MADE_ORIGIN = "EPSG:32632", (691_000.0, 5_335_500.0)
 
 
-def run_on_raster(call: Call, file: str, levels: Any, outputs: Any, profile: bool, options: dict[str, Any]) -> None:
-    """Read or make a raster, find its regions, write and draw them, and print facts about them."""
+@dataclass(frozen=True)
+class Found:
+    """The regions of a raster, and facts about its levels."""
+
+    raster: Any
+    kept_raster: Any  # without small parts
+    regions: Any  # all; `kept` without those that are empty or too small, `shapes` as they are written
+    kept: Any
+    shapes: Any
+    rows: list[dict[str, Any]]
+    unit: str
+    reading: float
+    work: terminal.Work
+
+
+def find_regions(
+    call: Call,
+    file: str | None,
+    levels: Any,
+    profile: bool,
+    options: dict[str, Any],
+    *,
+    compared: Any = None,
+    name: str = "",
+) -> Found:
+    """Read or make a raster and find its regions; `options` gets the unit. A `name` is that of the raster."""
     from clgeom.core.call import watched
 
     session = call.session
     with call.progress("making the map" if file is None else f"reading {file}"):
-        raster, reading = terminal.timed(_raster, file, session, options, outputs["comparison"])
+        raster, reading = terminal.timed(placed_from, file, session, options, compared)
+    raster = replace(raster, names=(name,)) if name else raster
     if raster.crs is not None:
         check_densify(options["densify"], raster.crs)
-    options["unit"] = options["unit"] or raster.unit or ""
-    levels = levels or DEFAULT_LEVELS
+    options["unit"] = unit = options["unit"] or raster.unit or ""
     with call.progress("regions") as progress, watched(progress):
         (found, kept_raster, left_out), work = terminal.worked(_regions, raster, levels, session, profile, options)
     if isinstance(options["segments"], list):
-        print_resolutions(call, found, work)
-        return
+        return Found(raster, kept_raster, found, found, found, [], unit, reading, work)
     kept = _kept(found, raster, options)
-    if not kept:
-        raise InvalidInput(_nothing(file, raster, levels, options))
-    _warn_beyond(options["sites"], found.grid)
     shapes = _shapes(kept, options)
     drawn = drawn_levels(shapes, levels)
     cells = covered_cells(kept_raster, found.grid, drawn, options)
     rows = [level_facts(raster, found.grid, shapes, level, cells[level], left_out) for level in drawn]
     if options["weights"]:
         _add_sums(rows, kept_raster, options)
+    return Found(raster, kept_raster, found, kept, shapes, rows, unit, reading, work)
+
+
+def check_reference(files: Any, found: Any, output: str | None) -> None:
+    """Refuse rasters of several reference systems in one file, unless it is in longitude and latitude."""
+    from clgeom.geo.geodesy import same_crs
+    from clgeom.io.outputs import IN_LONLAT
+
+    if output is None or output.lower().endswith(IN_LONLAT):
+        return
+    for file, one in zip(files[1:], found[1:]):
+        both = one.raster.crs, found[0].raster.crs
+        if both[0] is not both[1] and (None in both or not same_crs(*both)):
+            raise wrong_file(
+                file,
+                f"is in {shown(both[0])}, and '{files[0]}' in {shown(both[1])}. Write .geojson, which is in longitude "
+                "and latitude, or warp one of them",
+            )
+
+
+def run_on_raster(call: Call, file: str, levels: Any, outputs: Any, profile: bool, options: dict[str, Any]) -> None:
+    """Read or make a raster, find its regions, write and draw them, and print facts about them."""
+    session, levels = call.session, levels or DEFAULT_LEVELS
+    made = find_regions(call, file, levels, profile, options, compared=outputs["comparison"])
+    raster, found, kept, shapes, rows = made.raster, made.regions, made.kept, made.shapes, made.rows
+    kept_raster, reading, work = made.kept_raster, made.reading, made.work
+    if isinstance(options["segments"], list):
+        print_resolutions(call, found, work)
+        return
+    if not kept:
+        raise InvalidInput(nothing_words(file, raster, levels, options))
+    _warn_beyond(options["sites"], found.grid)
     written = _write(shapes, raster, found.grid, outputs, levels, options, session)
     rows_of_metrics = measured(kept_raster, kept, levels, options, session) if options["metrics"] else []
     phases = found.phases if profile else ()
@@ -96,26 +148,31 @@ def run_on_raster(call: Call, file: str, levels: Any, outputs: Any, profile: boo
         terminal.print_phases(found.phases)
 
 
-def _raster(file: str, session: Session, options: dict[str, Any], compared: Any) -> Any:
+def placed_from(file: str | None, session: Session, options: dict[str, Any], compared: Any) -> Any:
     """Return the raster of a file, or a computed radio map."""
     from clgeom.intake.interop.rasters import Raster
     from clgeom.io.rasters import open_raster, read_raster
 
     if file is not None:
-        given = {name: options[name] for name in ("band", "array", "nodata", "window")}
+        read: dict[str, Any] = {name: options[name] for name in ("band", "array", "nodata", "window")}
         # these compare all cells at once
         whole = compared or options["metrics"] or options["weights"] or isinstance(options["segments"], list)
-        raster = (read_raster if whole else open_raster)(file, **given)
+        raster = (read_raster if whole else open_raster)(file, **read)
         crs = options["crs"]
         if crs is None and raster.crs is not None:
             crs = _known_crs(raster.crs, file)
         if crs is not None and raster.transform is None:
             raise wrong_file(file, f"has no transform: the position of its cells in {shown(crs)} is unknown")
-        return replace(raster, crs=crs, sites=options["sites"])
+        raster = replace(raster, crs=crs, sites=options["sites"])
+        if options["clip"]:
+            from clgeom.region.coverage.clip import clip_raster
+
+            raster = clip_raster(raster, options["clip"])
+        return raster
     from clgeom.radio import coverage_map
 
-    given = {name: options[name] for name in ("model", "pixel", "frequency", "sigma", "seed")}
-    where = {"origin": MADE_ORIGIN, "crs": options["crs"] or MADE_CRS}
+    given: dict[str, Any] = {name: options[name] for name in ("model", "pixel", "frequency", "sigma", "seed")}
+    where: dict[str, Any] = {"origin": MADE_ORIGIN, "crs": options["crs"] or MADE_CRS}
     made = coverage_map((options["size"], options["size"]), **given, **where, device=session)
     sites = options["sites"] or tuple(made.sites)
     return Raster(made.values, made.transform, made.crs, unit=made.unit, sites=sites)
@@ -204,7 +261,7 @@ def _kept(found: Any, raster: Any, options: dict[str, Any]) -> Any:
     return [one.simplify(options["simplify"]) for one in kept] if options["simplify"] is not None else kept
 
 
-def _nothing(file: str, raster: Any, levels: Any, options: dict[str, Any]) -> str:
+def nothing_words(file: str | None, raster: Any, levels: Any, options: dict[str, Any]) -> str:
     """Return the message for a map without covered cells."""
     from clgeom.region.coverage.rasters import known_values
 
@@ -214,7 +271,8 @@ def _nothing(file: str, raster: Any, levels: Any, options: dict[str, Any]) -> st
         values = values[np.isfinite(values)]
         ends += [values.min(), values.max()] if values.size else []
     if not ends:
-        return f"There is nothing in {name}: every cell is NaN or nodata."
+        beyond = f", or outside of '{options['clip']}'" if options["clip"] else ""
+        return f"There is nothing in {name}: every cell is NaN or nodata{beyond}."
     shown_level = f"{levels[0]:g}" if len(levels) == 1 else "any level"
     small = (
         f" in a part that is large enough (--least {options['least']:g}; 0 keeps all parts)" if options["least"] else ""

@@ -126,6 +126,7 @@ def _part(feature: Any, unit: str) -> MapPart:
     area_km2 = values.get("area_km2")
     attributes = {
         "id": f"{values['id']}",
+        "name": values.get("name"),
         "level": f"{values['level']:g} {values['unit'] or ''}".rstrip(),
         "map": f"{values['map']}" if values["map"] else None,
         "part": text("part", "d"),
@@ -138,7 +139,8 @@ def _part(feature: Any, unit: str) -> MapPart:
     }
     if area_km2 is not None and area_km2 < 0.1:
         attributes["on the ellipsoid"] = f"{area_km2 * 1e6:,.6g} m\u00b2"
-    return MapPart(values["label"], polygons, {name: value for name, value in attributes.items() if value is not None})
+    label = values["label"] if values.get("name") is None else f"{values['name']}, {values['label']}"
+    return MapPart(label, polygons, {name: value for name, value in attributes.items() if value is not None})
 
 
 def _checked_sites(sites: Sequence[Any]) -> list[tuple[float, float]]:

@@ -133,6 +133,8 @@ VALUES = {
         "array": "--array other",
         "window": "--window 0 0 9 40 / --window 0 10 24 60 / --window 0 0 23 89",
         "weights": "--weights weights.npy",
+        "clip": "--clip district.geojson",
+        "before": "--before before.npz",
         "columns": "--columns y,v",
         "layer": "--layer second",
         "value": "--value v",
@@ -364,11 +366,15 @@ def folder(tmp_path_factory):
     values[1] = np.where(rng.random((24, 90)) < 0.02, 8, values[0, ::-1])
     where = {"transform": (10_000, 0, 500_000, 0, -10_000, 5_400_000), "crs": "EPSG:32632"}
     np.savez(place / "map.npz", values=values, other=np.where(values == 6, 0, values), **where)
+    np.savez(place / "before.npz", values=np.roll(values, 3, axis=1), **where)
     np.save(place / "weights.npy", rng.random((24, 90)))
     features = [
         {"type": "Feature", "properties": {"v": i}, "geometry": {"type": "Point", "coordinates": point}}
         for i, point in enumerate(points.tolist())
     ]
+    ring = [(500_000, 5_400_000), (1_050_000, 5_400_000), (760_000, 5_160_000), (500_000, 5_400_000)]
+    district = {"type": "Polygon", "coordinates": [ring], "crs": {"type": "name", "properties": {"name": "EPSG:32632"}}}
+    (place / "district.geojson").write_text(json.dumps(district))
     (place / "points.geojson").write_text(json.dumps({"type": "FeatureCollection", "features": features}))
     return place
 

@@ -79,7 +79,10 @@ def clip_raster(raster: AnyArray | Raster, polygons: Any, *, crs: Any = None, la
         raise wrong("raster", CALLER, "a whole raster, no strips of one", short(raster))
     placed = placed_raster(opened(raster, caller=CALLER), caller=CALLER, strips=True)
     is_read_later = isinstance(placed.values, Strips)
-    values = placed.values if is_read_later else np.asanyarray(on_host(placed.values))
+    try:
+        values = placed.values if is_read_later else np.asanyarray(on_host(placed.values))
+    except ValueError as error:  # lists of several lengths
+        raise wrong("raster", CALLER, "an array of numbers", short(placed.values)) from error
     if np.ndim(values) not in (2, 3):
         raise wrong("raster", CALLER, "shape (rows, columns) or (maps, rows, columns)", np.shape(values), verb="have")
     grid = as_grid(placed.transform, placed.crs, values.shape[-2:], caller=CALLER)

@@ -370,6 +370,8 @@ def outlines(regions: Any, unit: str | None = None) -> dict[str, list[Any]]:
         if region:
             upto = getattr(region, "upto", None)
             label = f"{region.direction} {region.level:g}{'' if upto is None else f' to {upto:g}'} {unit}".rstrip()
+            names = getattr(getattr(region, "grid", None), "names", ())
+            label = f"{names[region.map]}, {label}" if len(names) > 1 else label
             found.setdefault(label, []).append(polygons_in(region.__geo_interface__))
     return found
 
