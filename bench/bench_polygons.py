@@ -2,8 +2,10 @@
 
     python bench/bench_polygons.py --json bench/results/polygons-pocl.json
     python bench/bench_polygons.py --what tight --json bench/results/polygons-tight-pocl.json
+    python bench/bench_polygons.py --what user --json bench/results/polygons-user-pocl.json
     python bench/bench_polygons.py --what stack --device nvidia
 
+user: polygons as arrays, Shapely, GeoJSON and GeoPackage, of clgeom and of others: see `polygons_user`.
 speed: a map of 2048^2 with about 8,500 parts, one level; median milliseconds of whole calls from the NumPy array:
 exact rings, simplified to an IoU, and with GeoJSON on disk, reprojected from EPSG:32632. One outline of 64 segments is
 that of `coverage_regions(parts=False)`. cv2.findContours follows the cells' centres and misses half a cell all round.
@@ -32,6 +34,8 @@ import common
 import numpy as np
 import shapely
 from polygons_resident import large_rows, stack_rows
+from polygons_user import PACKAGES as USER_PACKAGES
+from polygons_user import user_rows
 
 from clgeom import coverage_regions
 from clgeom.core.device import as_session
@@ -332,7 +336,7 @@ def draw(path, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--what", choices=("speed", "tight", "stack", "large"), default="speed")
+    parser.add_argument("--what", choices=("speed", "user", "tight", "stack", "large"), default="speed")
     parser.add_argument("--maps", type=int, default=1000, help="maps of a stack")
     parser.add_argument("--size", type=int, help="rows and columns of a map")
     parser.add_argument("--device")
@@ -342,11 +346,12 @@ def main():
     options = parser.parse_args()
     session = as_session(options.device)
     print(f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; milliseconds")
-    makers = {"speed": speed_rows, "tight": tight_rows, "stack": stack_rows, "large": large_rows}
+    makers = {"speed": speed_rows, "user": user_rows, "tight": tight_rows, "stack": stack_rows, "large": large_rows}
     rows = makers[options.what](session, options)
     common.print_table(rows)
     if options.json:
-        common.write_json(options.json, session, rows, PACKAGES)
+        packages = USER_PACKAGES if options.what == "user" else PACKAGES
+        common.write_json(options.json, session, rows, packages)
 
 
 if __name__ == "__main__":

@@ -51,6 +51,7 @@ TIMES = {
     "link": ("auto",),
     "pairs": ("clgeom", "kernel"),
     "polygons-tight": ("clgeom ms",),
+    "polygons-user": ("arrays ms", "Shapely ms", "GeoJSON ms", "GeoPackage ms"),
     "region-published": ("kernels", "4096 kernels", "call", "4096 call"),
     "shellsort": ("auto", "A", "B", "C", "D", "E", "F"),
     "sort": ("sort", "argsort"),

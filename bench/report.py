@@ -85,6 +85,12 @@ OUTLINES = """Milliseconds from the NumPy array. superfluous, missed: area outli
 not outlined, as shares of the covered area. cv2's outlines go through the middles of cells."""
 CELLS = """Milliseconds from the NumPy array, or for GEOS from the exact polygons. cv2 follows the cells' centres: it
 loses half a cell all round."""
+USERS = """Milliseconds from the NumPy array to what a user gets: arrays of rings, polygons of Shapely, closed files
+of GeoJSON and GeoPackage, with all holes. One map in longitude and latitude, one level. rasterio and GDAL have the very
+polygons that clgeom has along the cells (4 neighbours). By columns, polygons of 64 segments have no holes; they miss no
+cell, but cover others. cv2 goes through the centres of cells, contourpy between them, so both lose a part of the cells
+(missed). Files of clgeom have attributes, areas on the ellipsoid among them; others' have none. GDAL is the system's
+module, in a process of its own: "arrays" are its geometries in memory, as well-known binary."""
 TIGHT = """At equal numbers of vertices: those that GEOS leaves for fractions of 0.2, 0.4, 0.6 and 0.8. as close: the
 vertices that clgeom has for the IoU of GEOS. Both miss no cell; missed: the share of the covered area that is lost.
 cv2: contours through the cells' centres, approximated; DP: approxPolyDP of the exact rings. Milliseconds: clgeom and
@@ -164,6 +170,7 @@ PAGES = {
     "region-pocl": ("Coverage regions of a raster, and other outlines, on a CPU", OUTLINES, None),
     "radio-h200": ("Best servers and terrain on a GPU", RADIO, None),
     "polygons-pocl": ("Polygons along the cells of a raster on a CPU", CELLS, None),
+    "polygons-user-pocl": ("Polygons as arrays, Shapely and files, on a CPU", USERS, None),
     "polygons-tight-pocl": ("Polygons along the cells and the polygon hulls of GEOS", TIGHT, None),
     "region-stack-h200": ("Coverage regions of many rasters on a GPU", STACK, None),
     "region-points-pocl": ("Adaptive regions of points on a CPU", POINTS, None),
