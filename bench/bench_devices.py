@@ -108,7 +108,7 @@ def resident_maps(sessions, options):
         for _ in range(options.rounds):
             found = clgeom.coverage_regions(resident, LEVELS, parts=False)
             if read:
-                found[0]  # with it all vertices come to the host
+                found[0], found[-1]  # with them all vertices come to the host
         for session in sessions:
             session.queue.finish()
         return found

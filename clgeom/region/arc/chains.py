@@ -58,7 +58,7 @@ class Chains:
 
     def __init__(self, session: Session, regions: int, out: Output, result: Result) -> None:
         result.drop_others(out.names)
-        self._session, self._regions, self._out = session, regions, out
+        self.session, self._regions, self._out = session, regions, out
         self._result: Result | None = result
         self._numbers: Head | None = None
         self._rows: np.ndarray | None = None
@@ -138,7 +138,7 @@ class Chains:
         """
         out, emission = self._out, self._out.emission
         dtype, point = emission.dtype, 2 * emission.dtype.itemsize
-        most = AT_ONCE_OF_CPU if self._session.profile.is_cpu else AT_ONCE
+        most = AT_ONCE_OF_CPU if self.session.profile.is_cpu else AT_ONCE
         likely = min(out.room, 3 * emission.segments + 64) if emission.segments <= most else 0
         raw = result.read(out.memory, (emission.head + likely) * point)
         summary = raw[: 4 * (3 * (self._regions + 1) + 1)].view(np.uint32)
@@ -151,9 +151,9 @@ class Chains:
             self._result = None
         else:
             if head.vertices > out.room:
-                self._out = emission.into(head.vertices, self._session.profile)
+                self._out = emission.into(head.vertices, self.session.profile)
                 kept: dict[str, Any] = {name: result[name] for name in out.names if name != out.memory.name}
-                result = self._result = run(self._session, self._out.plan, **kept)
+                result = self._result = run(self.session, self._out.plan, **kept)
             result.drop_others([self._out.memory.name])
         return head
 

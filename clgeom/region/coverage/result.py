@@ -19,6 +19,7 @@ from clgeom.geo.degrees import InDegrees, in_degrees
 from clgeom.geo.geodesy import earth_areas, ragged_areas
 from clgeom.geo.ragged import Ragged
 from clgeom.intake.arrays import canonical_queries
+from clgeom.intake.several import side_by_side
 from clgeom.intake.typing import ArrayLike, FloatLike, NDArray
 from clgeom.optional import require_shapely
 from clgeom.region.arc.result import CrossRegion, Region, checked_tolerance
@@ -267,7 +268,9 @@ class CoverageRegions(MapRegions[CoverageRegion]):
             for k, group in enumerate(self._groups)
         ]
         table = np.concatenate([np.empty((5, 0), np.int64), *columns], axis=1)
-        return table[:, np.lexsort(table[2::-1])]
+        maps, levels, parts = table[:3]
+        places = (maps * len(self.given) + levels) * (parts.max(initial=0) + 1) + parts
+        return table if (places[1:] > places[:-1]).all() else table[:, np.argsort(places)]
 
     @property
     def maps(self) -> NDArray[np.int64]:
@@ -285,6 +288,7 @@ class CoverageRegions(MapRegions[CoverageRegion]):
         return sum(len(group.maps) for group in self._groups)
 
     def _region(self, index: int) -> CoverageRegion:
+        self._read_devices()
         group_number, i = self._table[3:, index].tolist()
         group = self._groups[group_number]
         return CoverageRegion(
@@ -297,6 +301,12 @@ class CoverageRegions(MapRegions[CoverageRegion]):
             None if group.cells is None else int(group.cells[i]),
             (group.holes or {}).get(i, ()),
         )
+
+    def _read_devices(self) -> None:
+        """Read the vertices that are on several devices from all of them side by side."""
+        unread = [(group.chains.session, group.chains) for group in self._groups if not group.chains.on_host]
+        if len(set(session for session, _ in unread)) > 1:
+            side_by_side(unread, lambda _, chains: chains.vertices())
 
     @property
     def areas(self) -> NDArray[np.float64]:
