@@ -11,10 +11,11 @@ _HOMES = {
     "antennas": "Antenna sector_antenna",
     "beacon": "BeaconFix locate_by_beacon",
     "beams": "beam_pattern",
-    "maps": "RadioMap coverage_map distance_map orientation_map shadowing",
+    "maps": "coverage_map distance_map orientation_map shadowing",
     "path_loss": "free_space two_ray walfisch_ikegami",
     "planet": "read_antenna",
-    "servers": "ServerMap best_server",
+    "results": "RadioMap ServerMap",
+    "servers": "best_server",
     "terrain": "knife_edge_loss terrain_loss",
     "transmitters": "Transmitter receiver_sensitivity",
     "urban": "cost231_hata okumura_hata rural_macro urban_macro urban_micro",
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from clgeom.radio.beacon import BeaconFix as BeaconFix, locate_by_beacon as locate_by_beacon
     from clgeom.radio.beams import beam_pattern as beam_pattern
     from clgeom.radio.maps import (
-        RadioMap as RadioMap,
         coverage_map as coverage_map,
         distance_map as distance_map,
         orientation_map as orientation_map,
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
         walfisch_ikegami as walfisch_ikegami,
     )
     from clgeom.radio.planet import read_antenna as read_antenna
-    from clgeom.radio.servers import ServerMap as ServerMap, best_server as best_server
+    from clgeom.radio.results import RadioMap as RadioMap, ServerMap as ServerMap
+    from clgeom.radio.servers import best_server as best_server
     from clgeom.radio.terrain import knife_edge_loss as knife_edge_loss, terrain_loss as terrain_loss
     from clgeom.radio.transmitters import Transmitter as Transmitter, receiver_sensitivity as receiver_sensitivity
     from clgeom.radio.urban import (

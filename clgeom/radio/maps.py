@@ -7,20 +7,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from clgeom.arguments import number, one_of, pair, positive, rows_and_columns, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InputWarning, InvalidInput, short, warn
-from clgeom.intake.device_arrays import on_host
 from clgeom.intake.interop.objects import values_of
 from clgeom.intake.typing import ArrayLike, DeviceLike, DTypeLike, FloatLike, NDArray, Shape
 from clgeom.radio.antennas import warn_unused
 from clgeom.radio.cells import LEAST_KM, PARAMETERS, LossModel, compute_losses
 from clgeom.radio.models import CITIES, MODELS, ModelName
+from clgeom.radio.results import RadioMap
 from clgeom.radio.sites import check_crs
 
 #: Defaults of `coverage_map` for parameters that some models do not know.
@@ -35,83 +34,6 @@ DEFAULTS = {
 }
 #: Correlation lengths beyond which shadowing is taken as uncorrelated (1/e^8 = 0.03 % of the variance).
 UNRELATED = 8
-
-
-@keeps_subnormals
-class PowerMap:
-    """Base of maps of received power."""
-
-    #: Unit of `values`.
-    unit: ClassVar[str] = "dBm"
-    _title = "Received power"
-    if TYPE_CHECKING:  # an attribute or a property of subclasses
-
-        @property
-        def values(self) -> Any: ...
-
-    def plot(self, ax: Any = None, *, title: str | None = None) -> Any:
-        """Draw the map and its transmitters with Matplotlib; `CoverageRegions.plot` with ``raster=`` adds regions.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; new axes of pyplot's by default.
-        title : str, optional
-            By default what the map shows.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            The axes with the drawing.
-
-        Raises
-        ------
-        InvalidInput
-            Matplotlib is not installed.
-        """
-        from clgeom.plotting.coverage import plot_power
-
-        return plot_power(self, on_host(self.values), ax, self._title if title is None else title)
-
-
-@keeps_subnormals
-@dataclass(frozen=True, eq=False)
-class RadioMap(PowerMap):
-    """Received power over an area.
-
-    Parameters
-    ----------
-    values : ndarray of float32, shape (rows, columns)
-        In dBm.
-    transform : tuple of 6 floats
-        (a, b, c, d, e, f): pixel corner (column, row) is at ``x = a column + b row + c, y = d column + e row + f``.
-    crs : str or None
-    transmitters : tuple of (row, column)
-        In cells from the north-west corner of the map.
-
-    Examples
-    --------
-    >>> from clgeom import radio
-    >>> made = radio.coverage_map((16, 32), pixel=100, crs="EPSG:32632")
-    >>> made.values.shape, made.transform, made.crs
-    ((16, 32), (100.0, 0.0, 0.0, 0.0, -100.0, 0.0), 'EPSG:32632')
-    """
-
-    values: NDArray[np.float32]
-    transform: tuple[float, ...]
-    crs: str | None
-    transmitters: tuple[tuple[float, float], ...]
-
-    def __repr__(self) -> str:
-        known, (rows, columns) = self.values[~np.isnan(self.values)], self.values.shape
-        powers = f"{known.min():.1f} to {known.max():.1f} dBm" if known.size else "nothing received"
-        return f"RadioMap({rows} x {columns} cells of {self.transform[0]:g}, {powers})"
-
-    @property
-    def sites(self) -> list[tuple[float, float]]:
-        """Positions of the transmitters in the coordinates of the map."""
-        a, b, c, d, e, f = self.transform
-        return [(a * x + b * y + c, d * x + e * y + f) for y, x in self.transmitters]
 
 
 @keeps_subnormals

@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +17,7 @@ from clgeom.core.call import Call
 from clgeom.core.device import Session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import allocate, read, run
-from clgeom.core.plan import Phase, Plan, Step
+from clgeom.core.plan import Plan, Step
 from clgeom.errors import InputWarning, warn
 from clgeom.intake.arrays import session_of, to_device
 from clgeom.intake.device_arrays import is_device_array, new_array
@@ -26,8 +25,8 @@ from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.typing import AnyArray, DeviceLike, FloatLike, NDArray, Shape
 from clgeom.radio.antennas import warn_unused
 from clgeom.radio.cells import LEAST_KM
-from clgeom.radio.maps import PowerMap
 from clgeom.radio.models import AREAS, CITIES, MODELS, STREETS, SURROUNDINGS, ModelName
+from clgeom.radio.results import ServerMap
 from clgeom.radio.sites import (
     as_field,
     as_transmitters,
@@ -48,58 +47,6 @@ OUTPUTS: dict[str, np.dtype[Any]] = {
     "servers": np.dtype(np.int16),
     "ratios": np.dtype(np.float32),
 }
-
-
-@keeps_subnormals
-@dataclass(frozen=True, eq=False)
-class ServerMap(PowerMap):
-    """The best server of every cell: the result of `best_server`.
-
-    Parameters
-    ----------
-    power_dbm : ndarray of float32 or pyopencl.array.Array, shape (rows, columns)
-        The greatest received power; NaN where no transmitter is received, as beyond the `range_m` of all.
-    server : ndarray of int16 or pyopencl.array.Array, shape (rows, columns)
-        The index of its transmitter; -1 where the power is below the sensitivity.
-    carrier_to_interference_db : ndarray of float32 or pyopencl.array.Array, shape (rows, columns)
-        The ratio of that power to the sum of all others, and of the noise if it is given, in dB; infinite without
-        either, NaN where `server` is -1.
-    transform : tuple of 6 floats
-    crs : object
-    transmitters : tuple of Transmitter
-    phases : tuple of Phase
-
-    Examples
-    --------
-    >>> from clgeom import radio
-    >>> pair = [radio.Transmitter(200, 500), radio.Transmitter(800, 500)]
-    >>> made = radio.best_server(pair, shape=(100, 100), transform=(10, 0, 0, 0, -10, 1000), model="free-space")
-    >>> made.server[50, [0, 99]].tolist(), made.values is made.power_dbm
-    ([0, 1], True)
-    """
-
-    power_dbm: Any
-    server: Any
-    carrier_to_interference_db: Any
-    transform: tuple[float, ...]
-    crs: Any
-    transmitters: tuple[Transmitter, ...]
-    phases: tuple[Phase, ...] = ()
-    _title = "Received power of the best server"
-
-    @property
-    def values(self) -> Any:
-        """`power_dbm`, by the name that rasters have elsewhere."""
-        return self.power_dbm
-
-    @property
-    def sites(self) -> list[tuple[float, float]]:
-        """Positions of the transmitters in the coordinates of the map."""
-        return [(one.x, one.y) for one in self.transmitters]
-
-    def __repr__(self) -> str:
-        rows, columns = self.power_dbm.shape
-        return f"ServerMap({rows} x {columns} cells, {len(self.transmitters)} transmitters)"
 
 
 @keeps_subnormals
