@@ -31,6 +31,7 @@ COMMANDS = {
     "kernels": ("clgeom.commands.kernels", "kernels", "Print OpenCL C, and check what it needs of a GPU."),
     "region": ("clgeom.commands.region", "region", "Coverage polygons of a raster or of points."),
     "selftest": ("clgeom.commands.selftest", "selftest", "Check a device: every kernel against its reference."),
+    "servers": ("clgeom.commands.servers", "servers", "Best server, power and interference of a radio network."),
     "sort": ("clgeom.commands.sort", "sort", "Sort the numbers of a file."),
     "trace": ("clgeom.commands.trace", "trace", "Show an algorithm step by step: page, animation or picture."),
     "tune": ("clgeom.commands.tune", "tune", "Find the fastest work-group sizes on a device."),
