@@ -240,7 +240,7 @@ def _one_or_several(ctx: click.Context, param: click.Parameter, value: tuple[str
 )
 @click.option("--nested", is_flag=True, help="One shape for each level, each within that of the level before.")
 @click.option("--bands", is_flag=True, help="One shape for each level, without that of the next level.")
-@click.option("--model", type=click.Choice(MODELS), help="Path loss model of the radio map.")
+@click.option("--model", type=click.Choice(MODELS), metavar="MODEL", help=f"Path loss of the map: {either(MODELS)}.")
 @with_default("--size", 512, "Number of rows, and of columns.")
 @with_default("--pixel", 5.0, "Side of a cell in metres.")
 @click.option("--frequency", type=float, help="Frequency in MHz.  [default: 900 for okumura-hata, else 1800]")

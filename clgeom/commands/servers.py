@@ -16,26 +16,27 @@ from clgeom.commands.options import (
     with_default,
 )
 from clgeom.commands.region import MODELS
+from clgeom.commands.servers_options import AROUND
 from clgeom.commands.terminal import Call
 from clgeom.errors import InvalidInput
 from clgeom.io.geotiff import GEOTIFF
 from clgeom.io.outputs import BY_PACKAGES, GEOMETRIES, either
 
 DIFFRACTION = ("none", "bullington", "complete", "single")
-#: Models without obstacles in their formulas, to which the loss over terrain is added by default.
-BARE = ("free-space", "two-ray")
-#: Options that name parameters of `clgeom.radio.best_server`.
-AROUND = ("city", "area", "roof_height", "street_width")
 SECTIONS = {
     "Radio": "model threshold noise mobile_height city area roof_height street_width",
     "Terrain": "dem diffraction",
     "Map": "crs map_crs cell bounds",
-    "Output": "outputs picture",
+    "Output": "output picture",
 }
 EXAMPLES = (
     (
         "Best servers over terrain, as a raster and as polygons",
-        "clgeom servers sites.csv --dem dem.tif --model free-space --threshold -95 -o servers.tif -o servers.gpkg",
+        "clgeom servers sites.csv --dem dem.tif --model free-space -o out.tif -o out.gpkg",
+    ),
+    (
+        "The areas where a server is received with -85 dBm or more, in longitude and latitude",
+        "clgeom servers sites.csv --model okumura-hata --threshold -85 -o servers.geojson",
     ),
     (
         "A picture of the servers of a rural network on flat ground, in cells of 100 m",
@@ -88,7 +89,9 @@ RULES = (
     },
 )
 @click.argument("sites", type=click.Path())
-@click.option("--model", type=click.Choice(MODELS), required=True, help="Path loss model.")
+@click.option(
+    "--model", type=click.Choice(MODELS), metavar="MODEL", required=True, help=f"Path loss: {either(MODELS)}."
+)
 @click.option("--threshold", type=float, metavar="DBM", help="Least power that is received.  [default: any]")
 @click.option("--noise", type=float, metavar="DBM", help="Power of noise, which is added to the interference.")
 @with_default("--mobile-height", 1.5, "Height of the receiver above the ground in metres.")
@@ -121,14 +124,13 @@ RULES = (
 @click.option(
     "-o",
     "--output",
-    "outputs",
     type=click.Path(),
     multiple=True,
     metavar="OUT",
     help=f"Write the maps ({either(GEOTIFF)}) or the polygons of the servers ({either(GEOMETRIES)}); may be repeated.",
 )
 @plot_option("Draw the servers")
-def servers(call: Call, sites: str, outputs: tuple[str, ...], picture: str | None, **options: Any) -> None:
+def servers(call: Call, sites: str, output: tuple[str, ...], picture: str | None, **options: Any) -> None:
     """Best server, received power, and carrier to interference of a network.
 
     SITES is a table (.csv, .tsv, .txt) whose header names its columns. Positions: x and y, or lon and lat. Others may
@@ -149,15 +151,15 @@ def servers(call: Call, sites: str, outputs: tuple[str, ...], picture: str | Non
 
     inputs = (sites,) if options["dem"] is None else (sites, options["dem"])
     endings = (*GEOTIFF, *GEOMETRIES)
-    check_outputs(inputs, (picture, PICTURES), *((output, endings) for output in outputs))
+    check_outputs(inputs, (picture, PICTURES), *((one, endings) for one in output))
     if picture:
         require_matplotlib()
-    for output in outputs:
-        if output.lower().endswith(GEOTIFF):
-            require("rasterio", f"Writing '{output}'")
-        elif output.lower().endswith(BY_PACKAGES):
-            require_packages(output)
+    for one in output:
+        if one.lower().endswith(GEOTIFF):
+            require("rasterio", f"Writing '{one}'")
+        elif one.lower().endswith(BY_PACKAGES):
+            require_packages(one)
     require("pyproj", "clgeom servers")
     if options["threshold"] is not None and not math.isfinite(options["threshold"]):
         raise InvalidInput(f"The option --threshold must be finite. Got {options['threshold']} instead.")
-    run_servers(call, sites, outputs, picture, options)
+    run_servers(call, sites, output, picture, options)

@@ -11,11 +11,11 @@ import click
 import numpy as np
 
 from clgeom.commands import terminal
-from clgeom.commands.servers import AROUND, BARE
+from clgeom.commands.servers_options import AROUND, BARE
 from clgeom.commands.terminal import Call, finite
-from clgeom.core.messages import listed
+from clgeom.core.messages import listed, shown
 from clgeom.errors import InputWarning, InvalidInput, warn
-from clgeom.geo.geodesy import as_crs, same_crs, shown
+from clgeom.geo.geodesy import as_crs, same_crs
 from clgeom.io.elevation import Place, heights_on, place_of
 from clgeom.io.sites import Site, Sites, nearest_column, read_sites
 from clgeom.radio.antennas import Antenna, sector_antenna
@@ -96,7 +96,9 @@ def _grid(sites: Sites, place: Place | None, options: dict[str, Any]) -> tuple[G
     if chosen is None:
         chosen = _utm_of(own, given, sites)
     elif not _is_metric(chosen):
-        raise InvalidInput(f"The option --map-crs must be a projected system in metres. Got {shown(chosen)} instead.")
+        raise InvalidInput(
+            f"The option --map-crs must be a projected system in metres. Got '{shown(str(chosen))}' instead."
+        )
     at = _moved(own, chosen if given is None else given, chosen, sites)
     if place is not None and options["cell"] is None and options["bounds"] is None and same_crs(place.crs, chosen):
         return _checked(Grid(place.transform, chosen, place.shape)), at
@@ -287,19 +289,19 @@ def _counts(ground: Any, transmitters: Any, model: str) -> bool:
 
 def _rows(made: ServerMap, grid: Grid) -> list[dict[str, Any]]:
     """Return facts about each server, in the order of the table."""
-    order = np.argsort(made.server, axis=None, kind="stable")
-    sorted_servers = made.server.reshape(-1)[order]
-    ends = np.searchsorted(sorted_servers, np.arange(len(made.transmitters) + 1))
+    server = made.server.reshape(-1)
+    order = np.argsort(server, kind="stable")
+    ends = np.searchsorted(server[order], np.arange(len(made.transmitters) + 1))
     power, ratio = made.power_dbm.reshape(-1), made.carrier_to_interference_db.reshape(-1)
     rows = []
     for index, name in enumerate(made.names):
         own = order[ends[index] : ends[index + 1]]
         medians = [finite(float(np.median(values[own]))) if len(own) else None for values in (power, ratio)]
-        facts = {"server": index, "name": name, "cells": len(own), "area": len(own) * grid.cell_area}
-        rows.append({**facts, "share": len(own) / made.server.size, "power_dbm": medians[0], "ratio_db": medians[1]})
+        facts = {"server": index, "cells": len(own), "area": len(own) * grid.cell_area, "share": len(own) / server.size}
+        rows.append({**facts, "power_dbm": medians[0], "carrier_to_interference_db": medians[1], "name": name})
     return rows
 
 
 def _words(row: dict[str, Any]) -> tuple[str, ...]:
-    medians = ("-" if row[name] is None else f"{row[name]:.1f}" for name in ("power_dbm", "ratio_db"))
+    medians = ("-" if row[name] is None else f"{row[name]:.1f}" for name in ("power_dbm", "carrier_to_interference_db"))
     return (row["name"], f"{row['cells']:,}", f"{row['area'] / 1e6:,.4g}", f"{row['share']:.1%}", *medians)

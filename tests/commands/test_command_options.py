@@ -151,6 +151,23 @@ VALUES = {
         "profile": "--profile",
     },
     "selftest": {"every": "--all"},
+    "servers": {
+        "threshold": "--threshold -80 / --threshold -40",
+        "noise": "--noise -80 / --noise -40",
+        "mobile_height": "--mobile-height 3",
+        "city": "--city metropolitan",
+        "area": "--area open",
+        "roof_height": "--roof-height 9",
+        "street_width": "--street-width 9",
+        "dem": "--dem dem.npz",
+        "diffraction": "--diffraction single + --dem dem.npz / --diffraction none + --dem dem.npz",
+        "crs": "--crs EPSG:32633",
+        "map_crs": "--map-crs EPSG:32633",
+        "cell": "--cell 700",
+        "bounds": "--bounds 690000 5331000 692000 5333000",
+        "output": "-o out.tif",
+        "picture": "--plot out.png",
+    },
     "sort": {
         "method": "--method shell-b + --stats / --method shell-b",
         "descending": "--descending",
@@ -242,6 +259,11 @@ MODES = {
         "points.csv -o r.geojson --crs EPSG:4326",
     ],
     "selftest": ["", "--all"],
+    "servers": [
+        "sites.csv --model rma --cell 500 --json",
+        "utm.csv --crs EPSG:32632 --model okumura-hata --cell 1000 --json",
+        "sites.csv --model free-space --dem dem.npz --json",
+    ],
     "sort": [
         "numbers.csv --column 1",
         "keys.npz --array keys",
@@ -340,6 +362,8 @@ def folder(tmp_path_factory):
         "bad.csv": "x,y\n0,zero\n",
         "across.csv": "lon,lat\n176,0\n178,0\n-178,0\n177,3\n-179,2\n",
         "nan.csv": "x,y,k,v\nnan,nan,b,nan\n",
+        "sites.csv": "name,lon,lat,antenna,azimuth\na,11.57,48.11,sector,10\nb,11.57,48.11,sector,99\nc,11.6,48.13,,\n",
+        "utm.csv": "x,y\n691000,5332000\n694000,5334500\n",
         "numbers.csv": "a,b\n" + "".join(f"{i * 7 % 40},{i * 11 % 40}\n" for i in range(40)),
     }
     corners = [(0, 0), (4, 0), (8, 0), (8, 8), (4, 8), (0, 8)]
@@ -367,6 +391,9 @@ def folder(tmp_path_factory):
     where = {"transform": (10_000, 0, 500_000, 0, -10_000, 5_400_000), "crs": "EPSG:32632"}
     np.savez(place / "map.npz", values=values, other=np.where(values == 6, 0, values), **where)
     np.savez(place / "before.npz", values=np.roll(values, 3, axis=1), **where)
+    ground = 500 + 99 * np.exp(-((np.arange(30) - 9) ** 2)) + rng.random((30, 1))
+    dem = {"transform": (300, 0, 688_000, 0, -300, 5_338_000), "crs": "EPSG:32632"}
+    np.savez(place / "dem.npz", elevation=ground, **dem)
     np.save(place / "weights.npy", rng.random((24, 90)))
     features = [
         {"type": "Feature", "properties": {"v": i}, "geometry": {"type": "Point", "coordinates": point}}
@@ -448,6 +475,7 @@ DRAWN = {
     "diagrams": ["save_gaps_plot"],
     "hoods": ["save_trace"],
     "hulls": ["save_hull_plot", "save_hulls_plot", "save_regions_plot"],
+    "servers": ["save_servers_plot"],
 }
 
 

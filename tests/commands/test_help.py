@@ -75,6 +75,12 @@ def test_examples_of_help_run(files, name, monkeypatch):
     if name in ("kernels check", "kernels export"):
         leave_kernels_uncompiled(monkeypatch)
         Path("kernels").mkdir(exist_ok=True)
+    if name == "servers":
+        rasterio = pytest.importorskip("rasterio")
+        Path("sites.csv").write_text("name,lon,lat,antenna,azimuth\na,11.57,48.11,sector,10\nb,11.58,48.12,,\n")
+        where = {"crs": "EPSG:32632", "transform": rasterio.Affine(300, 0, 688_000, 0, -300, 5_338_000)}
+        with rasterio.open("dem.tif", "w", width=30, height=30, count=1, dtype="float32", **where) as file:
+            file.write(np.add.outer(np.arange(30), np.arange(30)).astype(np.float32), 1)
     for _, call in getattr(COMMANDS[name], "examples", ()):
         if "signal.tif" in call:
             rasterio = pytest.importorskip("rasterio")
@@ -130,7 +136,7 @@ def rows_of_formats():
 
 def test_the_table_of_output_formats_is_that_of_the_code(files):
     names = {"FILE": "survey.csv", "RASTER": "raster.npy", "SPEC": "fill.toml", "KEYS": "keys.npy"}
-    names |= {"A": "a.fa", "B": "b.fa"}
+    names |= {"A": "a.fa", "B": "b.fa", "SITES": "survey.csv"}
     seen = set()
     for call, endings in rows_of_formats():
         if not call.startswith("clgeom "):
