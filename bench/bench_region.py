@@ -15,6 +15,7 @@ published: the setting of the ARC study's figures 27 to 30, sorted float32 point
 compiled chain; the naive and the local kernel, on the device only ("kernels") and as whole calls from NumPy ("call");
 for comparison 4096 segments.
 bench/report.py draws the figures of its record.
+counts: operations for each access of global memory, and divergence, of kernels in that setting; see `arc_counts`.
 Every outline is verified before anything is timed: ours cover every cell, or point, and lie in the convex hull of them
 all; how much more than the cells they cover is in the record, not verified. Those of others are compared with the exact
 outline of the cells, or with our convex hull.
@@ -29,6 +30,7 @@ import time
 import common
 import numpy as np
 from agreement import check_hull
+from arc_counts import count_rows
 
 import clgeom
 from clgeom import adaptive_region, coverage_regions
@@ -433,7 +435,7 @@ def published_rows(session, n, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--what", choices=("raster", "stack", "points", "published"), default="raster")
+    parser.add_argument("--what", choices=("raster", "stack", "points", "published", "counts"), default="raster")
     parser.add_argument("--sizes", help="sides of the maps, or numbers of points")
     parser.add_argument("--segments", type=int, default=64)
     parser.add_argument("--maps", type=int, default=50)
@@ -447,10 +449,11 @@ def main():
 
     session = as_session(options.device)
     print(f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; milliseconds")
-    default = {"points": "1e6", "published": "1e6,2e6,4e6,8e6,16e6"}
+    default = {"counts": "262144", "points": "1e6", "published": "1e6,2e6,4e6,8e6,16e6"}
     default = {**default, "raster": "128,512,2048", "stack": "512"}[options.what]
     sizes = [int(float(size)) for size in (options.sizes or default).split(",")]
-    rows_of = {"raster": raster_rows, "stack": stack_rows, "points": points_rows, "published": published_rows}
+    rows_of = {"raster": raster_rows, "stack": stack_rows, "points": points_rows}
+    rows_of |= {"published": published_rows, "counts": count_rows}
     rows = []
     for size in sizes:
         rows += rows_of[options.what](session, size, options)

@@ -25,6 +25,7 @@ from clgeom.commands.options import (
 from clgeom.commands.region_options import BUDGETS, POINTS_EACH, SEGMENTS
 from clgeom.commands.terminal import Call
 from clgeom.errors import InvalidInput
+from clgeom.geo.smooth import MOST_ROUNDS
 from clgeom.io.outputs import GEOMETRIES, IN_LONLAT, either
 
 MODELS = (
@@ -82,7 +83,7 @@ def _is_one(given: Any) -> bool:
 
 
 RULES = (
-    Rule("picture page comparison sites metrics profile before crs", "is for one FILE.", _is_one, _source),
+    Rule("picture page comparison sites metrics profile before crs smooth", "is for one FILE.", _is_one, _source),
     Rule(
         f"segments outline cuts axis parts holes simplify nested bands metrics weights comparison {' '.join(BUDGETS)}",
         "does not go together with --before, whose polygons are exactly along the cells.",
@@ -158,6 +159,9 @@ RULES = (
         "The options --nested and --bands need an output (-o) or a picture (--plot, --html). Got only {option}.",
         lambda given: given.output or given.picture or given.page,
     ),
+    Rule("smooth", "is for rasters.", _is_raster, _source),
+    Rule("smooth", "needs an output (-o) or a picture (--plot).", lambda given: given.output or given.picture),
+    Rule("smooth", "is for outlines as they are, without --before.", lambda given: given.before is None),
     Rule("sites", "needs a picture (--plot) or a page (--html).", lambda given: given.picture or given.page),
     Rule(
         "densify",
@@ -175,7 +179,7 @@ SECTIONS = {
     "Point input": "columns layer value",
     "Raster and point input": "crs unit",
     "Radio map instead of FILE": "model size pixel frequency sigma seed",
-    "Output": "output densify picture page sites comparison metrics profile",
+    "Output": "output densify smooth picture page sites comparison metrics profile",
 }
 EXAMPLES = (
     (
@@ -277,6 +281,12 @@ def _one_or_several(ctx: click.Context, param: click.Parameter, value: tuple[str
     metavar="METRES",
     help="Largest distance of an edge from its curve in longitude and latitude (.geojson, .json, .kml).  [default: "
     "1/128 of a cell]",
+)
+@with_default(
+    "--smooth",
+    0,
+    "Cut corners in so many rounds in files and pictures, for presentation: not exact.",
+    click.IntRange(0, MOST_ROUNDS),
 )
 @plot_option("Draw the input and the regions")
 @path_option(

@@ -306,13 +306,15 @@ def _write(
         if output:  # it takes its name last, because drawing may be refused
             shown = shapes if hasattr(shapes, "ragged_for_files") else not_empty(shapes)
             file = writing.enter_context(new_file(output))
-            written = write_new_regions(shown, file, crs=raster.crs, unit=unit, densify=options["densify"])
+            written = write_new_regions(
+                shown, file, crs=raster.crs, unit=unit, densify=options["densify"], smooth=options["smooth"]
+            )
         if page:
             save_html(shapes, page, raster=raster, unit=unit)
         unit = plain(unit)
         if picture:
             how = {"unit": unit, "axes": axes_of(grid), "sites": raster.sites}
-            plot.save_coverage_plot(outlines(shapes, unit), picture, **image(raster), **how)
+            plot.save_coverage_plot(outlines(shapes, unit, smooth=options["smooth"]), picture, **image(raster), **how)
         if comparison:
             values, mask, panels = compared(raster, levels[0], direction=options["direction"], device=session)
             title = f"The map, and where it is {options['direction']} {levels[0]:g} {unit}".rstrip()

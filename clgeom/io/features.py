@@ -25,6 +25,7 @@ from clgeom.core.messages import swapped_words
 from clgeom.errors import InvalidInput, short
 from clgeom.geo.geojson import arrays_of, as_geojson, polygons_of
 from clgeom.geo.lonlat import WGS84, LonLat
+from clgeom.geo.smooth import checked_rounds, with_smooth_outlines
 from clgeom.intake.interop.rasters import chosen_unit
 from clgeom.io import vector
 from clgeom.io.atomic import NewFile, check_output, new_file
@@ -117,17 +118,18 @@ def write_regions(
     layer: Any = None,
     unit: str | None = None,
     densify: Any = None,
+    smooth: Any = 0,
 ) -> Written:
     """Write coverage regions to a file, whole or not at all; the method `to_file` of coverage regions says how."""
     check_output(path, GEOMETRIES)
     unit = chosen_unit(unit, regions, caller="to_file")
     vector.check_layer(path, layer)
+    smooth = checked_rounds(smooth, caller="to_file")
     with new_file(path) as file:
         if densify_or_none(densify) is not None and file.suffix not in IN_LONLAT:
             raise InvalidInput(f"The 'densify' parameter is for .geojson, .json and .kml. Got '{file.given}' instead.")
-        return write_new_regions(
-            regions, file, crs=crs, layer=layer, unit=unit, densify=densify, named=PARAMETER, style=False
-        )
+        how = {"layer": layer, "densify": densify, "named": PARAMETER, "style": False, "smooth": smooth}
+        return write_new_regions(regions, file, crs=crs, unit=unit, **how)
 
 
 @keeps_subnormals
@@ -141,21 +143,24 @@ def write_new_regions(
     densify: float | None = None,
     named: Any = OPTION,
     style: bool = True,
+    smooth: int = 0,
 ) -> Written:
     """Write coverage regions to a new file of one of `GEOMETRIES`.
 
     `regions` are those of a call, or a sequence of CoverageRegion, CoveragePolygon or Nested. `named` says how the
-    reference system is named, for messages. `style` adds the colours of levels.
+    reference system is named, for messages. `style` adds the colours of levels. `smooth` cuts
+    corners so many times.
     """
     densify, added = densify_or_none(densify), None
+    drawn = with_smooth_outlines(regions, smooth) if smooth else regions
     if file.suffix in IN_LONLAT:
         if crs is None:
             check_lonlat(regions, file.given, named)
-        shapes, added = in_degrees(regions, crs, caller=f"Writing '{file.given}'", densify=densify)
+        shapes, added = in_degrees(drawn, crs, caller=f"Writing '{file.given}'", densify=densify)
     else:
-        shapes = geometries_of(regions)
+        shapes = geometries_of(drawn)
     write_features(file, attributes_of(regions, unit=unit, crs=crs, style=style), shapes, crs, layer=layer)
-    own = getattr(regions, "corners", None)
+    own = getattr(drawn, "corners", None)
     more = 0 if own is None else shapes.vertices - len(own)  # of polygons that stay apart
     return Written(shapes.vertices, more if added is None else added)
 

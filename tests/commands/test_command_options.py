@@ -142,6 +142,7 @@ VALUES = {
         "nodata": "--nodata 5 / --nodata 7 / --nodata 1",
         "unit": "--unit V",
         "output": "-o out.geojson",
+        "smooth": "--smooth 2",
         "densify": "--densify 0.01 / --densify 1e-9",
         "picture": "--plot out.png",
         "page": "--html out.html",

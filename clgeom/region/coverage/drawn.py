@@ -17,11 +17,12 @@ from clgeom.errors import InvalidInput
 from clgeom.exchange import Exchange
 from clgeom.geo.geodesy import area_km2, as_crs, axes_of_crs, shown
 from clgeom.geo.geojson import polygons_in
+from clgeom.geo.smooth import checked_rounds, with_smooth_outlines
 from clgeom.intake.chunks import Peak
 from clgeom.intake.device_arrays import on_host
 from clgeom.intake.interop.rasters import Raster, chosen_unit, is_data_array, is_dataset, placed_raster
 from clgeom.intake.interop.strips import Strips
-from clgeom.intake.typing import FloatLike, NDArray
+from clgeom.intake.typing import FloatLike, IntLike, NDArray
 from clgeom.markup import MOST_RINGS, MOST_ROWS, card, rings_svg, table
 from clgeom.region.coverage.grid import IDENTITY, Grid
 from clgeom.region.coverage.named import opened
@@ -60,6 +61,7 @@ class OnMap(Exchange):
         layer: str | None = None,
         unit: str | None = None,
         densify: FloatLike | None = None,
+        smooth: IntLike = 0,
     ) -> Written:
         """Write polygons and their attributes to a file. An error leaves no partial file.
 
@@ -85,6 +87,9 @@ class OnMap(Exchange):
             side of a cell. Vertices are added to edges until they are that close. More metres add fewer vertices.
             Polygons are moved outwards by twice the largest distance that remains, so that they cover every cell;
             those of ``apart=True`` are not moved, and may lack that much of a cell at an edge.
+        smooth : int
+            Rounds in which corners are cut (Chaikin), for presentation: 2 look smooth. Such outlines are not exact:
+            they miss parts of cells, and neighbours may overlap. Attributes are those of the exact outlines.
 
         Returns
         -------
@@ -108,9 +113,8 @@ class OnMap(Exchange):
         """
         from clgeom.io.features import write_regions
 
-        return write_regions(
-            self._regions, path, crs=self._system(crs, "to_file"), layer=layer, unit=unit, densify=densify
-        )
+        how: dict[str, Any] = {"layer": layer, "unit": unit, "densify": densify, "smooth": smooth}
+        return write_regions(self._regions, path, crs=self._system(crs, "to_file"), **how)
 
     def _columns(self) -> dict[str, Any]:
         from clgeom.io.attributes import columns_of
@@ -123,7 +127,8 @@ class OnMap(Exchange):
 
         unit = chosen_unit(None, self._regions, caller="to_geopandas")
         found = attributes_of(self._regions, unit=unit, crs=crs)
-        return {name: found[name] for name in found if name not in self._columns()}
+        own = self._columns()
+        return {name: values for name, values in found.items() if name not in own}
 
     def _system(self, crs: Any, caller: str) -> Any:
         """`Exchange._system`; refuses columns and rows as metres of a projection."""
@@ -146,7 +151,7 @@ class OnMap(Exchange):
         **options
             raster : array_like, dataset of rasterio, name of a file, or object with `values` and `transform`, to be
             drawn below; unit : str, of the values;
-            title : str; sites : positions of transmitters in map coordinates.
+            title : str; sites : positions of transmitters in map coordinates; smooth : int, as for `to_file`.
 
         Returns
         -------
@@ -300,6 +305,7 @@ def plot_regions(
     unit: str | None = None,
     title: str | None = None,
     sites: Any = None,
+    smooth: IntLike = 0,
 ) -> Any:
     """Draw regions, and their raster if it is given, with Matplotlib; the parameters are those of `OnMap.plot`."""
     from clgeom.plotting.coverage import plot_coverage
@@ -309,7 +315,10 @@ def plot_regions(
     axes = None if grid is None else axes_of(grid)
     raster = _with_place(raster, grid)
     sites = getattr(raster, "sites", ()) if sites is None else sites
-    return plot_coverage(outlines(regions, unit), ax, **image(raster), unit=unit, title=title, axes=axes, sites=sites)
+    rounds = checked_rounds(smooth, caller="plot")
+    return plot_coverage(
+        outlines(regions, unit, smooth=rounds), ax, **image(raster), unit=unit, title=title, axes=axes, sites=sites
+    )
 
 
 def save_html(
@@ -359,12 +368,13 @@ def _with_place(raster: Any, grid: Grid | None) -> Any:
     return SimpleNamespace(values=values, transform=grid.transform)
 
 
-def outlines(regions: Any, unit: str | None = None) -> dict[str, list[Any]]:
+def outlines(regions: Any, unit: str | None = None, *, smooth: int = 0) -> dict[str, list[Any]]:
     """Return a dictionary from the label of each level to the polygons of its regions, without empty regions.
 
     The levels come from the most demanding one on, so that a level has the same colour in all figures of a map.
     """
     unit = chosen_unit(unit, regions, caller="plot")
+    regions = with_smooth_outlines([one for one in regions if one], smooth) if smooth else regions
     found: dict[str, list[Any]] = {}
     for region in sorted(regions, key=lambda region: -region.level if region.direction == ">=" else region.level):
         if region:

@@ -449,6 +449,7 @@ class CoverageRegions(MapRegions[CoverageRegion]):
         areas = self._in_order([ring_areas(group.rings.corners, group.rings.offsets) for group in self._groups])
         return {
             "id": np.arange(1, len(self) + 1),
+            **({"name": np.array(self.grid.names, object)[self.maps]} if self.grid.names else {}),
             "level": np.array(self.given, np.float64)[self.levels],
             "direction": np.full(len(self), self.direction, object),
             "map": self.maps,
