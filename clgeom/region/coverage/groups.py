@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from clgeom.intake.several import side_by_side
 from clgeom.intake.typing import NDArray
 from clgeom.region.arc.chains import Chains
 from clgeom.region.arc.result import CrossRegion, Region
@@ -61,6 +63,13 @@ class Group:
     def _rings_across(self) -> dict[int, ChainRings]:
         """The outlines along the other axis, by the identity of their chains."""
         return {number: rings_of(chains) for number, chains in {id(one): one for one, _ in self.across or ()}.items()}
+
+
+def read_side_by_side(groups: Iterable[Group]) -> None:
+    """Read the vertices that are on several devices from all of them side by side."""
+    unread = [(group.chains.session, group.chains) for group in groups if not group.chains.on_host]
+    if len(set(session for session, _ in unread)) > 1:
+        side_by_side(unread, lambda _, chains: chains.vertices())
 
 
 def areas_between(chains: Chains) -> np.ndarray:

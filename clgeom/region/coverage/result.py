@@ -19,14 +19,13 @@ from clgeom.geo.degrees import InDegrees, in_degrees
 from clgeom.geo.geodesy import earth_areas, ragged_areas
 from clgeom.geo.ragged import Ragged
 from clgeom.intake.arrays import canonical_queries
-from clgeom.intake.several import side_by_side
 from clgeom.intake.typing import ArrayLike, FloatLike, NDArray
 from clgeom.optional import require_shapely
 from clgeom.region.arc.result import CrossRegion, Region, checked_tolerance
 from clgeom.region.coverage.chain_rings import ring_areas
 from clgeom.region.coverage.drawn import MapRegion, MapRegions
 from clgeom.region.coverage.grid import Grid
-from clgeom.region.coverage.groups import Group, areas_between
+from clgeom.region.coverage.groups import Group, areas_between, read_side_by_side
 from clgeom.region.coverage.holes import Hole, is_strictly_inside, twice_area
 
 
@@ -250,12 +249,7 @@ class CoverageRegions(MapRegions[CoverageRegion]):
     _noun = "region"
 
     def __init__(
-        self,
-        groups: Iterable[Group],
-        grid: Grid,
-        given: tuple[float, ...],
-        direction: str,
-        phases: tuple[Phase, ...],
+        self, groups: Iterable[Group], grid: Grid, given: tuple[float, ...], direction: str, phases: tuple[Phase, ...]
     ) -> None:
         self.grid, self.given, self.direction, self.phases = grid, given, direction, phases
         self._groups = tuple(groups)
@@ -288,7 +282,7 @@ class CoverageRegions(MapRegions[CoverageRegion]):
         return sum(len(group.maps) for group in self._groups)
 
     def _region(self, index: int) -> CoverageRegion:
-        self._read_devices()
+        read_side_by_side(self._groups)
         group_number, i = self._table[3:, index].tolist()
         group = self._groups[group_number]
         return CoverageRegion(
@@ -301,12 +295,6 @@ class CoverageRegions(MapRegions[CoverageRegion]):
             None if group.cells is None else int(group.cells[i]),
             (group.holes or {}).get(i, ()),
         )
-
-    def _read_devices(self) -> None:
-        """Read the vertices that are on several devices from all of them side by side."""
-        unread = [(group.chains.session, group.chains) for group in self._groups if not group.chains.on_host]
-        if len(set(session for session, _ in unread)) > 1:
-            side_by_side(unread, lambda _, chains: chains.vertices())
 
     @property
     def areas(self) -> NDArray[np.float64]:
@@ -387,6 +375,7 @@ class CoverageRegions(MapRegions[CoverageRegion]):
         """The outlines in map coordinates, counter-clockwise; those of axis="both" are no arrays."""
         if self._is_crossed:
             raise InvalidInput('Regions with axis="both" have no arrays of vertices: see CoverageRegions.to_shapely.')
+        read_side_by_side(self._groups)
         rings = [group.rings for group in self._groups]
         sizes = np.concatenate([np.empty(0, np.int64), *(np.diff(one.offsets) for one in rings)])
         own = sizes[self._places]

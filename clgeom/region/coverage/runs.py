@@ -15,11 +15,12 @@ from clgeom.core.plan import Argument, Number, Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.profile import DeviceProfile
 from clgeom.core.tuning import select
-from clgeom.intake.device_arrays import as_array
-from clgeom.primitives.compact import partition
+from clgeom.primitives.scan import sums_plan
 from clgeom.region.coverage.masks import Masks, new_buffer
 from clgeom.region.coverage.rasters import Piece
 
+#: Rows of a strip of coverage_edges, and columns of a block of it on CPUs.
+STRIP, BLOCK = 128, 64
 #: Most runs, and most pieces of a raster, of which plans are kept.
 MOST_KEPT, FEW_PIECES = 1 << 16, 4
 
@@ -88,43 +89,75 @@ class Runs:
 
 
 def covered_runs(masks: Masks) -> Runs:
-    """Return the runs of all masks. Kernels label their first and last cells and compact these."""
+    """Return the runs of all masks. Kernels count the ends of runs in each column, and list them in order."""
     session, stack = masks.session, masks.stack
     rows, columns, nodata = stack.rows, stack.columns, masks.compared.nodata_or_zero
-    begins: list[np.ndarray] = []
-    ends: list[np.ndarray] = []
+    found: list[tuple[np.ndarray, np.ndarray]] = []  # column and row of the begins, and of the ends, of each launch
     for piece in masks.pieces(halo=1):
         cells, place = piece.maps * piece.rows * columns, (piece.start, piece.maps, piece.first_row, piece.rows)
         for first_level, thresholds, params in masks.level_launches(most=session.profile.max_alloc_bytes // cells):
-            key = "runs labelled", stack.dtype, rows, columns, place, nodata, *params.items()
-            plan, labels = cached_plan(session, key, functools.partial(_label_plan, masks, piece, params))
-            made = run(session, plan, raster=piece.buffer, thresholds=thresholds)
-            flat = as_array(session, made[labels], (labels.count,), np.uint8)
-            only_begin, only_end, both = partition(flat, 3, device=session)
-            for found, only in ((begins, only_begin), (ends, only_end)):
-                part = np.concatenate([only, both])  # indices in the piece: map, level, row, column
-                part, column = np.divmod(part, columns)
-                part, row = np.divmod(part, piece.rows)
-                number, level = np.divmod(part, params["levels"])
-                mask = (piece.first_map - masks.first_map + number) * len(masks.levels.given) + first_level + level
-                found.append((mask * columns + column) * rows + piece.first_row + row)
-    begin, end = (np.sort(np.concatenate(found)) for found in (begins, ends))
-    column, top = np.divmod(begin, rows)
-    return Runs(column, top, end - column * rows, columns, len(masks) * columns, rows)
+            key = "runs counted", stack.dtype, rows, columns, place, nodata, *params.items()
+            counting, args, places = cached_plan(session, key, functools.partial(_count_plan, masks, piece, params))
+            buffers: dict[str, Any] = {"raster": piece.buffer, "thresholds": thresholds}
+            made = run(session, counting, **buffers)
+            total, half = (int(made.read(places, 1, at)[0]) for at in (places.count - 1, places.count // 2))
+            size = 1 << max(total - 1, 1).bit_length()
+            listing, *out = cached_plan(
+                session,
+                ("runs listed", *key[1:], size),
+                functools.partial(_list_plan, masks, args, params, size),
+                memory=size <= MOST_KEPT,
+            )
+            buffers[places.name] = made[places]
+            listed = run(session, listing, **buffers)
+            row, column = (listed.read(one, total).astype(np.int64) for one in out)
+            if params["levels"] < len(masks.levels.given) or piece.first_map > masks.first_map:
+                number, column = np.divmod(column, columns)
+                number, level = np.divmod(number, params["levels"])
+                number += piece.first_map - masks.first_map
+                column += (number * len(masks.levels.given) + first_level + level) * columns
+            found += [(column[:half], row[:half]), (column[half:], row[half:])]
+    (column, top), (column_of_end, bottom) = (_in_order(found[k::2], rows) for k in (0, 1))
+    assert len(column) == len(column_of_end)
+    return Runs(column, top, bottom, columns, len(masks) * columns, rows)
 
 
-def _label_plan(masks: Masks, piece: Piece, params: dict[str, Any]) -> tuple[Plan, Scratch]:
-    """(the plan that labels the ends of runs in a piece of a raster at a few levels, memory of the labels)."""
-    stack, profile, kernel = masks.stack, masks.session.profile, "region/coverage/coverage_edges"
-    cells = piece.maps * piece.rows * stack.columns
-    labels = Scratch("coverage_labels", np.uint8, cells * params["levels"])
+def _in_order(found: list[tuple[np.ndarray, np.ndarray]], rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the columns and rows of all launches, sorted; those of one launch are."""
+    if len(found) == 1:
+        return found[0]
+    keys = np.sort(np.concatenate([np.empty(0, np.int64), *(column * rows + row for column, row in found)]))
+    column, row = np.divmod(keys, rows)
+    return column, row
+
+
+def _count_plan(masks: Masks, piece: Piece, params: dict[str, Any]) -> tuple[Plan, tuple[Argument, ...], Scratch]:
+    """(plan that counts ends of runs in a piece of a raster, arguments of both launches, sums of the counts)."""
+    stack, profile, levels = masks.stack, masks.session.profile, params["levels"]
+    strips = ceil_div(piece.rows, STRIP)
+    lists = 2 * piece.maps * levels * stack.columns * strips
+    counts, places = Scratch("coverage_counts", np.uint32, lists + 1), Scratch("coverage_places", np.uint32, lists + 1)
     args: tuple[Argument, ...] = ("raster", np.uint64(piece.start))
     args += tuple(map(np.uint32, (piece.maps, piece.first_row, piece.rows, stack.rows, stack.columns)))
-    args += ("thresholds", masks.compared.nodata_or_zero, labels)
+    args += ("thresholds", masks.compared.nodata_or_zero, np.uint32(strips))
+    plan = Plan(_edges(masks, args, {**params, "emit": False}, (counts,), 4 * lists))
+    return plan + sums_plan(profile, counts, places, prefix="edges"), args, places
+
+
+def _list_plan(masks: Masks, args: tuple[Argument, ...], params: dict[str, Any], size: int) -> tuple[Any, ...]:
+    """(the plan that lists the rows and columns of at most `size` ends, memory of both)."""
+    out = tuple(Scratch(name, np.uint32, size) for name in ("coverage_rows", "coverage_columns"))
+    return Plan(_edges(masks, args, {**params, "emit": True}, ("coverage_places", *out), 8 * size)), *out
+
+
+def _edges(masks: Masks, args: tuple[Any, ...], params: dict[str, Any], out: tuple[Argument, ...], nbytes: int) -> Step:
+    stack, profile, kernel = masks.stack, masks.session.profile, "region/coverage/coverage_edges"
+    _, _, maps, _, rows, _, columns, _, _, strips = args
     policy = select(profile, kernel, stack.dtype, stack.rows * stack.columns)
-    groups = policy.groups(piece.maps * piece.rows, profile.compute_units)
-    moved = cells * (stack.dtype.itemsize + params["levels"])
-    return Plan(Step(kernel, policy, args, groups, params, moved)), labels
+    width = BLOCK if policy.variant == "serial" else policy.wg_size
+    items = int(maps) * params["levels"] * int(strips) * ceil_div(int(columns), width)
+    read = int(maps) * params["levels"] * int(rows) * int(columns) * stack.dtype.itemsize
+    return Step(kernel, policy, (*args, *out), policy.groups(items, profile.compute_units), params, read + nbytes)
 
 
 def label_parts(masks: Masks, runs: Runs, *, corners: bool) -> np.ndarray:
