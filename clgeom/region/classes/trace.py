@@ -137,9 +137,33 @@ class _Work:
                 made.buffers.pop(name, None)
 
 
+@dataclass(frozen=True, eq=False)
+class DeviceArcs:
+    """The arrays of `Arcs` in the memory of a device, by name; `regions` is of uint32, and longer than needed."""
+
+    session: Session
+    shape: tuple[int, int, int]
+    memory: dict[str, tuple[Any, np.dtype, int]]  # buffer, type and number of values of each array
+
+    def read(self) -> Arcs:
+        """Return the arcs on the host."""
+        made: dict[str, Any] = {
+            name: read(self.session, buffer, dtype, count) for name, (buffer, dtype, count) in self.memory.items()
+        }
+        made["corners"] = made["corners"].reshape(-1, 2)
+        made["regions"] = made["regions"].astype(np.int32)
+        return Arcs(self.shape, **made)
+
+
 def trace_arcs(stack: Stack, *, connectivity: int = 4, nodata: Any = None) -> Arcs:
     """Return the arcs of a stack of rasters of integers; cells of `nodata`, of the stack's type, are in no face."""
-    shape, words = (stack.maps, stack.rows, stack.columns), ceil_div(stack.columns + 1, WORD)
+    made = arcs_on_device(stack, connectivity=connectivity, nodata=nodata)
+    return _no_arcs((stack.maps, stack.rows, stack.columns), stack.dtype) if made is None else made.read()
+
+
+def arcs_on_device(stack: Stack, *, connectivity: int = 4, nodata: Any = None) -> DeviceArcs | None:
+    """`trace_arcs` in the memory of the device, of which the host reads numbers only; None where no cell has data."""
+    words = ceil_div(stack.columns + 1, WORD)
     work = _Work(stack.session, words, stack.rows + 1, stack.columns)
     n = stack.maps * work.lines * words
     if n > MOST:
@@ -148,25 +172,18 @@ def trace_arcs(stack: Stack, *, connectivity: int = 4, nodata: Any = None) -> Ar
     corners, nodes, opened, runs = _count(work, n)
     faces = _label(work, n, corners, opened, runs)
     if faces == 0:
-        return _no_arcs(shape, stack.dtype)
+        return None
     _look_up(work, stack, faces)
     arcs = _chain(work, corners, nodes, opened)
     _find_rings(work, arcs, opened, corners, faces)
     _unite_regions(work, faces, corners, stack.dtype, connectivity)
-    return Arcs(
-        shape,
-        work.read("arc_corners").reshape(-1, 2),
-        work.read("starts"),
-        work.read("left"),
-        work.read("right"),
-        work.read("values"),
-        work.read("layers"),
-        work.read("cells_of_faces"),
-        work.read("regions", faces).astype(np.int32),
-        work.read("face_rings"),
-        work.read("ring_starts"),
-        work.read("ring_arcs"),
-    )
+    names = {name: name for name in "starts left right values layers regions face_rings ring_starts ring_arcs".split()}
+    names |= {"corners": "arc_corners", "cells": "cells_of_faces"}
+    memory: dict[str, tuple[Any, np.dtype, int]] = {}
+    for name, own in names.items():
+        made = work.sizes[own]
+        memory[name] = work.memory[own], np.dtype(made.dtype), faces if name == "regions" else made.count
+    return DeviceArcs(stack.session, (stack.maps, stack.rows, stack.columns), memory)
 
 
 def _no_arcs(shape: tuple[int, int, int], dtype: np.dtype) -> Arcs:
