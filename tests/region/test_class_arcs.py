@@ -158,6 +158,7 @@ def test_arcs_where_no_cell_has_data(session):
     assert len(arcs) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.settings("as_gpu")
 def test_arcs_do_not_depend_on_launches(session, any_session):
     rough = random_classes(3, 150, 170, 3, layers=2)

@@ -268,6 +268,8 @@ def _chain(work: _Work, corners: int, nodes: int, opened: int) -> int:
     plan += work.over("sizes", (jumps.final, firsts, turns, count, opened, sizes), count, 28)
     work.run(plan + work.sums("sizes"))
     points, arcs = work.last("sizes")
+    if 2 * arcs > MOST:
+        raise DeviceLimit(f"The classes of these rasters have {arcs:,} arcs, and at most {MOST // 2:,} are possible.")
     made = (
         work.new("arc_corners", INT, 2 * points),
         work.new("areas", LONG, points),
