@@ -200,8 +200,8 @@ def polygons_along_cells(session: Session) -> str:
 
 
 @check(
-    "region/classes: classes_marks classes_counts classes_corners classes_unite classes_leaders classes_faces "
-    "classes_values classes_link classes_sizes classes_emit classes_sides classes_halves classes_begin "
+    "region/classes: classes_marks classes_counts classes_corners classes_unite classes_roots classes_leaders "
+    "classes_faces classes_values classes_link classes_sizes classes_emit classes_sides classes_halves classes_begin "
     "classes_ring_sizes classes_place classes_keys classes_order classes_rings classes_cells classes_diagonals "
     "classes_regions"
 )

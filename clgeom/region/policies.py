@@ -38,8 +38,8 @@ RINGS: dict[str, Rows] = {
 CLASSES: dict[str, Rows] = {
     f"region/classes/classes_{name}": ELEMENTWISE
     for name in (
-        "marks counts corners unite leaders faces values link sizes emit sides halves ring_sizes place keys order "
-        "rings cells diagonals regions"
+        "marks counts corners unite roots leaders faces values link sizes emit sides halves ring_sizes place keys "
+        "order rings cells diagonals regions"
     ).split()
 }
 CLASSES["region/classes/classes_begin"] = LISTS

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from reference.class_arcs import class_arcs
 
+from clgeom.core.call import recording
 from clgeom.core.policies import Policy
 from clgeom.core.tuning import override
 from clgeom.region.classes.trace import trace_arcs
@@ -170,6 +171,17 @@ def test_arcs_do_not_depend_on_launches(session, any_session):
             policy = Policy(variant, wg_size=wg_size, groups_per_unit=3)
             with override({f"region/classes/classes_{name}": policy for name in kernels.split()}):
                 check_equal(traced(classes, session), first)
+
+
+def test_a_long_face_is_traced_in_steps_that_grow_with_its_cells(session):
+    """Runs of a path that winds have long ways to the first one."""
+    classes = spiral(1001)
+    with recording(profile=True) as phases:
+        arcs = traced(classes, session)
+    assert len(arcs.values) == 2
+    assert arcs.cells.sum() == classes.size
+    seconds = {phase.name: phase.seconds for phase in phases}
+    assert seconds["classes_roots"] < 0.5 * sum(seconds.values()) + 0.05
 
 
 def test_arcs_of_rasters_in_pieces(session):

@@ -231,7 +231,7 @@ def _label(work: _Work, n: int, corners: int, opened: int, runs: int) -> int:
     plan = work.over("corners", ("planes", "counts", "run_counts", *sizes, opened, *made), n, 32)
     plan += work.unite(n // work.words, made[-1])
     roots, leads = work.new("roots", UINT, runs), work.new("leads", UINT, runs + 1)
-    plan += work.over("region/coverage/coverage_roots", (made[-1], runs, roots), runs, 16)
+    plan += work.over("roots", (made[-1], runs, roots), runs, 16)
     plan += work.over("leaders", (roots, made[-2], "valid", runs, work.words, leads), runs + 1, 20)
     work.run(plan + work.sums("leads"))
     faces = int(work.read("leads", 1, runs)[0])
@@ -336,7 +336,7 @@ def _unite_regions(work: _Work, faces: int, corners: int, dtype: np.dtype, conne
     if connectivity == 8:
         args: Arguments = ("kinds", "slots", "nodes", "arrivals", "left", "right", "values", corners, "owners_of")
         plan += work.over("diagonals", args, corners, 30, value=c_name(dtype))
-    plan += work.over("region/coverage/coverage_roots", (parents.name, faces, roots), faces, 16)
+    plan += work.over("roots", (parents.name, faces, roots), faces, 16)
     before, regions = work.new("regions_before", UINT, faces + 1), work.new("regions", UINT, faces + 1)
     plan += work.over("regions", (roots, roots, faces, 0, before), faces + 1, 8) + work.sums("regions_before")
     work.run(plan + work.over("regions", (roots, before, faces, 1, regions), faces + 1, 12))
