@@ -143,17 +143,17 @@ def build(
     """
     import pyopencl as cl
 
-    profile = session.profile
+    profile, text = session.profile, quirks.targeted(session.own_profile, caller, source)
     flags = flags_of(profile, session.own_profile, (*session.build_options, *options))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", cl.CompilerWarning)
-            short = None if whole else quirks.short_source(profile, source)
+            short = None if whole else quirks.short_source(profile, text)
             if short is not None:
-                text, more = short
+                shortened, more = short
                 with contextlib.suppress(cl.Error):  # the whole source then shows whether it is an error
-                    return _compiled(session, text, [*flags, *more])
-            return _compiled(session, source, flags)
+                    return _compiled(session, shortened, [*flags, *more])
+            return _compiled(session, text, flags)
     except (cl.Error, OSError) as error:  # pyopencl keeps some drivers' programs in files
         numbered = "\n".join(f"{i:5d}  {line}" for i, line in enumerate(source.splitlines(), 1))
         failure = KernelBuildError(

@@ -135,7 +135,7 @@ def describe(device: cl.Device) -> DeviceProfile:
     """Return the profile of a ``pyopencl.Device``."""
     platform = device.platform
     extensions = device.extensions.split()
-    words = f"{platform.name} {device.driver_version} {device.vendor} {device.version}".lower()
+    words = f"{platform.name} {device.driver_version} {device.vendor} {device.version} {platform.version}".lower()
     kind = next((name for bit, name in KINDS.items() if device.type & bit), "accelerator")
     return DeviceProfile(
         name=device.name.strip(),

@@ -20,14 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clgeom import caches
+from clgeom import caches, quirks
 from clgeom.core import sources
 from clgeom.core.cache import Cache
 from clgeom.core.checks import TYPES, Check
 from clgeom.core.families import all_checks, checks_of, rows_of
 from clgeom.core.stored_policies import stored_by_itemsize
 from clgeom.errors import ClgeomError, DeviceError, InvalidInput
-from clgeom.quirks import BUILD_VARIABLES
 
 if TYPE_CHECKING:
     import pyopencl as cl
@@ -187,12 +186,14 @@ def _digest(trial: Check, profile: DeviceProfile) -> str:
 
 def _digest_of(kernels: Iterable[str], profile: DeviceProfile) -> str:
     digest = hashlib.sha256(importlib.import_module("clgeom").__version__.encode())
-    for name in filter(os.environ.get, BUILD_VARIABLES):
+    for name in filter(os.environ.get, quirks.BUILD_VARIABLES):
         digest.update(os.fsencode(f"{name}={os.environ[name]}"))
     for kernel in kernels:
         rows = [(key, getattr(row, "__qualname__", row)) for key, row in rows_of(kernel).items()]
         own = [(itemsize, one.policy) for itemsize, one in stored_by_itemsize(profile, kernel).items()]
-        digest.update(repr((sources.digest(kernel), rows, own)).encode())
+        digest.update(
+            repr((sources.digest(kernel), rows, own)).encode() + quirks.targeted(profile, kernel, "").encode()
+        )
     return digest.hexdigest()[:32]
 
 

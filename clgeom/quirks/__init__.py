@@ -6,6 +6,7 @@ has one special case, and is imported when it is needed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from clgeom.core.profile import DeviceProfile
     from clgeom.quirks.pocl_cache import KernelFiles as KernelFiles
 
-#: Known defects of some devices: (words of platform, driver, vendor and version, quirk, consequence).
+#: Known defects of some devices: (pattern of the words of platform, driver, vendor and versions, quirk, consequence).
 DEFECTS = (
     (
         "portable computing language",
@@ -38,6 +39,11 @@ DEFECTS = (
         "reads the declarations of all built-in functions with every program, most of the time of a short build",
     ),
     (
+        "pthread-x86_64-.*-gnu-(znver[1-4]|alderlake|rocketlake|icelake-client) .* distro",
+        "foreign_library",
+        "does not inline its built-in functions, which are compiled for another processor than kernels are",
+    ),
+    (
         "nvidia cuda",
         "lost_minus",
         "driver 580 drops the sign of a negated int within two nested minima or maxima (compute capability 9.0)",
@@ -55,7 +61,7 @@ BUILD_VARIABLES = ("PYOPENCL_BUILD_OPTIONS", "POCL_EXTRA_BUILD_FLAGS")
 
 def defects_of(words: str) -> frozenset[str]:
     """Return the names of the ``DEFECTS`` of a device with these words, in lower case."""
-    return frozenset(name for word, name, _ in DEFECTS if word in words)
+    return frozenset(name for pattern, name, _ in DEFECTS if re.search(pattern, words))
 
 
 def before_context(device: cl.Device, profile: DeviceProfile) -> KernelFiles | None:
@@ -83,6 +89,16 @@ def build_options(profile: DeviceProfile) -> list[str]:
         # Intel's compiler prefers sub-groups of 32 on its Data Center GPU Max, and spills where 16 work-items have room
         options.append("-DCLGEOM_NARROW=__attribute__((intel_reqd_sub_group_size(16)))")
     return options
+
+
+def targeted(profile: DeviceProfile, kernel: str, source: str) -> str:
+    """Return the text to compile for a kernel's source: with a pragma where that makes it faster.
+
+    The profile is without imposed limits. Lines keep their numbers.
+    """
+    from clgeom.quirks import pocl_target
+
+    return pocl_target.targeted(profile, kernel, source)
 
 
 def short_source(profile: DeviceProfile, source: str) -> tuple[str, list[str]] | None:

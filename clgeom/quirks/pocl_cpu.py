@@ -10,6 +10,7 @@ memory is read through /proc/self/mem, where a word that is no pointer is an err
 from __future__ import annotations
 
 import ctypes
+import functools
 import struct
 import threading
 from collections.abc import Iterator, Set
@@ -53,20 +54,25 @@ def name_cpu(device: cl.Device) -> str:
                     "kernels for it. Install PoCL 3.1 or newer (apt-get install pocl-opencl-icd), or another CPU "
                     "device (pip install 'clgeom[intel]')."
                 )
-            name = _named[record] = ctypes.create_string_buffer(best_processor(_instructions()).encode())
+            name = _named[record] = ctypes.create_string_buffer(best_processor(instructions()).encode())
             ctypes.c_void_p.from_address(address).value = ctypes.addressof(name)
         return _named[record].value.decode()
 
 
-def best_processor(instructions: Set[str]) -> str:
+def best_processor(present: Set[str]) -> str:
     """Name of the newest processor of ``PROCESSORS`` that has no instructions beyond these."""
-    return next(name for needed, name in PROCESSORS if needed <= instructions)
+    return next(name for needed, name in PROCESSORS if needed <= present)
 
 
-def _instructions() -> set[str]:
-    """Return the names of this processor's instruction sets, as Linux gives them."""
-    with open("/proc/cpuinfo", encoding="ascii", errors="replace") as lines:
-        return next((set(line.split(":", 1)[1].split()) for line in lines if line.startswith("flags")), set())
+@functools.cache
+def instructions() -> frozenset[str]:
+    """Return the names of this processor's instruction sets, as Linux gives them; none where it gives none."""
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as lines:
+            flags = next((line.split(":", 1)[1] for line in lines if line.startswith("flags")), "")
+    except OSError:
+        flags = ""
+    return frozenset(flags.split())
 
 
 def pointed_at(record: int, count: int) -> Iterator[tuple[int, bytes]]:

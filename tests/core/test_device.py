@@ -106,7 +106,7 @@ class Pretended:
 
     def __init__(self, name="Some GPU", extensions="", kind=4, **more):
         self.name, self.extensions, self.type = name, f"cl_khr_fp64 {extensions}", kind
-        self.platform = SimpleNamespace(name="Some OpenCL", get_devices=lambda: [self])
+        self.platform = SimpleNamespace(name="Some OpenCL", version="1", get_devices=lambda: [self])
         self.vendor = self.version = self.driver_version = "1"
         self.max_compute_units = self.max_work_group_size = self.local_mem_size = self.global_mem_size = 1
         self.max_mem_alloc_size = self.host_unified_memory = self.single_fp_config = 1

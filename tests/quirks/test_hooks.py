@@ -46,6 +46,21 @@ def test_sub_groups_are_narrow_where_wide_ones_spill():
         ("AMD Accelerated Parallel Processing 3581.0 Advanced Micro Devices, Inc. OpenCL 2.0", set()),
         ("Portable Computing Language 5.0 GenuineIntel OpenCL 3.0 PoCL HSTR: cpu-haswell", {"needs_ld", "vector32"}),
         ("Portable Computing Language 3.0 Intel", {"needs_ld", "vector32", "long_header"}),
+        (
+            "Portable Computing Language 3.1 AuthenticAMD PoCL HSTR: pthread-x86_64-unknown-linux-gnu-znver3 "
+            "OpenCL 3.0 PoCL 3.1 Linux, Release, RELOC, LLVM 14.0.6, SLEEF, DISTRO, POCL_DEBUG",
+            {"needs_ld", "vector32", "foreign_library"},
+        ),
+        (
+            "Portable Computing Language 3.1 AuthenticAMD PoCL HSTR: pthread-x86_64-unknown-linux-gnu-znver3 "
+            "OpenCL 3.0 PoCL 3.1 Linux, Release, RELOC, LLVM 14.0.6, SLEEF, POCL_DEBUG",
+            {"needs_ld", "vector32"},
+        ),
+        (
+            "Portable Computing Language 3.1+debian AuthenticAMD PoCL HSTR: pthread-x86_64-pc-linux-gnu-skylake-avx512 "
+            "OpenCL 3.0 PoCL 3.1+debian Linux, RELOC, DISTRO",
+            {"needs_ld", "vector32"},
+        ),
         ("NVIDIA CUDA 580.65 NVIDIA Corporation OpenCL 3.0 CUDA", {"lost_minus"}),
     ],
 )
@@ -55,7 +70,8 @@ def test_defects_follow_from_words(words, names):
 
 def test_profile_has_the_defects_of_its_device(session):
     device = session.device
-    words = f"{device.platform.name} {device.driver_version} {device.vendor} {device.version}".lower()
+    platform = device.platform
+    words = f"{platform.name} {device.driver_version} {device.vendor} {device.version} {platform.version}".lower()
     assert describe(device).quirks == quirks.defects_of(words)
 
 
