@@ -36,7 +36,10 @@ if TYPE_CHECKING:
 
 
 class Result:
-    """The buffers of a run by name. Those of a plan that keeps its memory are leased as long as the result lives."""
+    """The buffers of a run by name. Those of a plan that keeps its memory are leased as long as the result lives.
+
+    `event` is that of the last launch in the session's queue, None after other queues.
+    """
 
     def __init__(
         self,
@@ -44,8 +47,10 @@ class Result:
         queue: cl.CommandQueue,
         buffers: dict[str, cl.Buffer],
         lease: ScratchLease | None = None,
+        event: cl.Event | None = None,
     ) -> None:
         self.session, self._queue, self.buffers, self._lease = session, queue, buffers, lease
+        self.event = event
 
     def __getitem__(self, name: str | Scratch) -> cl.Buffer:
         name = name_of(name)
@@ -101,7 +106,7 @@ def run(
             bound.update(value.bindings(name))
         else:
             bound[name] = value
-    call, record = current(), loading()
+    call, record, numbers = current(), loading(), numbers or {}
     timed = call is not None and call.timed
     queue, pace = session.queue, None
     events: list[tuple[cl.Event, ...]] = []
@@ -119,7 +124,7 @@ def run(
                 _allocate(session, launch.scratch, bound)
             is_first = record is not None and record.is_first(launch.step.key)
             enqueue = _enqueue_first if is_first else _enqueue
-            events.append(enqueue(session, queue, launch, bound, numbers or {}, pace, timed))
+            events.append(enqueue(session, queue, launch, bound, numbers, pace, timed))
         if timed:
             finish(session, queue)
             for event in itertools.chain(*events):  # a driver may note the end of one later than the queue's
@@ -131,7 +136,8 @@ def run(
         call.phases += map(phase_of, plan, events) if timed else plan.phases
         if call.plans is not None:
             call.plans.append((plan, {name: int(getattr(memory, "size", 0)) for name, memory in bound.items()}))
-    return Result(session, queue, bound, lease)
+    last = None if timed or not events or not events[-1] else events[-1][-1]
+    return Result(session, queue, bound, lease, last)
 
 
 def _allocate(session: Session, scratch: Iterable[tuple[str, int]], bound: dict[str, cl.Buffer]) -> None:
@@ -147,7 +153,8 @@ def _launches(
     """(launches of a plan, lease of their memory or None). New launches are made when they are asked for."""
     import pyopencl as cl
 
-    shared = frozenset(name for name, memory in bound.items() if not isinstance(memory, cl.MemoryObjectHolder))
+    holder = cl.MemoryObjectHolder
+    shared = frozenset([name for name, memory in bound.items() if not isinstance(memory, holder)])
     kept = kept_plan(session, plan) if plan.is_kept and not shared and not _is_watching.get() else None
     if kept is None:
         return (_launch_of(session, part, shared) for part in plan), None
@@ -209,10 +216,10 @@ def _enqueue(
     pace: _Pace | None = None,
     timed: bool = False,
 ) -> tuple[cl.Event, ...]:
-    """Enqueue a launch, or all of a series; returns their events when timed."""
+    """Enqueue a launch, or all of a series; returns their events when timed, else that of the last one."""
     import pyopencl as cl
 
-    kernel, events = launch.kernel, []
+    kernel, events = launch.kernel, list[cl.Event]()
     try:
         for at, name in launch.buffers:
             kernel.set_arg(at, bound[name])
@@ -225,8 +232,9 @@ def _enqueue(
                 event = _again(
                     session, queue, functools.partial(cl.enqueue_nd_range_kernel, queue, kernel, items, local)
                 )
-            if timed:
-                events.append(event)
+            if not timed:
+                events.clear()
+            events.append(event)
             if pace:
                 pace.launched(event)
     except cl.Error as error:

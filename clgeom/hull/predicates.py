@@ -83,13 +83,20 @@ def orient2d(a: AnyArray, b: AnyArray, c: AnyArray, *, device: DeviceLike = None
     >>> clgeom.orient2d((0, 0), (1, 0), [(0, 1), (0, -1), (5, 0)]).tolist()
     [1, -1, 0]
     """
-    points = {name: as_one_or_more_points(value, caller="orient2d", name=name) for name, value in zip("abc", (a, b, c))}
-    on_device = [value for value in points.values() if is_device_array(value)]
-    session = session_of(on_device[0] if on_device else None, device)
-    single = all(len(value.shape) == 1 for value in points.values())
+    points: dict[str, Any] = {"a": a, "b": b, "c": c}
+    rows = all([is_device_array(value) and value.ndim == 2 and len(value) > 1 for value in points.values()])
+    single = False
+    if rows:
+        session = session_of(a, device)
+    else:
+        points = {name: as_one_or_more_points(value, caller="orient2d", name=name) for name, value in points.items()}
+        on_device = [value for value in points.values() if is_device_array(value)]
+        session = session_of(on_device[0] if on_device else None, device)
+        single = all(len(value.shape) == 1 for value in points.values())
+        points = _alike(points)
     arrays = {
-        name: as_device_points(session, value, caller="orient2d", name=name, compared=False, checked=True)
-        for name, value in _alike(points).items()
+        name: as_device_points(session, value, caller="orient2d", name=name, compared=False, checked=not rows)
+        for name, value in points.items()
     }
     sizes = {name: array.n for name, array in arrays.items()}
     types = {array.dtype for array in arrays.values()}

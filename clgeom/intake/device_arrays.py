@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike
 
 from clgeom.core import device as devices
 from clgeom.core.failures import failures
-from clgeom.core.launch import allocate, copy, finish, read, run, write
+from clgeom.core.launch import allocate, copy, finish, flush, read, run, write
 from clgeom.core.memory import part_of
 from clgeom.core.plan import Plan, Step
 from clgeom.errors import DeviceError, InvalidInput
@@ -99,17 +99,21 @@ def complete(session: Session, array: CLArray) -> None:
     settle = getattr(array, "settle", None)  # of `clgeom.intake.shared.SharedArray`
     if settle is not None:
         settle()
-    with failures(session.device, "fill the array that was given"):
-        follow(session, array.queue, array.events)
+    queue, events = array.queue, array.events
+    if events or not (queue is None or queue == session.queue):
+        with failures(session.device, "fill the array that was given"):
+            follow(session, queue, events)
 
 
 def let_change(session: Session, sources: Sequence[CLArray]) -> None:
     """Make the queues of arrays wait for the session's commands, which read them; wait here if memory may go before."""
-    if not all(map(is_kept, sources)):
-        finish(session)
-    for queue in dict.fromkeys(source.queue for source in sources):
-        if queue != session.queue:
-            precede(session, queue)
+    for source in sources:
+        if not is_kept(source):
+            finish(session)
+            break
+    own = session.queue
+    for queue in {source.queue for source in sources if source.queue != own}:
+        precede(session, queue)
 
 
 def buffer_of(array: CLArray) -> cl.Buffer:
@@ -348,14 +352,20 @@ def as_array(
     *,
     queue: cl.CommandQueue | None = None,
     wait: bool = True,
+    after: cl.Event | None = None,
 ) -> CLArray:
     """Return a pool buffer as an array for the caller, on the caller's queue if one is given, and complete.
 
     It need not `wait` where no command reads memory of the host, which might go before it runs: what the caller's queue
-    runs next, and what waits for the array's events, comes after our commands.
+    runs next, and what waits for the array's events, comes after our commands. `after` is the event of the last one of
+    these, where it is known.
     """
     queue = queue or session.queue
-    events = precede(session, None if wait else queue)
+    if after is None or wait or queue != session.queue:
+        events = precede(session, None if wait else queue)
+    else:
+        flush(session)  # else another queue might wait for commands that never begin
+        events = [after]
     session.pool.hold(buffer, queue)
     return array_in(session, buffer, shape, dtype, queue, events)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -31,9 +30,10 @@ from clgeom.intake.device_arrays import (
 )
 from clgeom.intake.dispatch import choose_sessions
 from clgeom.intake.interop.objects import values_of
-from clgeom.sorting.keys import NATIVE, Bits, KeyOrder, index_dtype, key_dtype, require_same_place
+from clgeom.sorting.keys import NATIVE, Bits, index_dtype, key_dtype, key_order, require_same_place
 
 if TYPE_CHECKING:
+    import pyopencl as cl
     from numpy.typing import DTypeLike
 
     from clgeom.core.device import Session
@@ -65,11 +65,6 @@ def is_plain(keys: Any) -> bool:
         return False
     flags = keys.flags
     return flags.c_contiguous and flags.aligned
-
-
-@functools.lru_cache(maxsize=64)
-def _order(dtype: np.dtype, descending: bool) -> KeyOrder:
-    return KeyOrder(dtype.newbyteorder("="), descending)
 
 
 class SortInput:
@@ -122,7 +117,7 @@ class SortInput:
             require_memory(self.session, self.keys, caller=self.caller, name="keys")
         if not isinstance(descending, (bool, np.bool_, int, np.integer)) or descending not in (0, 1):
             raise call.wrong("descending", "True or False", short(descending))
-        self.order = _order(self.keys.dtype, bool(descending))
+        self.order = key_order(self.keys.dtype, bool(descending))
         self.significant = self.order.everything if key_bits is None else self._significant(key_bits)
         self.offsets = None if offsets is None else self._checked_offsets(offsets)
         self.values: Any = None
@@ -329,22 +324,25 @@ class Output:
             return False
         return not any(np.may_share_memory(out, source) for source in sources)
 
-    def result(self) -> Any:
-        """Return the results, after waiting for the queue: in `out` if it was given."""
+    def result(self, after: cl.Event | None = None) -> Any:
+        """Return the results, after waiting for the queue: in `out` if it was given.
+
+        `after` is the event of the last command, where it is known.
+        """
         if self.on_device:
-            return self._on_device()
+            return self._on_device(after)
         if self.host is not None:
             show_host(self.session, self.buffer, self.host)
             return self.host if self.host is self.out else into(self.out, self.host)
         return into(self.out, read(self.session, self.buffer, self.dtype, self.n))
 
-    def _on_device(self) -> Any:
+    def _on_device(self, after: cl.Event | None) -> Any:
         if self.wait:
             finish(self.session)
         let_change(self.session, self.sources)
         if self.out is None:
             queue = next((s.queue for s in self.sources if s.queue is not None), self.session.queue)
-            return as_array(self.session, self.buffer, (self.n,), self.dtype, queue=queue, wait=False)
+            return as_array(self.session, self.buffer, (self.n,), self.dtype, queue=queue, wait=False, after=after)
         if self.n and self.buffer is not self.out.base_data:
             copy_memory(self.session, self.buffer, self.out.base_data, self.out.nbytes, at=self.out.offset)
         changed(self.session, self.out)

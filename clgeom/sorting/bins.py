@@ -25,7 +25,7 @@ from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.interop.cuda import takes_like_cuda
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.sorting.arrays import Output
-from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, flat_keys, index_dtype
+from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, flat_keys, index_dtype, key_order
 from clgeom.sorting.splitters import bisect_ranges
 
 if TYPE_CHECKING:
@@ -118,9 +118,9 @@ def bincount(
         if not len(keys):  # as NumPy has it
             return np.zeros(bins, np.int64)
         return _sum_weights(keys.astype(np.int64, copy=False), weights, bins)
-    order = KeyOrder(keys.dtype.newbyteorder("="))
-    info = np.iinfo(keys.dtype) if keys.dtype.kind != "b" else np.iinfo(np.uint8)
-    first, last = order.digits(np.array([0, max(min(bins - 1, info.max), 0)], order.dtype))
+    order = key_order(keys.dtype)
+    greatest = int(order.everything) >> (keys.dtype.kind == "i")
+    first, last = order.flip, order.storage.type(max(min(bins - 1, greatest), 0)) ^ order.flip  # of integers
     return count_keys(session, keys, Bins(order, np.array([first]), last, bins, edges=False), number, bits)
 
 
@@ -239,7 +239,7 @@ def histogram(
         keys = keys.view(np.uint8)  # as NumPy does
     number = _type_of_counts(index_type, keys, caller=caller, weights=weights, density=density)
     edges = _checked_edges(session, keys, bins, range)
-    order = KeyOrder(keys.dtype.newbyteorder("="))
+    order = key_order(keys.dtype)
     between = Bins(order, *_thresholds(order, edges), len(edges) - 1, edges=True)
     if weights is not None:
         weights = _checked_weights(weights, given, caller=caller)
@@ -331,7 +331,7 @@ def _least_and_greatest(
     """Return the least and the greatest of some keys; `bits` are those of keys on the device."""
     if bits is None:
         return keys.min(), keys.max()
-    order, n = KeyOrder(keys.dtype.newbyteorder("=")), len(keys)
+    order, n = key_order(keys.dtype), len(keys)
     buffer = bits.one_buffer(f"The '{name}' parameter of {caller}")
 
     def make() -> tuple[Plan, Scratch]:
@@ -436,5 +436,5 @@ def count_keys(session: Session, keys: Any, bins: Bins, number: np.dtype, bits: 
 
     plan = session.cached(("plans of counts", n, order, items, edges, number, groups, tables), make, policies=True)
     numbers: dict[str, Any] = {"last": order.storage.type(last), "bins": np.uint32(used), "rows": np.uint32(rows)}
-    run(session, plan, numbers=numbers, **buffers)
-    return sums.result()
+    last = run(session, plan, numbers=numbers, **buffers).event
+    return sums.result(last)

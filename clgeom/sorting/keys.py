@@ -122,6 +122,12 @@ class KeyOrder:
         return unfolded.astype(self.storage).view(self.dtype)
 
 
+@functools.lru_cache(maxsize=64)
+def key_order(dtype: np.dtype, descending: bool = False) -> KeyOrder:
+    """Return the order of keys of a type in any byte order."""
+    return KeyOrder(dtype.newbyteorder("="), descending)
+
+
 def key_dtype(keys: Any, *, caller: str, name: str = "keys") -> np.dtype:
     """Return the native type of an array of keys; `InvalidInput` when it is no key type."""
     dtype: np.dtype = np.dtype(keys.dtype).newbyteorder("=")

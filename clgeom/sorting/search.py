@@ -15,7 +15,7 @@ from clgeom.intake.device_arrays import is_device_array
 from clgeom.intake.interop.cuda import takes_like_cuda
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike
 from clgeom.sorting.arrays import Output, as_key_array
-from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, flat, index_dtype, require_same_place
+from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, flat, index_dtype, key_order, require_same_place
 from clgeom.sorting.radix.work import survey
 
 if TYPE_CHECKING:
@@ -131,10 +131,11 @@ def _in_common_type(haystack: Any, needles: Any) -> tuple[Any, Any]:
 def _search(session: Session, haystack: Any, needles: Any, side: str, sorter: Any, number: np.dtype) -> Any:
     """Return the indices of flat needles."""
     caller, n, m = "searchsorted", len(haystack), len(needles)
-    order = KeyOrder(haystack.dtype.newbyteorder("="))
+    order = key_order(haystack.dtype)
     there = is_device_array(needles)
     sources = [haystack, needles, *([] if sorter is None else [sorter])]
     places = Output(session, number, m, sources if there else [needles], wait=not there)
+    last = None
     if m:
         needles = needles if there else np.require(needles, order.dtype, ["C", "A"])
         # kept until the end: kernels may read the caller's memory
@@ -164,8 +165,8 @@ def _search(session: Session, haystack: Any, needles: Any, side: str, sorter: An
             return Plan(Step.over(session.profile, "sorting/search_sorted", args, m, **options)).kept()
 
         key = "plans of searches", order, n, m, side, number, order_type
-        run(session, session.cached(key, make, policies=True), **buffers)
-    return places.result()
+        last = run(session, session.cached(key, make, policies=True), **buffers).event
+    return places.result(last)
 
 
 def _refuse_unsorted(session: Session, haystack: np.ndarray, buffer: cl.Buffer, order: KeyOrder) -> None:

@@ -28,7 +28,7 @@ from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.primitives.scan import sums_plan
 from clgeom.sorting.arrays import as_key_array
 from clgeom.sorting.distinct import first_on_host
-from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, checked_axis, index_dtype
+from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, checked_axis, index_dtype, key_order
 from clgeom.sorting.radix.passes import SortMemory
 from clgeom.sorting.radix.segments import segment_capacity, segments_plan
 from clgeom.sorting.radix.sort import argsort, sort, sort_by_key
@@ -129,7 +129,7 @@ def topk(
     if not there and (first := first_on_host(session, array, k, largest)) is not None:
         indices = first[argsort(array[first], descending=largest, device=session)].astype(number, copy=False)
         return TopK(array[indices], indices)
-    order = KeyOrder(array.dtype.newbyteorder("="), largest)
+    order = key_order(array.dtype, largest)
     few = _first_few(session, array, k, order, caller=caller)
     if few is not None:
         return TopK(few[0], converted(session, few[1], number))
@@ -185,8 +185,9 @@ def _first_pairs(
     if not is_device_array(keys):
         return result.read(found, count).view(order.dtype), result.read(indices, count)
     let_change(session, [keys])
+    last = result.event
     keys_of, indices_of = (
-        as_array(session, result[scratch], (count,), dtype, queue=keys.queue, wait=False)
+        as_array(session, result[scratch], (count,), dtype, queue=keys.queue, wait=False, after=last)
         for scratch, dtype in ((found, order.dtype), (indices, indices.dtype))
     )
     return keys_of, indices_of

@@ -27,7 +27,7 @@ from clgeom.primitives.scan import sums_plan
 from clgeom.sorting.arrays import Output, SortInput
 from clgeom.sorting.bins import Bins, count_keys, most_counts
 from clgeom.sorting.distinct import Returned, distinct_on_host, run_results
-from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, checked_axis, flat_keys, index_dtype
+from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, checked_axis, flat_keys, index_dtype, key_order
 from clgeom.sorting.lexsort import lexsort
 from clgeom.sorting.radix.passes import SortMemory
 from clgeom.sorting.radix.sort import Profiled
@@ -175,7 +175,7 @@ def _unique(session: Session, keys: Any, returned: Returned) -> list[Any]:
         ]
         return [Output(session, dtype, 0, [keys]).result() for dtype in types]
     if not whole:
-        digits = KeyOrder(ordered.dtype).digits(ordered)
+        digits = key_order(ordered.dtype).digits(ordered)
         begins = np.append(True, digits[1:] != digits[:-1])
         if returned.splits_nan:
             begins |= ordered != ordered
@@ -203,7 +203,7 @@ def _unique_by_cached_plan(session: Session, keys: Any, returned: Returned) -> l
 
     None where a survey of the keys comes before their sort.
     """
-    n, kind, features = len(keys), KeyOrder(keys.dtype.newbyteorder("=")), features_of(session)
+    n, kind, features = len(keys), key_order(keys.dtype), features_of(session)
 
     def make() -> tuple[Plan, Scratch] | None:
         given, ordered = Scratch("keys[0]", kind.storage, n), Scratch("unique_keys", kind.storage, n)
@@ -229,7 +229,7 @@ def _unique_by_cached_plan(session: Session, keys: Any, returned: Returned) -> l
 
 def _unique_of_sorted(session: Session, keys: Any, ordered: Any, order: Any, returned: Returned) -> list[Any]:
     """Return the same from sorted keys where kernels read them."""
-    n, kind = len(keys), KeyOrder(ordered.dtype)
+    n, kind = len(keys), key_order(ordered.dtype)
     held = as_device_bits(session, ordered, caller="unique")
     buffers: dict[str, Any] = {"keys": held.one_buffer("The sorted array of unique")}
     if order is not None:
@@ -293,8 +293,8 @@ def _emit_runs(
 
     key = "plans of distinct keys", n, kind, returned
     plan = session.cached(key, emitting, policies=True) if few or not (index or count) else emitting()
-    run(session, plan, numbers={"runs": np.uint32(runs)}, **buffers)
-    return [out.result() for out in (values, index, inverse, count) if out]
+    last = run(session, plan, numbers={"runs": np.uint32(runs)}, **buffers).event
+    return [out.result(last) for out in (values, index, inverse, count) if out]
 
 
 def _tiles_plan(
@@ -309,7 +309,7 @@ def _tiles_plan(
 
 def _unique_by_counts(session: Session, keys: Any, returned: Returned) -> list[Any] | None:
     """Return the values and their counts by a count of every key that there may be; None where that does not pay."""
-    n, there, kind = len(keys), is_device_array(keys), KeyOrder(keys.dtype.newbyteorder("="))
+    n, there, kind = len(keys), is_device_array(keys), key_order(keys.dtype)
     if kind.dtype.kind not in "iubf" or (kind.floating and (there or kind.bits > 16)) or n < LEAST_COUNTED:
         return None
     first, last = kind.storage.type(0), kind.everything

@@ -48,9 +48,9 @@ def sort_by_cached_plan(caller: str, keys: Any, descending: bool, session: Sessi
     require_memory(session, keys, caller=caller, name="keys")
     complete(session, keys)
     buffer = allocate(session, keys.shape[0] * dtype.itemsize)
-    run(session, plan, **{"keys[0]": keys.base_data, name: buffer})
+    last = run(session, plan, **{"keys[0]": keys.base_data, name: buffer}).event
     let_change(session, (keys,))
-    return as_array(session, buffer, keys.shape, dtype, queue=keys.queue, wait=False)
+    return as_array(session, buffer, keys.shape, dtype, queue=keys.queue, wait=False, after=last)
 
 
 def sort_rows_by_cached_plan(caller: str, keys: Any, descending: bool, session: Session) -> Any:
@@ -89,6 +89,6 @@ def sort_rows_by_cached_plan(caller: str, keys: Any, descending: bool, session: 
     complete(session, keys)
     buffer = allocate(session, n * dtype.itemsize)
     memory: dict[str, Any] = {"keys[0]": keys.base_data, "offsets[0]": offsets, "out": buffer}
-    run(session, plan, **memory)
+    last = run(session, plan, **memory).event
     let_change(session, (keys,))
-    return as_array(session, buffer, shape, dtype, queue=keys.queue, wait=False)
+    return as_array(session, buffer, shape, dtype, queue=keys.queue, wait=False, after=last)
