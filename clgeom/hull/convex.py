@@ -24,6 +24,7 @@ from clgeom.core.plan import Scratch
 from clgeom.errors import DeviceLimit, short
 from clgeom.geo.longitudes import Longitudes
 from clgeom.hull.antimeridian import checked_turn, over_antimeridian
+from clgeom.hull.few import hull_of_few
 from clgeom.hull.heaphull import filter_points
 from clgeom.hull.lexsort import lexsort
 from clgeom.hull.pieces import PointStream, piece_bytes
@@ -227,6 +228,11 @@ class HullWork(Work):
         return in_place or self.cloud.on_device or not streams(session, self.rows)
 
     def at_once(self, session: Session) -> Solution:
+        if not self.cloud.on_device and not self.cloud.in_file and self.options.filter == "auto":
+            few = hull_of_few(session, self.rows, self.options.keep_collinear)
+            if few is not None:
+                vertices, dimension = few
+                return Solution(session, vertices, dimension, rows_at(self.rows, vertices))
         return hull_of(self.cloud.on(session), self.options)
 
     def in_pieces(self, session: Session) -> Solution | None:
