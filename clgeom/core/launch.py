@@ -335,6 +335,20 @@ def read(
     return out
 
 
+def read_all(session: Session, buffers: Sequence[cl.Buffer], outs: Sequence[np.ndarray]) -> None:
+    """Fill arrays from as many buffers, after all earlier commands; short ones with one wait."""
+    short = [at for at, out in enumerate(outs) if 0 < out.nbytes < staging.LEAST_BYTES]
+    try:
+        for at in short[:-1]:
+            _copy(session, session.queue, "read results", outs[at], buffers[at], is_blocking=False)
+        for at, (buffer, out) in enumerate(zip(buffers, outs)):
+            if at not in short[:-1]:
+                read(session, buffer, out.dtype, out.size, out=out)
+    except BaseException:
+        settle(session.queue)  # before the arrays go
+        raise
+
+
 def write(session: Session, buffer: cl.Buffer, values: np.ndarray) -> None:
     """Copy an array into a buffer; waits until the array may change again."""
     values = np.ascontiguousarray(values)

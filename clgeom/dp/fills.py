@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,7 +11,7 @@ import numpy as np
 from clgeom.arguments import is_masked_array, one_of, rows_and_columns, wrong
 from clgeom.core.cache import Cache
 from clgeom.core.device import as_session
-from clgeom.core.launch import Result, allocate, copy, read, run
+from clgeom.core.launch import Result, allocate, copy, read_all, run
 from clgeom.core.plan import Plan
 from clgeom.dp.analysis import bands
 from clgeom.dp.codegen.cell import Form
@@ -218,11 +218,11 @@ class Copies:
             let_change(session, [array])  # for integers `read` waits, see `Values`
         return True
 
-    def read(self, p: Parameter) -> NDArray[Any]:
-        """Return a copied parameter on the host."""
-        out = np.empty(self.shapes[p.name], p.dtype)
-        read(self.session, self.buffers[p.name], p.dtype, out.size, out=out)
-        return out
+    def read(self, parameters: Sequence[Parameter]) -> list[NDArray[Any]]:
+        """Return copied parameters on the host."""
+        outs = [np.empty(self.shapes[p.name], p.dtype) for p in parameters]
+        read_all(self.session, [self.buffers[p.name] for p in parameters], outs)
+        return outs
 
 
 class Values(Mapping[str, Any]):
@@ -237,7 +237,7 @@ class Values(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         p = self._later.get(name)
         if p is not None:
-            self._known[name] = self._copies.read(p)
+            (self._known[name],) = self._copies.read([p])
             self._later = {other: q for other, q in self._later.items() if other != name}
         return self._known[name]
 
@@ -262,6 +262,7 @@ def some_values(
         raise no_parameter(equation, extra[0], values[extra[0]])
     checked: dict[str, Any] = {}
     later: dict[str, Parameter] = {}
+    integers: list[Parameter] = []
     for name, p in equation.parameters.items():
         if name in values:
             value = values[name]
@@ -270,7 +271,10 @@ def some_values(
             elif p.dtype.kind == "f":
                 checked[name], later[name] = None, p
             else:
-                checked[name] = copies.read(p)
+                checked[name] = None
+                integers.append(p)
+    if integers and copies is not None:
+        checked |= zip((p.name for p in integers), copies.read(integers))
     return checked if copies is None else Values(checked, later, copies)
 
 

@@ -24,6 +24,7 @@ from clgeom.core.plan import Scratch
 from clgeom.errors import DeviceLimit, short
 from clgeom.geo.longitudes import Longitudes
 from clgeom.hull.antimeridian import checked_turn, over_antimeridian
+from clgeom.hull.few import MOST as MOST_ON_HOST
 from clgeom.hull.few import hull_of_few
 from clgeom.hull.heaphull import filter_points
 from clgeom.hull.lexsort import lexsort
@@ -228,7 +229,8 @@ class HullWork(Work):
         return in_place or self.cloud.on_device or not streams(session, self.rows)
 
     def at_once(self, session: Session) -> Solution:
-        if not self.cloud.on_device and not self.cloud.in_file and self.options.filter == "auto":
+        in_memory = not (self.cloud.on_device or self.cloud.in_file)
+        if self.n <= MOST_ON_HOST and in_memory and self.options.filter == "auto":
             few = hull_of_few(session, self.rows, self.options.keep_collinear)
             if few is not None:
                 vertices, dimension = few

@@ -52,7 +52,7 @@ class Hull(Exchange):
     n : int
         Number of points given.
     phases : tuple of Phase
-        What each launch on the device was and took.
+        What each launch on the device was and took. None for few points that the host takes, but with `profile`.
     crs : object or None
         Coordinate reference system, where the points came with one.
     peak : Peak or None

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from clgeom import dp
+from clgeom.core import launch
 from clgeom.dp.fills import Copies
 from clgeom.errors import (
     EquationWarning,
@@ -87,7 +88,8 @@ def test_floats_on_the_device_stay_there(session, monkeypatch):
     import pyopencl.array
 
     read = []
-    monkeypatch.setattr(Copies, "read", lambda copies, p, one=Copies.read: read.append(p.name) or one(copies, p))
+    one = Copies.read
+    monkeypatch.setattr(Copies, "read", lambda copies, some: read.extend(p.name for p in some) or one(copies, some))
     parameters = {"w": "float32[]", "k": "int32[]"}
     equation = dp.Equation("w[j] + k[j] + (i ? M(i - 1, j) : 0)", dtype="float32", parameters=parameters, pattern="RUD")
     k = pyopencl.array.to_device(session.queue, np.arange(6, dtype=np.int32))
@@ -101,6 +103,24 @@ def test_floats_on_the_device_stay_there(session, monkeypatch):
     assert list(values) == ["w", "k"] and len(values) == 2 and values.unread == {"w": (6,)}
     np.testing.assert_array_equal(values["w"], w)
     assert read == ["k", "w"] and not values.unread and values["w"] is values["w"]
+
+
+def test_integers_on_the_device_are_read_with_one_wait(session, monkeypatch):
+    import pyopencl.array
+
+    waits = []
+    one = launch.read
+    monkeypatch.setattr(launch, "read", lambda *args, **options: waits.append(args) or one(*args, **options))
+    parameters = {"k": "int32[]", "p": "int16[]", "e": "uint8[]"}
+    equation = dp.Equation("k[j] + p[j] + (i ? M(i - 1, j) : 0)", parameters=parameters, pattern="RUD")
+    k, p, e = np.arange(6, dtype=np.int32), np.arange(6, dtype=np.int16) ** 2, np.zeros(6, np.uint8)
+    for turn in range(3):
+        there = {name: pyopencl.array.to_device(session.queue, v + turn) for name, v in (("k", k), ("p", p), ("e", e))}
+        waits.clear()
+        table = dp.fill(equation, (2, 6), **there, device=session)
+        assert len(waits) == 1
+        np.testing.assert_array_equal(table[1], 2 * (k + p + 2 * turn))
+    assert all(np.array_equal(table._fill.values[name], there[name].get()) for name in there)
 
 
 WEIGHTS = dp.Equation("w[i] + c + t(0, 0)", parameters={"w": "int16[]", "c": "float32", "t": "int32[,]"}, pattern="RUD")

@@ -161,7 +161,7 @@ class Masks:
 
     def subset(self, first: int, maps: int) -> Masks:
         """Return the masks of maps from the `first` of these on."""
-        return replace(self, first_map=self.first_map + first, maps=maps)
+        return self if maps == self.maps else replace(self, first_map=self.first_map + first, maps=maps)
 
     def map_and_level(self, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the indices of the maps and levels of masks."""
@@ -236,7 +236,9 @@ class MaskWork(Work):
         return self.piece(session, 0, self.n)
 
     def piece(self, session: Session, start: int, stop: int) -> list[Any]:
-        masks = replace(self.masks, stack=replace(self.masks.stack, session=session))
+        masks = self.masks
+        if session is not masks.session:
+            masks = replace(masks, stack=replace(masks.stack, session=session))
         return self._made(masks.subset(start, stop - start))
 
     def begin(self, session: Session, part: Masks) -> Callable[[], list[Any]]:
