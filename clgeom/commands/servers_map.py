@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,9 @@ def run_servers(call: Call, path: str, outputs: Any, picture: Any, options: dict
     if ground is not None:
         _check_ground(sites, at, ground, grid, options["dem"])
     session = call.session
-    made, work = call.compute(_served, transmitters, grid, ground, options, session)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "No cell of the map", InputWarning)  # an error here
+        made, work = call.compute(_served, transmitters, grid, ground, options, session)
     if (made.server < 0).all():
         at_least = "" if options["threshold"] is None else f" with {options['threshold']:g} dBm or more"
         known = made.power_dbm[~np.isnan(made.power_dbm)]
@@ -89,16 +92,14 @@ def _grid(sites: Sites, place: Place | None, options: dict[str, Any]) -> tuple[G
     """Return the grid of the map, and the positions of the sites in its reference system."""
     given, chosen = LONLAT if sites.lonlat else options["crs"], options["map_crs"]
     own = np.array([(site.x, site.y) for site in sites.rows])
+    if chosen is not None:
+        _check_map_crs(chosen)
     if chosen is None and place is not None and _is_metric(place.crs):
         chosen = place.crs
     if chosen is None and given is not None and _is_metric(given):
         chosen = given
     if chosen is None:
         chosen = _utm_of(own, given, sites)
-    elif not _is_metric(chosen):
-        raise InvalidInput(
-            f"The option --map-crs must be a projected system in metres. Got '{shown(str(chosen))}' instead."
-        )
     at = _moved(own, chosen if given is None else given, chosen, sites)
     if place is not None and options["cell"] is None and options["bounds"] is None and same_crs(place.crs, chosen):
         return _checked(Grid(place.transform, chosen, place.shape)), at
@@ -129,6 +130,16 @@ def _checked(grid: Grid) -> Grid:
 def _is_metric(crs: Any) -> bool:
     system = as_crs(crs, caller="servers")
     return system.is_projected and [axis.unit_conversion_factor for axis in system.axis_info[:2]] == [1.0, 1.0]
+
+
+def _check_map_crs(crs: Any) -> None:
+    try:
+        metric = _is_metric(crs)
+    except InvalidInput:
+        metric = False
+    if not metric:
+        got = shown(str(crs))
+        raise InvalidInput(f"The option --map-crs must be a known projected system in metres. Got '{got}' instead.")
 
 
 def _utm_of(own: np.ndarray, crs: Any, sites: Sites) -> str:

@@ -13,7 +13,7 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import listed, shown
 from clgeom.errors import InvalidInput
 from clgeom.io.files import FilePath
-from clgeom.io.layout import decoded
+from clgeom.io.layout import decoded, what_is_wrong
 from clgeom.io.numbers import as_float
 from clgeom.io.tables import read_blocks
 
@@ -118,11 +118,9 @@ def _row(path: FilePath, line: int, fields: Sequence[str], header: Sequence[str]
             continue
         _, unit, least, most = NUMBERS.get(name, ((), "", -math.inf, math.inf))
         where = f"has in line {line}, column '{shown(header[position])}'"
-        try:
-            values[name] = as_float(field)
-        except ValueError as error:
-            reason = f"'{shown(decoded(field))}' {error}" if field else "a number is missing"
-            raise wrong_file(path, f"{where}: {reason}") from None
+        if wrong := what_is_wrong(field, "a number"):
+            raise wrong_file(path, f"{where}: {wrong}")
+        values[name] = as_float(field)
         if not (math.isfinite(values[name]) and least <= values[name] <= most):
             limits = f"within {least:g} to {most:g}" if math.isfinite(most) else f"{least:g} or more"
             limits = "a finite number" if math.isinf(least) else f"{limits} {unit}"

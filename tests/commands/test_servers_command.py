@@ -98,6 +98,22 @@ def test_longitudes_and_latitudes_get_a_utm_zone(table):
     assert np.isnan(power).any() and np.isfinite(power).mean() > 0.8
 
 
+def test_of_a_large_elevation_model_a_part_is_read(table, monkeypatch):
+    """The heights are averages of cells, and more cells than allowed are refused."""
+    heights = hill("large.tif", transform=(10, 0, 689_500, 0, -10, 5_333_500), shape=(400, 500))
+    call = ("servers", "sites.csv", *LINK, *BOUNDS, "--dem", "large.tif")
+    done(*call, "-o", "out.tif")
+    cells = heights[50:350, 50:450].reshape(30, 10, 40, 10).mean(axis=(1, 3))
+    from clgeom.io import elevation
+
+    found = elevation.heights_on("large.tif", (100.0, 0.0, 690_000.0, 0.0, -100.0, 5_333_000.0), UTM, (30, 40))
+    assert np.abs(found - cells).max() < 3  # on a slope of 4 m a cell
+    far = elevation.heights_on("large.tif", (100.0, 0.0, 790_000.0, 0.0, -100.0, 5_333_000.0), UTM, (30, 40))
+    assert np.isnan(far).all()
+    monkeypatch.setattr(elevation, "MOST_HEIGHTS", 9_000)
+    assert "has 308 x 408 cells on the map, and at most 9,000" in refused(*call, "-o", "other.tif")
+
+
 def test_a_picture_and_polygons(table):
     pytest.importorskip("matplotlib")
     pytest.importorskip("pyogrio")
@@ -151,7 +167,8 @@ def test_wrong_calls_are_refused(table):
         ("Missing option '--model'", ["sites.csv"]),
         ("unknown coordinate reference system: name it", ["sites.csv", "--model", "free-space"]),
         ("at most 134,217,728 cells. Got .*: choose larger cells", ["sites.csv", *LINK, "--cell", 0.5]),
-        ("option --map-crs must be a projected system in metres", ["sites.csv", *LINK, "--map-crs", "EPSG:4326"]),
+        ("option --map-crs must be a known projected system", ["sites.csv", *LINK, "--map-crs", "EPSG:4326"]),
+        ("option --map-crs must be a known projected system", ["sites.csv", *LINK, "--map-crs", "EPSG:99999"]),
         ("option --cell must be a distance above 0", ["sites.csv", *LINK, "--cell", -5]),
         ("option --bounds must be the least x and y", ["sites.csv", *LINK, "--bounds", 5, 5, 1, 9]),
         ("option --city is for other models. Got --model free-space", ["sites.csv", *LINK, "--city", "medium"]),
