@@ -32,6 +32,9 @@ _HOMES = {
     "radio": "radio",
     "region.arc.adaptive": "adaptive_region",
     "region.arc.result": "CrossRegion Region",
+    "region.classes.polygon": "ClassPolygon",
+    "region.classes.polygonize": "polygonize",
+    "region.classes.result": "ClassPolygons",
     "region.coverage.change": "coverage_change",
     "region.coverage.clip": "clip_raster",
     "region.coverage.outlines": "raster_outlines",
@@ -80,6 +83,9 @@ if TYPE_CHECKING:
         CoveragePolygon as CoveragePolygon,
         CoveragePolygons as CoveragePolygons,
     )
+    from clgeom.region.classes.polygon import ClassPolygon as ClassPolygon
+    from clgeom.region.classes.polygonize import polygonize as polygonize
+    from clgeom.region.classes.result import ClassPolygons as ClassPolygons
     from clgeom.region.coverage.change import coverage_change as coverage_change
     from clgeom.region.coverage.clip import clip_raster as clip_raster
     from clgeom.region.coverage.outlines import raster_outlines as raster_outlines

@@ -29,6 +29,7 @@ COMMANDS = {
     "dp": ("clgeom.commands.dp", "dp", "Dynamic programming: sequences, knapsacks, any recurrence."),
     "hull": ("clgeom.commands.hull", "hull", "Convex hull of points."),
     "kernels": ("clgeom.commands.kernels", "kernels", "Print OpenCL C, and check what it needs of a GPU."),
+    "polygonize": ("clgeom.commands.polygonize", "polygonize", "Polygons of all classes of a raster, as land cover."),
     "region": ("clgeom.commands.region", "region", "Coverage polygons of a raster or of points."),
     "selftest": ("clgeom.commands.selftest", "selftest", "Check a device: every kernel against its reference."),
     "servers": ("clgeom.commands.servers", "servers", "Best server, power and interference of a radio network."),

@@ -25,8 +25,8 @@ def plot_classes(polygons: Any, ax: Any = None, *, title: str | None = None) -> 
     from matplotlib.patches import Patch, PathPatch
     from matplotlib.path import Path
 
-    whole = polygons.dissolve()
-    values = np.unique(whole.classes)
+    whole = polygons.dissolve() if hasattr(polygons, "dissolve") else [polygons]
+    values, names = np.unique([one.value for one in whole]), {one.value: one.name for one in whole}
     palette = matplotlib.colormaps[FEW if len(values) <= 12 else MANY]
     colours = {value: palette(k % palette.N) for k, value in enumerate(values.tolist())}
     for one in whole:
@@ -40,11 +40,11 @@ def plot_classes(polygons: Any, ax: Any = None, *, title: str | None = None) -> 
     is_cells = tuple(polygons.grid.transform) == IDENTITY
     if is_cells and not ax.yaxis_inverted():
         ax.invert_yaxis()  # rows count downwards
-    count = counted(len(polygons), "polygon", "polygons")
+    count = counted(len(polygons.collected().offsets) - 1, "polygon", "polygons")
     dress(ax, count if title is None else title, ("column", "row") if is_cells else axes_of_crs(polygons.crs))
-    names = {value: plain(polygons.names.get(value, value)) for value in values[:MOST_LISTED].tolist()}
+    labels = {value: plain(value if names[value] is None else names[value]) for value in values[:MOST_LISTED].tolist()}
     patches = [
-        Patch(facecolor=colours[value], edgecolor=EDGE, linewidth=0.5, label=name) for value, name in names.items()
+        Patch(facecolor=colours[value], edgecolor=EDGE, linewidth=0.5, label=name) for value, name in labels.items()
     ]
     legend_below(ax, patches)
     return ax

@@ -105,6 +105,25 @@ VALUES = {
     "kernels export": {"families": "primitives", "as_spirv": "--spirv"},
     "kernels list": {"parts": "sieve"},
     "kernels show": {"wanted": "--with real=double"},
+    "polygonize": {
+        "band": "--band 2",
+        "array": "--array other",
+        "window": "--window 0 0 20 40 / --window 3 5 17 33",
+        "nodata": "--nodata 2 / --nodata 3",
+        "crs": "--crs EPSG:32633",
+        "connectivity": "--connectivity 8",
+        "dissolve": "--dissolve",
+        "names": "--names names.csv",
+        "tolerance": "--tolerance 15000 / --tolerance 10001",
+        "iou": "--iou 0.9 / --iou 0.9999",
+        "vertices": "--vertices 470 / --vertices 500",
+        "boundary": "--boundary + --tolerance 15000",
+        "output": "-o out.geojson",
+        "layer": "--layer first",
+        "densify": "--densify 0.01 / --densify 1e-9",
+        "picture": "--plot out.png",
+        "profile": "--profile",
+    },
     "region": {
         "file": "map.npz",
         "levels": "--level 3 / --level 6.5",
@@ -246,6 +265,7 @@ MODES = {
     "kernels export": [".", ". sort"],
     "kernels list": [""],
     "kernels show": ["orient2d_signs"],
+    "polygonize": ["classes.npz", "classes.npz -o p.geojson"],
     "region": [
         "map.npz --level 5",
         "map.npz --level 5 -o r.geojson",
@@ -361,6 +381,7 @@ def folder(tmp_path_factory):
         "items.csv": "name,value,weight\na,5,4\nb,4,3\nc,3,2\nd,9,5\ne,1,3\n",
         "spec.toml": "values = [5, 4, 3]\nweights = [4, 3, 2]\ncapacity = 6\n",
         "bad.csv": "x,y\n0,zero\n",
+        "names.csv": "class,name\n1,water\n2,wood\n",
         "across.csv": "lon,lat\n176,0\n178,0\n-178,0\n177,3\n-179,2\n",
         "nan.csv": "x,y,k,v\nnan,nan,b,nan\n",
         "sites.csv": "name,lon,lat,antenna,azimuth\na,11.57,48.11,sector,10\nb,11.57,48.11,sector,99\nc,11.6,48.13,,\n",
@@ -395,6 +416,11 @@ def folder(tmp_path_factory):
     ground = 500 + 99 * np.exp(-((np.arange(30) - 9) ** 2)) + rng.random((30, 1))
     dem = {"transform": (300, 0, 688_000, 0, -300, 5_338_000), "crs": "EPSG:32632"}
     np.savez(place / "dem.npz", elevation=ground, **dem)
+    of_classes = np.random.default_rng(3)
+    classes = np.kron(of_classes.integers(1, 5, (2, 12, 25)), np.ones((1, 2, 2), int))
+    classes += (of_classes.random(classes.shape) < 0.2) & (classes < 4)
+    classes[:, 5:9, 20:30] = 0
+    np.savez(place / "classes.npz", values=classes, other=np.where(classes == 3, 4, classes), nodata=0, **where)
     np.save(place / "weights.npy", rng.random((24, 90)))
     features = [
         {"type": "Feature", "properties": {"v": i}, "geometry": {"type": "Point", "coordinates": point}}
@@ -472,6 +498,7 @@ def two_programs(target, are_wanted, *, host, watch):
 
 #: Functions that draw pictures and pages.
 DRAWN = {
+    "classes": ["save_classes_plot"],
     "coverage": ["save_coverage_plot", "save_comparison_plot"],
     "diagrams": ["save_gaps_plot"],
     "hoods": ["save_trace"],

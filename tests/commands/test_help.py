@@ -82,11 +82,12 @@ def test_examples_of_help_run(files, name, monkeypatch):
         with rasterio.open("dem.tif", "w", width=30, height=30, count=1, dtype="float32", **where) as file:
             file.write(np.add.outer(np.arange(30), np.arange(30)).astype(np.float32), 1)
     for _, call in getattr(COMMANDS[name], "examples", ()):
-        if "signal.tif" in call:
+        Path("names.csv").write_text("-90,good\n")
+        for raster_file in re.findall(r"(signal.tif|land.tif)", call):
             rasterio = pytest.importorskip("rasterio")
             raster = np.where(np.arange(64).reshape(8, 8) % 8 < 5, -90, -99).astype(np.float32)
             where = {"crs": "EPSG:32632", "transform": rasterio.Affine(50, 0, 691_000, 0, -50, 5_335_500)}
-            with rasterio.open("signal.tif", "w", width=8, height=8, count=1, dtype="float32", **where) as file:
+            with rasterio.open(raster_file, "w", width=8, height=8, count=1, dtype="float32", **where) as file:
                 file.write(raster, 1)
         words, _, into = call.replace("--level -85", "--level -85 --size 64").partition(" > ")
         spec = "instance.toml" if name == "dp solve" else "fill.toml"

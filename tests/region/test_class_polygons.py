@@ -171,6 +171,20 @@ def test_files_hold_what_tables_do(ending, tmp_path):
         assert json.loads(polygons.to_geojson()) == json.loads(path.read_text())
 
 
+def test_one_polygon_is_written_as_among_all(tmp_path):
+    polygons = polygons_of(some_stack(), connectivity=8, transform=TRANSFORMS["map"])
+    one = polygons.of_class(9)[0]
+    one.to_file(tmp_path / "one.csv")
+    assert "MULTI" not in (tmp_path / "one.csv").read_text()
+    (feature,) = json.loads(one.to_geojson())["features"]
+    assert feature["properties"]["class"] == 9
+    assert feature["properties"]["name"] == 'a "park"'
+    assert one.area_km2 == pytest.approx(feature["properties"]["area_km2"])
+    assert len(one.to_pandas()) == len(one.to_arrow()) == 1
+    assert len(one.plot().patches) == 1
+    polygons_of(some_stack())[0].to_file(tmp_path / "cells.csv")
+
+
 def test_files_in_degrees_need_a_system(tmp_path):
     polygons = polygons_of(some_stack())
     with pytest.raises(InvalidInput, match="is in longitude and latitude"):

@@ -15,13 +15,13 @@ from clgeom.geo.ragged import Collected, Ragged, ranges_of
 from clgeom.intake.chunks import Peak
 from clgeom.intake.typing import NDArray
 from clgeom.region.classes.arcs import Arcs
-from clgeom.region.coverage.drawn import OnMap
+from clgeom.region.classes.files import ClassesOnMap
 from clgeom.region.coverage.grid import Grid
 from clgeom.region.rings.trace import twice_areas
 
 
 @keeps_subnormals
-class Faces(OnMap):
+class Faces(ClassesOnMap):
     """The arrays of `ClassPolygons`; `owners` has the number of the geometry of each face."""
 
     peak: Peak | None = None

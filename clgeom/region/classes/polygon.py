@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,15 +11,17 @@ import numpy as np
 from clgeom.arguments import boolean
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import counted
-from clgeom.geo.ragged import Collected
+from clgeom.geo.geodesy import earth_areas
+from clgeom.geo.ragged import Collected, Ragged
 from clgeom.intake.typing import NDArray
+from clgeom.region.classes.files import ClassesOnMap, class_columns
 from clgeom.region.coverage.drawn import MapRegion
 from clgeom.region.coverage.grid import Grid
 
 
 @keeps_subnormals
 @dataclass(frozen=True, eq=False)
-class ClassPolygon(MapRegion):
+class ClassPolygon(ClassesOnMap, MapRegion):
     """The polygon around a connected piece of one class, or several of them.
 
     Parameters
@@ -38,6 +41,12 @@ class ClassPolygon(MapRegion):
         In the square of the map's unit, without the holes.
     shape : Collected
         The geometry, for `to_shapely`.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> clgeom.polygonize([[1, 1], [1, 2]], names={2: "wood"})[1]
+    ClassPolygon(class 2 (wood), 4 vertices, area 1)
     """
 
     parts: tuple[tuple[NDArray[Any], ...], ...]
@@ -71,8 +80,38 @@ class ClassPolygon(MapRegion):
         return tuple(ring for part in self.parts for ring in part)
 
     def to_shapely(self, *, cells: bool = False) -> Any:
+        """Return the geometry as a valid Shapely geometry: a Polygon, or a MultiPolygon of several parts.
+
+        Parameters
+        ----------
+        cells : bool
+            Return columns and rows instead of map coordinates.
+
+        Returns
+        -------
+        shapely.Geometry
+
+        Raises
+        ------
+        InvalidInput
+            Shapely is not installed.
+        """
         boolean(cells, "cells", caller="to_shapely")
         return (_in_cells(self.shape, self.grid) if cells else self.shape).to_shapely()[0]
+
+    def _pieces(self) -> Iterator[tuple[Ragged, Ragged]]:
+        yield _in_cells(self.shape, self.grid).shapes[0], self.shape.shapes[0]
+
+    def collected(self) -> Collected:
+        return self.shape
+
+    def _in_km2(self, crs: Any) -> NDArray[np.float64]:
+        return np.array([earth_areas([self.__geo_interface__], crs, caller="area_km2")[0] / 1e6])
+
+    def _columns(self) -> dict[str, Any]:
+        names = {} if self.name is None else {self.value: self.name}
+        own = np.array([self.map]), np.array([self.cells]), np.array([self.area])
+        return class_columns(np.array([self.value]), names, *own, self.grid)
 
     @property
     def __geo_interface__(self) -> dict[str, Any]:

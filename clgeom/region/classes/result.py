@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import operator
-from collections.abc import Sequence
-from os import PathLike
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
 
 import numpy as np
 
@@ -14,15 +12,13 @@ from clgeom.arguments import boolean, integer, real, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import counted
 from clgeom.errors import InvalidInput, short
-from clgeom.geo.ragged import Collected
+from clgeom.geo.ragged import Collected, Ragged
 from clgeom.intake.typing import FloatLike, IntLike, NDArray
 from clgeom.markup import MOST_RINGS, MOST_ROWS, card, rings_svg, table
 from clgeom.region.classes.faces import Faces
+from clgeom.region.classes.files import class_columns
 from clgeom.region.classes.polygon import ClassPolygon
 from clgeom.region.classes.simplify import Goal, simplify_arcs
-
-if TYPE_CHECKING:
-    from clgeom.io.features import Written
 
 
 @keeps_subnormals
@@ -52,6 +48,13 @@ class ClassPolygons(Faces, Sequence[ClassPolygon]):
         What each launch on the device was and took.
     peak : Peak or None
         For a raster that came in strips the most memory that it took at a time, of the host and of the device.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> land = clgeom.polygonize([[1, 1, 2, 2], [1, 1, 1, 2], [3, 1, 1, 2]])
+    >>> land.classes.tolist(), land.cells.tolist(), land.simplify(tolerance=1).areas.tolist()
+    ([1, 2, 3], [7, 4, 1], [7.5, 3.5, 1.0])
     """
 
     def _with(self, **changed: Any) -> ClassPolygons:
@@ -227,150 +230,15 @@ class ClassPolygons(Faces, Sequence[ClassPolygon]):
         cells = boolean(cells, "cells", caller="to_shapely")
         return self._some(0, len(self), cells=cells).to_shapely()
 
-    def to_geojson(self, *, crs: Any = None, densify: FloatLike | None = None) -> str:
-        """Return the text of a GeoJSON FeatureCollection in longitude and latitude.
-
-        Parameters
-        ----------
-        crs, densify : optional
-            As for `to_file`.
-
-        Returns
-        -------
-        str
-        """
-        from clgeom.io.classes import classes_geojson
-
-        return classes_geojson(self, self._system(crs, "to_geojson"), densify)
-
-    def to_file(  # type: ignore[override]  # it has no levels
-        self,
-        path: str | PathLike[str],
-        *,
-        crs: Any = None,
-        layer: str | None = None,
-        densify: FloatLike | None = None,
-    ) -> Written:
-        """Write polygons and their attributes to a file. An error leaves no partial file.
-
-        Attributes are id, class, name (if there are names), map, cells, cells_area, area, and area_km2 (on the
-        ellipsoid, missing without a `crs`).
-
-        Parameters
-        ----------
-        path : path-like
-            Its ending chooses the format: .gpkg (GeoPackage), .fgb (FlatGeobuf), .shp (Shapefile), .parquet
-            (GeoParquet), .csv (with WKT), .wkt (lines), .geojson, .json or .kml. The last three are in longitude and
-            latitude: polygons are reprojected from `crs`, and neighbours keep their common boundaries to the bit.
-        crs : optional
-            Coordinate reference system of the coordinates, as anything that pyproj takes; the result's own by default.
-        layer : str, optional
-            Name of the layer of a GeoPackage; the name of the file by default.
-        densify : float, optional
-            Largest distance in metres of an edge from its curve in longitude and latitude; by default a 128th of the
-            side of a cell.
-
-        Returns
-        -------
-        Written
-            The number of `vertices` that were written, and of those `added`.
-
-        Raises
-        ------
-        InvalidInput
-            The file cannot be written, the format cannot hold the geometries, a package is missing, or the coordinates
-            are not longitude and latitude and there is no reference system.
-        """
-        from clgeom.io.classes import write_classes
-
-        return write_classes(self, path, crs=self._system(crs, "to_file"), layer=layer, densify=densify)
-
-    def collected(self) -> Collected:
-        """Return the geometries in map coordinates as files have them.
-
-        Returns
-        -------
-        clgeom.geo.ragged.Collected
-        """
-        return self._some(0, len(self))
-
-    def in_degrees(self, crs: Any, *, caller: str, densify: FloatLike | None = None) -> Collected:
-        """Return the geometries in longitude and latitude; common boundaries stay common.
-
-        Parameters
-        ----------
-        crs : object or None
-            Of the coordinates; None if they are longitude and latitude.
-        caller : str
-            The action, for messages.
-        densify : float, optional
-            Largest distance of an edge from its curve, in metres.
-
-        Returns
-        -------
-        clgeom.geo.ragged.Collected
-
-        Raises
-        ------
-        InvalidInput
-            The coordinates are not longitude and latitude, and there is no reference system to reproject them from.
-        """
-        from clgeom.geo.degrees import Sheets, in_degrees
-
-        made, resolution = [], math.sqrt(self.grid.cell_area)
+    def _pieces(self) -> Iterator[tuple[Ragged, Ragged]]:
         bounds = np.searchsorted(self.maps, np.arange(self.arcs.shape[0] + 1)).tolist()
         for first, last in zip(bounds, bounds[1:]):
-            if first == last:
-                continue
-            (corners,), (own,) = (self._some(first, last, cells=cells).shapes for cells in (True, False))
-            oriented = corners.reversed() if self.grid.determinant < 0 else corners
-            none = np.zeros(len(own), np.int64)
-            sheets = Sheets(oriented, none, none, apart=True)
-            made.append(in_degrees(own, crs, caller=caller, resolution=resolution, densify=densify, sheets=sheets))
-        return Collected(made, self.geometry_offsets)
+            if first < last:
+                (corners,), (own,) = (self._some(first, last, cells=cells).shapes for cells in (True, False))
+                yield corners, own
+
+    def collected(self) -> Collected:
+        return self._some(0, len(self))
 
     def _columns(self) -> dict[str, Any]:
-        named = {}
-        if self.names:
-            named["name"] = np.array([self.names.get(value) for value in self.classes.tolist()], object)
-        return {
-            "id": np.arange(1, len(self) + 1),
-            "class": self.classes,
-            **named,
-            "map": self.maps,
-            "cells": self.cells,
-            "cells_area": self.cells * self.grid.cell_area,
-            "area": self.areas,
-        }
-
-    def _columns_of_files(self, crs: Any) -> dict[str, Any]:
-        from clgeom.optional import is_installed
-
-        known = crs is not None and is_installed("pyproj")
-        try:
-            return {"area_km2": self._in_km2(crs) if known else np.full(len(self), np.nan)}
-        except InvalidInput:  # the system cannot express one of them
-            return {"area_km2": np.full(len(self), np.nan)}
-
-    def plot(self, ax: Any = None, *, title: str | None = None) -> Any:  # type: ignore[override]
-        """Draw all polygons with Matplotlib, with a colour for each class.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; new axes of pyplot's by default.
-        title : str, optional
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            The axes with the drawing.
-
-        Raises
-        ------
-        InvalidInput
-            Matplotlib is not installed.
-        """
-        from clgeom.plotting.classes import plot_classes
-
-        return plot_classes(self, ax, title=title)
+        return class_columns(self.classes, self.names, self.maps, self.cells, self.areas, self.grid)

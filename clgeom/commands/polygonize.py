@@ -1,0 +1,293 @@
+"""The command ``clgeom polygonize``: polygons of all classes of a raster of integers, such as land cover."""
+
+from __future__ import annotations
+
+import csv
+import math
+from typing import Any
+
+import click
+import numpy as np
+
+from clgeom.commands.options import (
+    Rule,
+    check_files,
+    command,
+    crs_option,
+    output_option,
+    path_option,
+    plot_option,
+    profile_option,
+    with_default,
+)
+from clgeom.commands.terminal import Call
+from clgeom.errors import InvalidInput
+from clgeom.io.outputs import GEOMETRIES, IN_LONLAT, either
+
+#: Options that simplify.
+LIMITS = ("tolerance", "iou", "vertices")
+#: Name and format of the value under each heading of the table of classes.
+COLUMNS = {
+    ">class": ("class", "d"),
+    "name": ("name", "s"),
+    ">polygons": ("polygons", ",d"),
+    ">cells": ("cells", ",d"),
+    ">area of cells": ("cells_area", ",.6g"),
+    ">area of polygons": ("area", ",.6g"),
+}
+#: Most classes that are printed.
+MOST_ROWS = 100
+
+
+def _is_simplified(given: Any) -> bool:
+    return any(getattr(given, name) is not None for name in LIMITS)
+
+
+def _ends_in(*endings: str) -> Any:
+    return lambda given: (given.output or "").lower().endswith(endings)
+
+
+RULES = (
+    Rule("boundary", "is for simplified polygons (--tolerance, --iou or --vertices).", _is_simplified),
+    Rule("layer", "is for an output (-o) that ends in .gpkg.", _ends_in(".gpkg")),
+    Rule("densify", "is for an output (-o) that ends in .geojson, .json or .kml.", _ends_in(*IN_LONLAT)),
+    Rule(
+        "densify",
+        "must be a distance above 0.",
+        lambda given: 0 < given.densify < math.inf,
+        lambda given: f"{given.densify:g}",
+    ),
+)
+SECTIONS = {
+    "Raster input": "band array window nodata crs",
+    "Polygons": "connectivity dissolve names",
+    "Simplification": "tolerance iou vertices boundary",
+    "Output": "output layer densify picture profile",
+}
+EXAMPLES = (
+    ("Polygons of all classes of a map of land cover", "clgeom polygonize land.tif -o land.gpkg"),
+    (
+        "Simplified, with one geometry for each class",
+        "clgeom polygonize land.tif --iou 0.95 --dissolve -o classes.geojson",
+    ),
+    (
+        "Simplified by at most 15 m without gaps between neighbours, with the names of classes",
+        "clgeom polygonize land.tif --tolerance 15 --names names.csv -o land.gpkg",
+    ),
+)
+
+
+@command(
+    sections=SECTIONS,
+    examples=EXAMPLES,
+    rules=RULES,
+    named={"classes": "raster", "transform": "transform", "names": "option --names", "boundary": "option --boundary"},
+    short_help="Polygons of all classes of a raster, such as land cover.",
+)
+@click.argument("file", type=click.Path())
+@with_default("--band", 1, "Band of the raster, from 1.")
+@click.option("--array", metavar="NAME", help="Array of a .npz file, or variable of a NetCDF file or Zarr store.")
+@click.option(
+    "--window",
+    type=int,
+    nargs=4,
+    metavar="ROW COLUMN ROWS COLUMNS",
+    help="Read only this part: its first row and column, its rows and columns.",
+)
+@click.option("--nodata", type=float, help="Value of cells without data; replaces that of the file.")
+@crs_option
+@with_default(
+    "--connectivity",
+    "4",
+    "Cells of one polygon share sides (4), or sides and corners (8).",
+    click.Choice(["4", "8"]),
+)
+@click.option("--dissolve", is_flag=True, help="One geometry for each class.")
+@path_option("--names", metavar="CSV", help="Names of classes: a table with the columns class and name.")
+@click.option(
+    "--tolerance", type=float, metavar="DISTANCE", help="Largest distance of a line from the cells, in map units."
+)
+@click.option("--iou", type=float, help="Smallest IoU of the polygons of each class and its cells, such as 0.95.")
+@click.option("--vertices", type=int, metavar="N", help="Most vertices of all lines; shared ones count once.")
+@click.option("--boundary", is_flag=True, help="Simplify lines between classes and cells without data, too.")
+@output_option(f"Write the polygons: {either(GEOMETRIES)}.")
+@click.option("--layer", metavar="NAME", help="Name of the layer of a GeoPackage.  [default: that of the file]")
+@click.option(
+    "--densify",
+    type=float,
+    metavar="METRES",
+    help="Largest distance of an edge from its curve in longitude and latitude (.geojson, .json, .kml).  [default: "
+    "1/128 of a cell]",
+)
+@plot_option("Draw the polygons")
+@profile_option
+def polygonize(
+    call: Call, file: str, output: str | None, picture: str | None, layer: str | None, profile: bool, **options: Any
+) -> None:
+    """Polygons of all classes of a raster of integers: land cover, zones, best servers.
+
+    FILE is .tif, .nc, .zarr, .asc, .img, .npy or .npz. Each connected piece of a class becomes a polygon, and each cell
+    with data is in exactly one of them. Polygons follow the cells exactly, or are simplified: neighbours share their
+    lines, so there are neither gaps nor overlaps.
+
+    GeoJSON and KML are in longitude and latitude. They need a coordinate reference system. Areas are in square map
+    units.
+    """
+    from clgeom.commands import terminal
+    from clgeom.commands.region_facts import print_columns, written_words
+    from clgeom.core.call import watched
+    from clgeom.geo.geodesy import shown
+    from clgeom.plotting.figures import FORMATS as PICTURES
+
+    inputs = [name for name in (file, options["names"]) if name is not None]
+    check_files(inputs, (output, GEOMETRIES), (picture, PICTURES), crs=options["crs"], caller="polygonize")
+    names = _names(options["names"])
+    session = call.session
+    with call.progress(f"reading {file}"):
+        raster, reading = terminal.timed(_raster, file, options)
+    with call.progress("polygons") as progress, watched(progress):
+        polygons, work = terminal.worked(_polygons, raster, names, session, profile, options)
+    if not len(polygons):
+        raise InvalidInput(f"There is nothing in '{file}': every cell is without data.")
+    written = _write(polygons, output, picture, layer, options)
+    rows = _rows(polygons)
+    facts = {
+        "rows": polygons.grid.shape[0],
+        "columns": polygons.grid.shape[1],
+        "crs": None if raster.crs is None else str(raster.crs),
+        **call.facts(work),
+        "polygons": len(polygons),
+        "arcs": len(polygons.arcs),
+        "vertices": len(polygons.arcs.corners),
+        "exact_vertices": polygons.exact_vertices,
+        "classes": rows,
+    }
+    if written is not None:
+        facts["written"] = {"vertices": written.vertices, "added": written.added}
+    if profile:
+        facts["phases"] = terminal.phases_as_json(polygons.phases)
+    band = f"band {options['band']} of {raster.bands}, " if raster.bands > 1 else ""
+    if raster.transform is None:
+        where = "no transform: the coordinates are columns and rows"
+    else:
+        where = "no coordinate reference system" if raster.crs is None else shown(raster.crs).strip("'")
+    lines = f"{len(polygons.arcs):,} with {len(polygons.arcs.corners):,} vertices"
+    if _was_simplified(options):
+        lines += f", {polygons.exact_vertices:,} before simplification"
+    call.report(
+        facts,
+        ("map", f"{' x '.join(map(str, raster.values.shape))} cells ({raster.values.dtype}), {band}{where}"),
+        ("device", terminal.device_words(session)),
+        ("time", work.words(**{"reading the map": reading})),
+        ("lines", lines),
+        ("wrote", [written_words(output, written), picture]),
+    )
+    if call.as_json:
+        return
+    click.echo()
+    has_names = {name: form for name, form in COLUMNS.items() if names or name != "name"}
+    print_columns(has_names, [{**row, "name": row["name"] or ""} for row in rows[:MOST_ROWS]])
+    if len(rows) > MOST_ROWS:
+        click.echo(f"and {len(rows) - MOST_ROWS:,} more classes")
+    if profile:
+        click.echo()
+        terminal.print_phases(polygons.phases)
+
+
+def _was_simplified(options: dict[str, Any]) -> bool:
+    return any(options[name] is not None for name in LIMITS)
+
+
+def _raster(file: str, options: dict[str, Any]) -> Any:
+    """Return the raster of a file with its reference system."""
+    from dataclasses import replace
+
+    from clgeom.arguments import wrong_file
+    from clgeom.geo.geodesy import shown
+    from clgeom.io.rasters import open_raster
+
+    raster = open_raster(file, **{name: options[name] for name in ("band", "array", "nodata", "window")})
+    crs = options["crs"] or raster.crs
+    if crs is not None and raster.transform is None:
+        raise wrong_file(file, f"has no transform: the position of its cells in {shown(crs)} is unknown")
+    return replace(raster, crs=crs)
+
+
+def _polygons(raster: Any, names: Any, session: Any, profile: bool, options: dict[str, Any]) -> Any:
+    """Return the polygons as the options ask for."""
+    from clgeom.region.classes.polygonize import polygonize as polygons_of
+
+    connectivity: Any = int(options["connectivity"])
+    found = polygons_of(raster, connectivity=connectivity, names=names, device=session, profile=profile)
+    if _was_simplified(options) and len(found):
+        limits = {name: options[name] for name in LIMITS}
+        found = found.simplify(**limits, boundary=options["boundary"])
+    return found.dissolve() if options["dissolve"] else found
+
+
+def _names(path: str | None) -> dict[int, str]:
+    """Return the names of classes of a table with the columns class and name; its header may be missing."""
+    from clgeom.arguments import wrong_file
+    from clgeom.io.files import reading
+
+    if path is None:
+        return {}
+    found: dict[int, str] = {}
+    with reading(path), open(path, newline="", encoding="utf-8-sig") as file:
+        try:
+            rows = [(number, row) for number, row in enumerate(csv.reader(file), 1) if any(map(str.strip, row))]
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise wrong_file(path, f"is no table of text: {error}") from error
+    for k, (number, row) in enumerate(rows):
+        try:
+            value = int(row[0])
+        except ValueError:
+            if k == 0:  # the header
+                continue
+            raise wrong_file(
+                path, f"must have a class, a whole number, first in line {number}. Got '{row[0]}'"
+            ) from None
+        if len(row) < 2:
+            raise wrong_file(path, f"must have a class and its name in line {number}. Got '{','.join(row)}'")
+        if value in found:
+            raise wrong_file(path, f"names the class {value} twice, in line {number} again")
+        found[value] = row[1].strip()
+    return found
+
+
+def _rows(polygons: Any) -> list[dict[str, Any]]:
+    """Return the number of polygons, cells and areas of each class."""
+    values, number = np.unique(polygons.classes, return_inverse=True)
+    counts = {
+        "polygons": np.bincount(number),
+        "cells": np.bincount(number, polygons.cells).astype(np.int64),
+        "cells_area": np.bincount(number, polygons.cells) * polygons.grid.cell_area,
+        "area": np.bincount(number, polygons.areas),
+    }
+    return [
+        {
+            "class": value,
+            "name": polygons.names.get(value),
+            **{name: column[k].item() for name, column in counts.items()},
+        }
+        for k, value in enumerate(values.tolist())
+    ]
+
+
+def _write(polygons: Any, output: Any, picture: Any, layer: Any, options: dict[str, Any]) -> Any:
+    """Write and draw; return what was written, None without an output."""
+    import contextlib
+
+    from clgeom.io.atomic import new_file
+    from clgeom.io.classes import write_new_classes
+    from clgeom.plotting.classes import save_classes_plot
+
+    written = None
+    with contextlib.ExitStack() as writing:
+        if output:  # it takes its name last, because drawing may be refused
+            file = writing.enter_context(new_file(output))
+            crs = polygons.crs
+            written = write_new_classes(polygons, file, crs=crs, layer=layer, densify=options["densify"])
+        if picture:
+            save_classes_plot(polygons, picture)
+    return written

@@ -1,0 +1,183 @@
+"""Files, tables and figures of polygons of classes: of one of them, and of all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.errors import InvalidInput
+from clgeom.geo.ragged import Collected, Ragged
+from clgeom.intake.typing import FloatLike, NDArray
+from clgeom.region.coverage.drawn import OnMap
+from clgeom.region.coverage.grid import Grid
+
+if TYPE_CHECKING:
+    from clgeom.io.features import Written
+
+
+@keeps_subnormals
+class ClassesOnMap(OnMap):
+    """Polygons of classes with their place on a map. A subclass has `_columns`, `collected` and `_pieces`."""
+
+    def _pieces(self) -> Iterator[tuple[Ragged, Ragged]]:
+        """Yield the polygons of each map, in columns and rows and in map coordinates."""
+        raise NotImplementedError
+
+    def _in_km2(self, crs: Any) -> NDArray[np.float64]:
+        raise NotImplementedError
+
+    def to_geojson(self, *, crs: Any = None, densify: FloatLike | None = None) -> str:
+        """Return the text of a GeoJSON FeatureCollection in longitude and latitude.
+
+        Parameters
+        ----------
+        crs, densify : optional
+            As for `to_file`.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        InvalidInput
+            A package is missing, or the coordinates are not longitude and latitude and there is no reference system.
+        """
+        from clgeom.io.classes import classes_geojson
+
+        return classes_geojson(self, self._system(crs, "to_geojson"), densify)
+
+    def to_file(  # type: ignore[override]  # it has no levels
+        self,
+        path: str | PathLike[str],
+        *,
+        crs: Any = None,
+        layer: str | None = None,
+        densify: FloatLike | None = None,
+    ) -> Written:
+        """Write polygons and their attributes to a file. An error leaves no partial file.
+
+        Attributes are id, class, name (if there are names), map, cells, cells_area, area, and area_km2 (on the
+        ellipsoid, missing without a `crs`).
+
+        Parameters
+        ----------
+        path : path-like
+            Its ending chooses the format: .gpkg (GeoPackage), .fgb (FlatGeobuf), .shp (Shapefile), .parquet
+            (GeoParquet), .csv (with WKT), .wkt (lines), .geojson, .json or .kml. The last three are in longitude and
+            latitude: polygons are reprojected from `crs`, and neighbours keep their common boundaries to the bit.
+        crs : optional
+            Coordinate reference system of the coordinates, as anything that pyproj takes; the result's own by default.
+        layer : str, optional
+            Name of the layer of a GeoPackage; the name of the file by default.
+        densify : float, optional
+            Largest distance in metres of an edge from its curve in longitude and latitude; by default a 128th of the
+            side of a cell.
+
+        Returns
+        -------
+        Written
+            The number of `vertices` that were written, and of those `added`.
+
+        Raises
+        ------
+        InvalidInput
+            The file cannot be written, the format cannot hold the geometries, a package is missing, or the coordinates
+            are not longitude and latitude and there is no reference system.
+        """
+        from clgeom.io.classes import write_classes
+
+        return write_classes(self, path, crs=self._system(crs, "to_file"), layer=layer, densify=densify)
+
+    def collected(self) -> Collected:
+        """Return the geometries in map coordinates as files have them.
+
+        Returns
+        -------
+        clgeom.geo.ragged.Collected
+        """
+        raise NotImplementedError
+
+    def in_degrees(self, crs: Any, *, caller: str, densify: FloatLike | None = None) -> Collected:
+        """Return the geometries in longitude and latitude; common boundaries stay common.
+
+        Parameters
+        ----------
+        crs : object or None
+            Of the coordinates; None if they are longitude and latitude.
+        caller : str
+            The action, for messages.
+        densify : float, optional
+            Largest distance of an edge from its curve, in metres.
+
+        Returns
+        -------
+        clgeom.geo.ragged.Collected
+
+        Raises
+        ------
+        InvalidInput
+            The coordinates are not longitude and latitude, and there is no reference system to reproject them from.
+        """
+        from clgeom.geo.degrees import Sheets, in_degrees
+
+        made, resolution = [], math.sqrt(self.grid.cell_area)
+        for corners, own in self._pieces():
+            oriented = corners.reversed() if self.grid.determinant < 0 else corners
+            none = np.zeros(len(own), np.int64)
+            sheets = Sheets(oriented, none, none, apart=True)
+            made.append(in_degrees(own, crs, caller=caller, resolution=resolution, densify=densify, sheets=sheets))
+        return Collected(made, self.collected().offsets)
+
+    def _columns_of_files(self, crs: Any) -> dict[str, Any]:
+        from clgeom.optional import is_installed
+
+        unknown = np.full(len(self.collected().offsets) - 1, np.nan)
+        try:
+            return {"area_km2": self._in_km2(crs) if crs is not None and is_installed("pyproj") else unknown}
+        except InvalidInput:  # the system cannot express one of them
+            return {"area_km2": unknown}
+
+    def plot(self, ax: Any = None, *, title: str | None = None) -> Any:  # type: ignore[override]
+        """Draw all polygons with Matplotlib, with a colour for each class.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; new axes of pyplot's by default.
+        title : str, optional
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes with the drawing.
+
+        Raises
+        ------
+        InvalidInput
+            Matplotlib is not installed.
+        """
+        from clgeom.plotting.classes import plot_classes
+
+        return plot_classes(self, ax, title=title)
+
+
+def class_columns(
+    classes: NDArray[Any], names: Mapping[Any, Any], maps: Any, cells: Any, areas: Any, grid: Grid
+) -> dict[str, Any]:
+    """Return the values of polygons of classes as columns of tables."""
+    named = {"name": np.array([names.get(value) for value in classes.tolist()], object)} if names else {}
+    return {
+        "id": np.arange(1, len(classes) + 1),
+        "class": classes,
+        **named,
+        "map": maps,
+        "cells": cells,
+        "cells_area": cells * grid.cell_area,
+        "area": areas,
+    }
