@@ -85,13 +85,10 @@ def own(made, folder):
         return clgeom.raster_regions(raster, LEVEL)
 
     def all_arrays(found):
-        return found.vertices, found.ring_offsets, found.polygon_offsets
-
-    def rings(found):
-        return found.rings if hasattr(found, "rings") else [region.rings for region in found]
+        return found.vertices, found.ring_offsets, getattr(found, "polygon_offsets", None)
 
     calls = {("clgeom, along the cells", "arrays"): lambda: all_arrays(cells())}
-    calls[("clgeom, by columns", "arrays")] = lambda: rings(columns())
+    calls[("clgeom, by columns", "arrays")] = lambda: all_arrays(columns())
     for name, make in (("clgeom, along the cells", cells), ("clgeom, by columns", columns)):
         calls[name, "Shapely"] = lambda make=make: make().to_shapely()
         for result, ending in (("GeoJSON", ".geojson"), ("GeoPackage", ".gpkg")):

@@ -89,8 +89,9 @@ USERS = """Milliseconds from the NumPy array to what a user gets: arrays of ring
 of GeoJSON and GeoPackage, with all holes. One map in longitude and latitude, one level. rasterio and GDAL have the very
 polygons that clgeom has along the cells (4 neighbours). By columns, polygons of 64 segments have no holes; they miss no
 cell, but cover others. cv2 goes through the centres of cells, contourpy between them, so both lose a part of the cells
-(missed). Files of clgeom have attributes, areas on the ellipsoid among them; others' have none. GDAL is the system's
-module, in a process of its own: "arrays" are its geometries in memory, as well-known binary."""
+(missed), and rings of one or two centres are no polygons. Files of clgeom have attributes, areas on the ellipsoid among
+them; others' have none. GDAL is the system's module, in a process of its own that does not take turns with the others:
+"arrays" are its geometries in memory, as well-known binary."""
 TIGHT = """At equal numbers of vertices: those that GEOS leaves for fractions of 0.2, 0.4, 0.6 and 0.8. as close: the
 vertices that clgeom has for the IoU of GEOS. Both miss no cell; missed: the share of the covered area that is lost.
 cv2: contours through the cells' centres, approximated; DP: approxPolyDP of the exact rings. Milliseconds: clgeom and
