@@ -17,7 +17,7 @@ from clgeom.intake.typing import NDArray
 from clgeom.radio.transmitters import Transmitter
 
 if TYPE_CHECKING:
-    from clgeom.region.rings.polygons import CoveragePolygons
+    from clgeom.region.classes.result import ClassPolygons
 
 
 @keeps_subnormals
@@ -179,14 +179,14 @@ class ServerMap(PowerMap):
         """Positions of the transmitters in the coordinates of the map."""
         return [(one.x, one.y) for one in self.transmitters]
 
-    def polygons(self) -> CoveragePolygons:
+    def polygons(self) -> ClassPolygons:
         """Return the polygons of the cells that each transmitter serves, along the cells, without gaps and overlaps.
 
         Returns
         -------
-        clgeom.CoveragePolygons
-            A polygon for each connected part of the cells of a transmitter; `map` is its index, and tables and files
-            have its name.
+        clgeom.ClassPolygons
+            A polygon for each connected part of the cells of a transmitter, whose index is the class; tables and files
+            have its name. The method `dissolve` gives one geometry a transmitter, `simplify` fewer vertices.
 
         Examples
         --------
@@ -196,13 +196,10 @@ class ServerMap(PowerMap):
         >>> made.polygons().to_pandas()[["name", "cells"]].values.tolist()
         [['west', 5000], ['east', 5000]]
         """
-        from clgeom.intake.interop.rasters import Raster
-        from clgeom.region.coverage.outlines import raster_outlines
+        from clgeom.region.classes.polygonize import polygonize
 
-        server = on_host(self.server)
-        served = server == np.arange(len(self.transmitters), dtype=np.int16)[:, None, None]
-        raster = Raster(served, self.transform, self.crs, names=self.names)
-        return raster_outlines(raster, 1, apart=True)
+        names = dict(enumerate(self.names))
+        return polygonize(on_host(self.server), names=names, transform=self.transform, crs=self.crs, nodata=-1)
 
     def to_file(self, path: str | PathLike[str], *, layer: str | None = None) -> None:
         """Write the maps to a GeoTIFF, or the polygons of the servers to a vector file, whole or not at all.

@@ -81,7 +81,7 @@ def test_polygons_of_servers_have_their_names(served, tmp_path, ending):
 def test_each_cell_is_in_the_polygon_of_its_server(served):
     shapely = pytest.importorskip("shapely")
     frame = served.polygons()
-    shapes, servers = np.atleast_1d(frame.to_shapely()), frame.maps
+    shapes, servers = np.atleast_1d(frame.to_shapely()), frame.classes
     x = PLACE[2] + 50 * (np.arange(41) + 0.5)
     y = PLACE[5] - 50 * (np.arange(23) + 0.5)
     inside = np.array([shapely.contains_xy(one, *np.meshgrid(x, y)) for one in shapes])
