@@ -148,7 +148,7 @@ def from_host(sessions, options):
     calls = {
         "hull": (lambda d: clgeom.convex_hull(points, device=d), same_hulls),
         "hulls": (lambda d: clgeom.convex_hulls(points, offsets, device=d), lambda x, y: alike(x.vertices, y.vertices)),
-        "regions": (lambda d: clgeom.coverage_regions(maps, LEVELS, device=d), lambda x, y: rings(x) == rings(y)),
+        "regions": (lambda d: clgeom.raster_regions(maps, LEVELS, device=d), lambda x, y: rings(x) == rings(y)),
         "edit_distance": (lambda d: problems.edit_distance(a, b, device=d), alike),
         "align": (lambda d: clgeom.align(a, b, device=d), lambda x, y: alike(x.operations, y.operations)),
         "sort": (lambda d: clgeom.sort(keys, device=d), alike),

@@ -91,7 +91,7 @@ def calls():
     for axis in ("x", "both"):
         yield (
             f"coverage_regions, 4,096 x 4,096, axis {axis}",
-            lambda device, axis=axis: clgeom.coverage_regions(raster, [-75, -85], axis=axis, device=device),
+            lambda device, axis=axis: clgeom.raster_regions(raster, [-75, -85], axis=axis, device=device),
         )
     for dtype in ("float32", "float64"):
         some = keys(10**7, dtype)

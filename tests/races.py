@@ -166,7 +166,7 @@ def coverage(session):
     rows, columns = np.ogrid[:25, :40]
     maps = np.stack([(rows * rows + columns * 7) % 53, (rows + columns) % 2 * 60]).astype(np.float32)
     for options in ({"parts": False}, {"holes": 0}):
-        for found in coverage_regions(maps, (20, 40), device=session, **options):
+        for found in coverage_regions(maps, (20, 40), outline="segments", device=session, **options):
             cells = np.argwhere(maps[found.map] >= found.level)[:, ::-1]
             assert options == {"holes": 0} or found.contains(cells).all()
     full = maps[0, :20, :32].copy()  # it fills its buffer, and so do the counts of 63 regions and their end

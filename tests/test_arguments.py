@@ -24,7 +24,7 @@ def region():
 
 
 def covered():
-    return clgeom.coverage_regions(np.ones((3, 3)), 1)[0]
+    return clgeom.raster_regions(np.ones((3, 3)), 1)[0]
 
 
 CALLS = {
@@ -231,4 +231,4 @@ def test_values_in_messages_have_one_line(value):
 @pytest.mark.parametrize("name", ["vertices", "part_vertices", "tolerance", "iou"])
 def test_false_is_no_default_of_a_number(name):
     with pytest.raises(InvalidInput, match=f"The '{name}' parameter of coverage_regions is for outline='cells'"):
-        clgeom.coverage_regions(np.ones((3, 3)), 1, **{name: False})
+        clgeom.coverage_regions(np.ones((3, 3)), 1, outline="segments", **{name: False})

@@ -15,6 +15,7 @@ from clgeom.commands.options import (
     columns_option,
     command,
     crs_option,
+    is_typed,
     layer_option,
     output_option,
     path_option,
@@ -22,7 +23,7 @@ from clgeom.commands.options import (
     profile_option,
     with_default,
 )
-from clgeom.commands.region_options import BUDGETS, POINTS_EACH, SEGMENTS
+from clgeom.commands.region_options import BUDGETS, FOR_SEGMENTS, POINTS_EACH, SEGMENTS
 from clgeom.commands.terminal import Call
 from clgeom.errors import InvalidInput
 from clgeom.geo.smooth import MOST_ROUNDS
@@ -60,10 +61,12 @@ def _source(given: Any) -> str:
 
 
 def _along_cells(given: Any) -> bool:
-    """Return whether polygons are along the cells: asked for, or by an option for them."""
-    return given.outline == "cells" or (
-        given.outline is None and any(getattr(given, name) is not None for name in BUDGETS)
-    )
+    """Return whether polygons are along the cells: asked for, by an option for them, or without one for segments."""
+    if given.outline is not None or any(getattr(given, name) is not None for name in BUDGETS):
+        return given.outline != "segments"
+    context = click.get_current_context()
+    typed = any(parameter.name in FOR_SEGMENTS and is_typed(context, parameter) for parameter in context.command.params)
+    return _is_raster(given) and not (typed or given.holes)
 
 
 def _is_raster(given: Any) -> bool:
@@ -108,7 +111,7 @@ RULES = (
         lambda given: given.outline != "segments",
     ),
     Rule("simplify", "is for outlines of segments. Use --tolerance along the cells.", _by_segments),
-    Rule("segments cuts axis parts", "is for outlines of segments (--outline segments).", _by_segments),
+    Rule(" ".join(FOR_SEGMENTS[:4]), "is for outlines of segments (--outline segments).", _by_segments),
     Rule(
         "holes",
         "must be 0 along the cells, where all holes are cut out.",
@@ -217,7 +220,8 @@ def _one_or_several(ctx: click.Context, param: click.Parameter, value: tuple[str
 @click.option(
     "--outline",
     type=click.Choice(OUTLINES),
-    help="Outlines of --segments, or polygons along the cells.  [default: segments]",
+    help="Polygons along the cells, or outlines of few vertices, of --segments.  [default: segments with an option for "
+    "these, else cells]",
 )
 @click.option("--vertices", type=int, metavar="N", help="Most vertices of each level.")
 @click.option("--part-vertices", type=int, metavar="N", help="Most vertices of each polygon.")
@@ -334,9 +338,9 @@ def region(
     Okumura-Hata, COST 231-Hata, or urban macro and micro and rural macro cells of 3GPP (uma, umi, rma); -los is with
     line of sight.
 
-    Polygons are valid, cover every cell that reaches the level, and have few vertices. With --outline cells, or an
-    option for polygons along the cells, they follow the cells, and those of one level do not overlap (in .geojson and
-    .kml polygons that touch overlap by a small margin).
+    Polygons are valid and cover every cell that reaches the level. They are along the cells, exactly or within a budget
+    such as --iou, and those of one level do not overlap (in .geojson and .kml polygons that touch overlap by a small
+    margin). With --segments, or another option for segments, they have few vertices, and fill bays and holes.
 
     GeoJSON and KML are in longitude and latitude. They need a coordinate reference system, or points in columns named
     lon and lat. Areas in km2 are on the ellipsoid.
@@ -344,10 +348,10 @@ def region(
     if options["least"] is None:
         made = file is None and "," not in (options["segments"] or "")
         options["least"] = MADE_LEAST if made else 0.0
-    options["outline"] = "cells" if _along_cells(SimpleNamespace(**options)) else "segments"
+    options["outline"] = "cells" if _along_cells(SimpleNamespace(**options, file=file)) else "segments"
     if options["segments"] is not None:
         options["segments"] = _numbers(options["segments"])
-    elif not _has_points(file):
+    elif options["outline"] == "segments" and not _has_points(file):
         options["segments"] = SEGMENTS
     outputs = {"output": output, "picture": picture, "page": page, "comparison": comparison}
     _check(file, levels, outputs, options)

@@ -31,7 +31,7 @@ from clgeom.region.coverage.masks import Masks, Segmentation
 from clgeom.region.coverage.outlines import checked_goal, goal_in_cells, outlines_on_host
 from clgeom.region.coverage.parts import regions_of
 from clgeom.region.coverage.rasters import Levels, Stack, as_levels, as_stack, canonical_raster
-from clgeom.region.coverage.regions import checked_holes, refuse_others
+from clgeom.region.coverage.regions import SEGMENTS, checked_holes, chosen_outline
 from clgeom.region.coverage.regions import coverage_regions as coverage_regions_of_chunk
 from clgeom.region.coverage.result import CoverageRegions
 from clgeom.region.coverage.runs import Runs, covered_runs
@@ -43,7 +43,7 @@ from clgeom.region.rings.runs import packed_runs, runs_below
 #: ``leaf``, ``join`` and ``finish`` of `tree`.
 Steps: TypeAlias = tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]
 #: Parameters that a function does not have.
-SEGMENTATION = {"segments": 64, "cuts": "count", "axis": "x", "parts": True}
+SEGMENTATION = {"segments": SEGMENTS, "cuts": "count", "axis": "x", "parts": True}
 BUDGETS = dict.fromkeys(("vertices", "part_vertices", "tolerance", "iou"))
 
 
@@ -154,12 +154,12 @@ def coverage_regions(
     transform: Any = None,
     crs: Any = None,
     nodata: FloatLike | None = None,
-    segments: IntLike = 64,
+    segments: IntLike | None = None,
     cuts: Literal["count", "width"] = "count",
     axis: Literal["x", "both"] = "x",
     parts: bool = True,
     holes: FloatLike | None = None,
-    outline: Literal["segments", "cells"] = "segments",
+    outline: Literal["segments", "cells"] | None = None,
     vertices: IntLike | None = None,
     part_vertices: IntLike | None = None,
     tolerance: FloatLike | None = None,
@@ -168,7 +168,7 @@ def coverage_regions(
     split_every: int = SPLIT_EVERY,
     resources: dict[str, float] | None = None,
 ) -> Delayed:
-    """Return the result of `raster_regions`, or of `raster_outlines` with ``outline="cells"``, in one function; lazily.
+    """Polygons of the cells of a raster that reach a level, by `raster_outlines` or by `raster_regions`; lazily.
 
     Parameters
     ----------
@@ -178,7 +178,8 @@ def coverage_regions(
         As for `clgeom.Raster`; they replace those that `raster` has.
     segments, cuts, axis, parts, holes
         As for `raster_regions`, for ``outline="segments"`` only.
-    outline : {"segments", "cells"}
+    outline : {"cells", "segments"}, optional
+        As for `clgeom.coverage_regions`.
     vertices, part_vertices, tolerance, iou
         As for `raster_outlines`, for ``outline="cells"`` only.
     device, split_every, resources
@@ -197,16 +198,18 @@ def coverage_regions(
     --------
     >>> import dask.array, numpy, clgeom.dask
     >>> raster = dask.array.from_array(numpy.array([[9, 0, 0, 9], [9, 9, 0, 9]]), chunks=(1, 2))
-    >>> regions = clgeom.dask.coverage_regions(raster, 5).compute()
+    >>> clgeom.dask.coverage_regions(raster, 5).compute().areas.tolist()
+    [3.0, 2.0]
+    >>> regions = clgeom.dask.coverage_regions(raster, 5, segments=64).compute()
     >>> [(region.cells, region.area) for region in regions]
     [(3, 3.5), (2, 2.0)]
     """
-    options: dict[str, Any] = {
-        "segmentation": {"segments": segments, "cuts": cuts, "axis": axis, "parts": parts},
-        "holes": holes,
-        "outline": outline,
-        "budgets": {"vertices": vertices, "part_vertices": part_vertices, "tolerance": tolerance, "iou": iou},
-    }
+    own: dict[str, Any] = {"segments": segments, "cuts": cuts, "axis": axis}
+    own["parts"] = boolean(parts, "parts", caller="dask.coverage_regions")
+    budgets = {"vertices": vertices, "part_vertices": part_vertices, "tolerance": tolerance, "iou": iou}
+    outline = chosen_outline(outline, own, holes, budgets, caller="dask.coverage_regions")
+    own["segments"] = SEGMENTS if segments is None else segments
+    options: dict[str, Any] = {"segmentation": own, "holes": holes, "outline": outline, "budgets": budgets}
     graph: dict[str, Any] = {"device": device, "split_every": split_every, "resources": resources}
     raster = Raster(raster, transform, crs, nodata)
     return _lazy("dask.coverage_regions", raster, levels, direction, graph, **options)
@@ -273,13 +276,11 @@ def _lazy(
         raise wrong("raster", caller, expected, array.shape, verb="have")
     one_of(segmentation["cuts"], CUTS, "cuts", caller=caller)
     one_of(segmentation["axis"], ("x", "both"), "axis", caller=caller)
-    one_of(outline, ("segments", "cells"), "outline", caller=caller)
     rows, columns = (1 if math.isnan(size) else size for size in array.shape[-2:])
     grid = as_grid(placed.transform, placed.crs, (rows, columns), caller=caller, unit=placed.unit)
     segments = integer(segmentation["segments"], "segments", caller=caller)
     parts = boolean(segmentation["parts"], "parts", caller=caller)
     segmentation = {**segmentation, "segments": segments, "parts": parts}
-    refuse_others(outline, segmentation, holes, budgets, caller=caller)
     options = _Options(
         caller=caller,
         device=device,
@@ -414,7 +415,7 @@ def _maps(options: _Options, number: int, chunk: Any) -> Maps:
     with in_chunk(number):
         names = "direction", "nodata", "outline", "holes", "transform", "crs"
         parameters: dict[str, Any] = {name: getattr(options, name) for name in names}
-        parameters |= options.segmentation | options.budgets
+        parameters |= options.segmentation if options.outline == "segments" else options.budgets
         parameters["device"] = session_of_worker(options.device)
         found = coverage_regions_of_chunk(options.checked(chunk), options.levels, **parameters)
     found.phases = ()

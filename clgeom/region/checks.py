@@ -158,13 +158,13 @@ def regions_by_kernel(session: Session, dtype: np.dtype[Any]) -> str:
     "coverage_unite coverage_roots"
 )
 def whole_regions_and_parts(session: Session) -> str:
-    from clgeom.region.coverage.regions import coverage_regions
+    from clgeom.region.coverage.regions import raster_regions
 
     rows, columns = np.ogrid[:90, :130]
     disc, ring = np.hypot(rows - 40, columns - 30), np.hypot(rows - 45, columns - 95)
     maps = np.stack([np.maximum(60 - disc, 60 - np.abs(ring - 20)), 60 - ring]).astype(np.float32)
-    whole = coverage_regions(maps, (40, 55), parts=False, device=session)
-    parts = coverage_regions(maps, (40, 55), holes=0, device=session)
+    whole = raster_regions(maps, (40, 55), parts=False, device=session)
+    parts = raster_regions(maps, (40, 55), holes=0, device=session)
     require((len(whole), len(parts)) == (4, 6), f"{len(whole)} regions, {len(parts)} parts")
     for region in whole:
         cells = np.argwhere(maps[region.map] >= region.level)[:, ::-1]

@@ -252,7 +252,8 @@ def _coverage(session: Session) -> Any:
     arrays = []
     options: dict[str, Any]
     for options in ({"parts": False}, {"holes": 0}, {"parts": False, "segments": 8}):
-        for region in clgeom.coverage_regions(_hills(), (300, 700), device=session, **options):
+        regions: Any = clgeom.raster_regions(_hills(), (300, 700), device=session, **options)
+        for region in regions:
             arrays += [np.array([region.map, region.level, region.cells], np.float64), np.asarray(region.exterior)]
     return arrays
 

@@ -279,7 +279,7 @@ def hills(n: int, noise: float = 0.5) -> NDArray[np.float32]:
 
 def coverage(session: Session, n: int, noise: float = 0.5, **options: Any) -> Call:
     raster = on_device(session, hills(n, noise))
-    function = partial(clgeom.coverage_regions, raster, (-78, -84), device=session, **options)
+    function = partial(clgeom.raster_regions, raster, (-78, -84), device=session, **options)
     return attributes(function, "maps", "levels", "parts", "areas")
 
 

@@ -129,7 +129,7 @@ VALUES = {
         "levels": "--level 3 / --level 6.5",
         "direction": "--direction <= / --direction <= + --level 0.5",
         "segments": "--segments 4 / --segments 7 / --segments 20",
-        "outline": "--outline cells",
+        "outline": "--outline segments",
         "vertices": "--vertices 14 / --vertices 60",
         "part_vertices": "--part-vertices 5 / --part-vertices 30",
         "tolerance": "--tolerance 15000 / --tolerance 2000 / --tolerance 60000 / --tolerance 9",
@@ -305,12 +305,12 @@ VALUES["dp lcs"] = {**VALUES["dp edit"], "edit": "--edit", "cutoff": "--cutoff 9
 #: Options that limit memory or time only, and have no effect that can be seen.
 UNSEEN = {("hull", "max_bytes")}
 #: (command, option, mode or "" for all, other options): what the input does not show. Random points are on no line with
-#: others, a machine may have one device, and an outline along the cells is what a budget for its vertices implies.
+#: others, a machine may have one device, and an outline of segments is what an option for these implies.
 ALIKE = {
     ("trace hull", "collinear", "-o t.json"),
     ("hull", "antimeridian", "points.geojson"),
     ("selftest", "every", "", "as_json"),
-    *(("region", "outline", "", budget) for budget in ("vertices", "part_vertices", "tolerance", "iou")),
+    *(("region", "outline", "", one) for one in ("segments", "cuts", "axis", "parts", "holes", "simplify")),
     ("align", "gap_extend", "a.fa b.fa --mode semiglobal", "strand"),
     ("align", "gap_extend", "a.fa b.fa --mode semiglobal", "band"),
     ("region", "densify", "points.csv -o r.geojson --crs EPSG:3857", "simplify"),

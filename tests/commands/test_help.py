@@ -165,7 +165,7 @@ def test_methods_write_all_geometries(tmp_path):
         "HullBatch": clgeom.convex_hulls_by_label(points, np.arange(30) % 3),
         "Region": clgeom.adaptive_region(points, 6),
         "CrossRegion": clgeom.adaptive_region(points, 4, axis="both"),
-        "CoverageRegion": clgeom.coverage_regions(np.eye(5), 1, transform=(1, 0, 0, 0, -1, 0))[0],
+        "CoverageRegion": clgeom.coverage_regions(np.eye(5), 1, transform=(1, 0, 0, 0, -1, 0), outline="segments")[0],
     }
     rows = dict(rows_of_formats())
     for name, result in results.items():

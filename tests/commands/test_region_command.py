@@ -214,7 +214,7 @@ def test_cells_are_counted_as_they_are_written(kind):
     """34_012: parts are of cells that touch, along the cells of cells that share sides; without parts, of a level."""
     pytest.importorskip("shapely")
     rng = np.random.default_rng(34_012)
-    options = {"segments": (), "cells": ("--outline", "cells"), "no parts": ("--no-parts",)}[kind]
+    options = {"segments": ("--outline", "segments"), "cells": (), "no parts": ("--no-parts",)}[kind]
     for k in range(400 if LONG else 4):
         values, least = rng.integers(0, 6, (9, 11)), float(rng.choice([0, 2, 3.5, 6, 20]))
         weights = rng.integers(0, 9, values.shape)

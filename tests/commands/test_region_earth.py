@@ -87,13 +87,13 @@ def test_areas_are_of_the_cells_and_of_the_outlines_union():
     mask = np.hypot(*np.ogrid[-30:30, -30:30]) % 6 < 3
     transform = (1000, 0, 690_000, 0, -1000, 5_400_000)
     name = saved("map.npz", mask.astype(np.float32), transform, "EPSG:32632")
-    (level,) = json.loads(done(name, "--level", 1, "--json"))["levels"]
-    own = coverage_regions(mask, 1, transform=transform, crs="EPSG:32632")
+    (level,) = json.loads(done(name, "--level", 1, "--segments", 64, "--json"))["levels"]
+    own = coverage_regions(mask, 1, transform=transform, crs="EPSG:32632", outline="segments")
     union = shapely.union_all([region.to_shapely() for region in own])
     assert level["area"] == pytest.approx(union.area) and level["area"] < 0.6 * own.areas.sum()
     assert level["cells"] == mask.sum() and level["cells_area"] == mask.sum() * 1e6
     assert level["cells_km2"] == pytest.approx(mask.sum(), rel=2e-3) and level["cells_km2"] < level["area_km2"]
-    text = done(name, "--level", 1)
+    text = done(name, "--level", 1, "--segments", 64)
     assert "area of cells  area of outlines" in text and f"{level['area_km2']:,.6g} km2" in text
     (mercator,) = json.loads(
         done(saved("map.npz", mask.astype(np.float32), (1000, 0, 0, 0, -1000, 8_430_000), 3857), "--level", 1, "--json")
@@ -128,7 +128,7 @@ def test_bands_are_drawn_with_what_is_cut_out():
     from clgeom.region.coverage.drawn import plot_regions
 
     matplotlib.use("Agg")
-    bands = nested(list(coverage_regions(hill(), (60, 80))), bands=True)
+    bands = nested(list(coverage_regions(hill(), (60, 80), outline="segments")), bands=True)
     ax = plot_regions(bands)
     rings = [np.array(ring.coords) for one in bands for ring in (one.shape.exterior, *one.shape.interiors)]
     lines = [line.get_xydata() for line in ax.lines if len(line.get_xydata())]

@@ -189,16 +189,16 @@ def test_regions_know_the_unit_of_their_raster(tmp_path):
         return row["label"], row["unit"], row.get("dbm")
 
     with rasterio.open(tif("EPSG:5555")) as dataset:
-        assert label(clgeom.coverage_regions(dataset, -75)) == (">= -75", "", None)
+        assert label(clgeom.coverage_regions(dataset, -75, outline="segments")) == (">= -75", "", None)
     with rasterio.open(tif(units=("dBm",))) as dataset:
-        found = clgeom.coverage_regions(dataset, -75)
+        found = clgeom.coverage_regions(dataset, -75, outline="segments")
         assert label(found) == label(found[0]) == (">= -75 dBm", "dBm", "-75.0")
         assert label(found, unit="") == (">= -75", "", None)
     array = xarray.DataArray(raster(), dims=("y", "x"), attrs={"units": "m"})
     assert label(clgeom.coverage_regions(array, -75, outline="cells")) == (">= -75 m", "m", None)
-    assert label(clgeom.coverage_regions(raster(), -75)) == (">= -75", "", None)
+    assert label(clgeom.coverage_regions(raster(), -75, outline="segments")) == (">= -75", "", None)
     made = clgeom.radio.coverage_map((20, 20), crs="EPSG:32632")
-    assert label(clgeom.coverage_regions(made, -200)) == (">= -200 dBm", "dBm", "-200.0")
+    assert label(clgeom.coverage_regions(made, -200, outline="segments")) == (">= -200 dBm", "dBm", "-200.0")
 
 
 @needs("pyogrio", "pyproj", "pyarrow", "geopandas")

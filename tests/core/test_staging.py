@@ -222,7 +222,7 @@ def test_results_of_every_family(gpu, session, transfers):
         yield clgeom.sort_by_key(keys, values=points, device=device)[1]
         yield clgeom.heaphull_filter(points, device=device).labels
         yield clgeom.orient2d(points[:1000], points[1000:2000], points[2000:3000], device=device)
-        yield clgeom.coverage_regions(grid, (0.5,), device=device)[0].__geo_interface__
+        yield clgeom.coverage_regions(grid, (0.5,), device=device, outline="segments")[0].__geo_interface__
         yield clgeom.dp.problems.lcs(a, b, device=device).length
         yield clgeom.radio.free_space(points[:, 0] + 1, frequency=900, device=device)
 

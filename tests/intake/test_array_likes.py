@@ -132,7 +132,7 @@ def test_lists_of_arrays_that_claim_more_memory_than_there_is(session):
     large = [np.broadcast_to(np.float32(1), (1 << 45,))] * 2
     calls = (
         lambda: clgeom.sort_by_key([1, 2], large, device=session),
-        lambda: clgeom.coverage_regions(np.eye(3), large, device=session),
+        lambda: clgeom.coverage_regions(np.eye(3), large, device=session, outline="segments"),
         lambda: clgeom.convex_hulls_by_label([(0, 0), (1, 1)], large, device=session),
         lambda: clgeom.histogram([1, 2], large, device=session),
         lambda: clgeom.histogram([1, 2], 3, range=large, device=session),

@@ -150,7 +150,7 @@ ENTRIES = {
     "upper_hood points": (*POINTS, lambda s, a: clgeom.upper_hood(a)),
     "orient2d a": (*POINTS, lambda s, a: clgeom.orient2d(a, a, (0, 0), device=s)),
     "adaptive_region points": (*POINTS, lambda s, a: clgeom.adaptive_region(a, 3)),
-    "coverage_regions raster": (*RASTER, lambda s, a: clgeom.coverage_regions(a, [0.5])),
+    "coverage_regions raster": (*RASTER, lambda s, a: clgeom.coverage_regions(a, [0.5], outline="segments")),
     "covered_area raster": (*RASTER, lambda s, a: clgeom.covered_area(a, [0.5])),
     "free_space distance": (*RASTER, lambda s, a: radio.free_space(a, frequency=900.0)),
     "terrain_loss ground": (

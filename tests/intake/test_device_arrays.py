@@ -313,13 +313,13 @@ def test_scipy_compatible_hull_of_any_layout(session):
 def test_rasters_of_any_layout(session, dtype):
     raster = np.random.default_rng(2).integers(0, 300, (3, 12, 17)).astype(dtype)
     wide = np.repeat(np.repeat(raster, 2, axis=1), 3, axis=2)
-    wanted = clgeom.coverage_regions(raster[1], [100, 200], device=session)
+    wanted = clgeom.coverage_regions(raster[1], [100, 200], device=session, outline="segments")
     for array in (
         there(session, raster)[1],
         there(session, wide)[1, ::2, ::3],
         there(session, raster[1].T.copy()).T,
     ):
-        found = clgeom.coverage_regions(array, [100, 200])
+        found = clgeom.coverage_regions(array, [100, 200], outline="segments")
         assert [region.area for region in found] == [region.area for region in wanted]
 
 

@@ -85,7 +85,7 @@ def test_an_output_that_is_no_path_is_refused(path):
     with pytest.raises(InvalidInput, match="An output must be the path of a file. Got .* instead"):
         check_output(path, GEOMETRIES)
     with pytest.raises(InvalidInput, match="An output must be the path of a file. Got .* instead"):
-        clgeom.coverage_regions(np.ones((3, 3)), 1)[0].to_file(path)
+        clgeom.coverage_regions(np.ones((3, 3)), 1, outline="segments")[0].to_file(path)
     with pytest.raises(InvalidInput, match="An output must be the path of a file. Got .* instead"):
         clgeom.convex_hull(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])).to_file(path)
 

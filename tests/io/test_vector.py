@@ -39,7 +39,10 @@ RESULTS = {
     "labelled": (lambda: clgeom.convex_hulls_by_label(POINTS, LABELS), ["label", *MEASURES]),
     "region": (lambda: clgeom.adaptive_region(POINTS, 4), ["points", "segments", "area"]),
     "cross region": (lambda: clgeom.adaptive_region(POINTS, 4, axis="both"), ["points", "segments", "area"]),
-    "coverage region": (lambda: clgeom.coverage_regions(RASTER, 5, transform=PLACE)[0], [*COVERAGE, KM2]),
+    "coverage region": (
+        lambda: clgeom.coverage_regions(RASTER, 5, transform=PLACE, outline="segments")[0],
+        [*COVERAGE, KM2],
+    ),
     "coverage": (
         lambda: clgeom.coverage_regions(RASTER, [5, 7], parts=True, holes=0, transform=PLACE),
         [*COVERAGE, KM2],
@@ -319,7 +322,7 @@ def test_names_of_labels():
 
 
 def test_system_of_the_result(tmp_path):
-    regions = clgeom.coverage_regions(RASTER, 5, transform=PLACE, crs=SYSTEM)
+    regions = clgeom.coverage_regions(RASTER, 5, transform=PLACE, crs=SYSTEM, outline="segments")
     assert regions.crs == regions[0].crs == SYSTEM
     assert regions.to_geopandas().crs == regions[0].to_geopandas(crs=32632).crs == SYSTEM
     for call in (regions.to_geopandas, regions[0].to_arrow):

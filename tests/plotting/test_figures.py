@@ -20,7 +20,7 @@ SQUARE = np.array([(0, 0), (2, 0), (2, 1), (0, 1)], float)
 
 def raster(transform=None, crs=None):
     values = -60.0 - np.hypot(*(np.mgrid[:30, :40] - np.reshape([12, 18], (2, 1, 1))))
-    made = clgeom.coverage_regions(values, [-64, -70], transform=transform, crs=crs)
+    made = clgeom.coverage_regions(values, [-64, -70], transform=transform, crs=crs, outline="segments")
     return values, made
 
 

@@ -81,7 +81,7 @@ def test_page_interpolates_longitude_and_latitude(tmp_path):
 
 def test_page_of_rasters_without_a_system_or_in_degrees(tmp_path):
     pytest.importorskip("pyproj")
-    plain = data_of(page(clgeom.coverage_regions(power(), -75), tmp_path / "plain.html", unit="dB"))
+    plain = data_of(page(clgeom.coverage_regions(power(), -75, outline="segments"), tmp_path / "plain.html", unit="dB"))
     assert plain["up"] == -1 and plain["metres"] is None and plain["lonlat"] is None and plain["unit"] == "cells"
     assert plain["axes"] == [["column", ""], ["row", ""]] and plain["levels"][0]["label"] == ">= -75 dB"
     place = {"transform": (0.001, 0, 9, 0, -0.001, 60), "crs": "EPSG:4326"}
@@ -93,7 +93,7 @@ def test_page_of_rasters_without_a_system_or_in_degrees(tmp_path):
 def test_page_shows_raster_and_transmitters(tmp_path):
     pytest.importorskip("matplotlib")
     made = clgeom.radio.coverage_map((30, 2100), pixel=5, origin=(691_000, 5_335_500), transmitters=[(3, 4), (9, 20)])
-    found = clgeom.coverage_regions(made, -75)
+    found = clgeom.coverage_regions(made, -75, outline="segments")
     data = data_of(page(found, tmp_path / "map.html", raster=made, title="</script><b>"))
     assert data["sites"] == [[691_020, 5_335_485], [691_100, 5_335_455]]
     image = data["image"]
@@ -130,7 +130,7 @@ def test_page_with_hostile_text_and_far_coordinates():
     with pytest.raises(InvalidInput, match="at least one part"):
         map_text([], MapFrame((0, 0, 1, 1)), title="")
     with pytest.raises(InvalidInput, match="not empty"):
-        clgeom.coverage_regions(np.zeros((2, 2)), 1).to_html("none.html")
+        clgeom.coverage_regions(np.zeros((2, 2)), 1, outline="segments").to_html("none.html")
 
 
 #: Moves, zooms, clicks and presses keys; a browser runs it after the page's script.
@@ -273,7 +273,7 @@ def test_command_refuses_pages_that_it_cannot_write(here):
     ],
 )
 def test_parameters_of_other_types(options, name, tmp_path):
-    found = clgeom.coverage_regions(np.eye(3), 1)
+    found = clgeom.coverage_regions(np.eye(3), 1, outline="segments")
     with pytest.raises(InvalidInput, match=f"'{name}' parameter of a map page"):
         found.to_html(tmp_path / "page.html", **options)
     assert not list(tmp_path.iterdir())

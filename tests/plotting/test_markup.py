@@ -37,7 +37,7 @@ def results(session):
         "HullBatch": (clgeom.convex_hulls(points, [0, 100, 500], device=session), {"hulls": "2"}),
         "Region": (clgeom.adaptive_region(points, 8, device=session), {"points": "500", "segments": "8"}),
         "CoverageRegions": (
-            clgeom.coverage_regions(raster, -100, device=session),
+            clgeom.raster_regions(raster, -100, device=session),
             {"regions": "1", "levels": ">= -100", "raster": "30 x 40 cells", "CRS": "none"},
         ),
         "Table": (dp.fill(dp.Equation("i + j", pattern="RUD"), (3, 20), device=session), {"cells": "3 x 20"}),
@@ -89,7 +89,7 @@ def test_cards_of_huge_results_are_small(session):
     assert facts(batch._repr_html_())["drawn"] == "the first 200 hulls"
     assert "… 2,988 more" in batch._repr_html_()
     many = rng.random((400, 400))
-    assert "more" in clgeom.coverage_regions(many, 0.97, device=session)._repr_html_()
+    assert "more" in clgeom.coverage_regions(many, 0.97, device=session, outline="segments")._repr_html_()
     with pytest.raises(ET.ParseError):
         parsed(html[:-1])  # the check does check
 

@@ -492,7 +492,9 @@ def test_pictures_mark_transmitters_and_name_the_axes(session):
     marks = next(line for line in ax.lines if line.get_label() == "transmitters")
     np.testing.assert_allclose(np.stack(marks.get_data(), axis=1), [(one.x, one.y) for one in made.transmitters])
     pyplot.close(ax.figure)
-    ax = clgeom.coverage_regions(made.values, -60, transform=made.transform, crs=made.crs).plot(raster=made)
+    ax = clgeom.coverage_regions(made.values, -60, transform=made.transform, crs=made.crs, outline="segments").plot(
+        raster=made
+    )
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [">= -60 dBm", "transmitters"]
     pyplot.close(ax.figure)
 
@@ -533,7 +535,9 @@ def test_maps_with_another_scale_get_a_warning(session, caller, place):
             (40, 30), pixel=10, origin=(west, north), crs=crs, model="free-space", sigma=0, device=session
         ),
         "beam_pattern": lambda: radio.beam_pattern(
-            clgeom.coverage_regions(np.ones((40, 30)), 1, transform=transform, crs=crs, device=session)[0],
+            clgeom.coverage_regions(
+                np.ones((40, 30)), 1, transform=transform, crs=crs, device=session, outline="segments"
+            )[0],
             (west + 150, north - 150),
         ),
     }

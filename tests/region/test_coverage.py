@@ -93,7 +93,7 @@ def test_any_small_mask(session, mask, k):
 def test_both_axes_of_any_small_mask(session, mask, k):
     """The intersection of the regions of columns and of rows; parts are the same, however they are numbered there."""
     cells = [tuple(cell) for cell in np.argwhere(mask).tolist()]
-    for how in ({"parts": False}, {"parts": False, "holes": 0}, {"holes": 0}):
+    for how in ({"parts": False}, {"parts": False, "holes": 0}, {"holes": 0, "outline": "segments"}):
         found = coverage_regions(mask, 1, segments=k, axis="both", device=session, **how)
         sets = reference.parts_of(mask) if "parts" not in how else [cells]
         assert len(found) == len(sets)
@@ -193,8 +193,8 @@ def test_devices_agree_bit_for_bit(any_session, session):
 def test_labels_larger_than_an_allocation(any_session, session):
     raster = np.random.default_rng(3).integers(0, 200, (640, 700)).astype(np.uint8)
     raster[200:400, 200:400] = 200
-    small = coverage_regions(raster, (198, 199, 200), device=any_session)
-    whole = coverage_regions(raster, (198, 199, 200), device=session)
+    small = coverage_regions(raster, (198, 199, 200), device=any_session, outline="segments")
+    whole = coverage_regions(raster, (198, 199, 200), device=session, outline="segments")
     assert [r.cells for r in small] == [r.cells for r in whole] and (small.areas == whole.areas).all()
 
 
@@ -230,14 +230,14 @@ def test_nothing_covered(session, raster):
     assert whole[0].area == 0 and math.isnan(whole[0].bounds[0]) and "empty" in repr(whole[0])
     assert whole[0].to_shapely().is_empty and not whole[0].contains([(1, 1)]).any()
     assert whole[0].__geo_interface__ == {"type": "Polygon", "coordinates": ()}
-    assert len(coverage_regions(raster, 50, device=session)) == 0
-    assert len(coverage_regions(raster, 50, holes=0, device=session)) == 0
+    assert len(coverage_regions(raster, 50, device=session, outline="segments")) == 0
+    assert len(coverage_regions(raster, 50, holes=0, device=session, outline="segments")) == 0
 
 
 def test_one_pixel_one_column_one_row(session):
     pixel = np.zeros((5, 7), bool)
     pixel[2, 3] = True
-    for how in ({}, {"parts": False}, {"holes": 0}):
+    for how in ({"outline": "segments"}, {"parts": False}, {"holes": 0, "outline": "segments"}):
         (found,) = coverage_regions(pixel, 1, device=session, **how)
         assert sorted(found.exterior.tolist()) == [[3, 2], [3, 3], [4, 2], [4, 3]]
         assert found.segments == 2 and found.area == 1
@@ -245,7 +245,7 @@ def test_one_pixel_one_column_one_row(session):
     assert column.area == 9 and len(column) == 4
     (row,) = coverage_regions(np.ones((1, 300), bool), 1, segments=64, device=session)
     assert row.area == 300 and row.segments == 64 and len(row) == 4
-    (cell,) = coverage_regions([[5]], 5, device=session)
+    (cell,) = coverage_regions([[5]], 5, device=session, outline="segments")
     assert cell.area == 1
 
 
@@ -304,4 +304,4 @@ def test_float64_rasters_need_a_device_with_float64(session):
     from clgeom.core.device import Session
 
     with pytest.raises(DeviceLimit, match="coverage_regions needs float64"):
-        coverage_regions(np.ones((3, 3)), 1, device=Session(session.device, fp64=False))
+        coverage_regions(np.ones((3, 3)), 1, device=Session(session.device, fp64=False), outline="segments")

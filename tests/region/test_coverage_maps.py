@@ -72,7 +72,9 @@ def test_affine_objects_are_transforms(session):
     class Affine(tuple):
         pass
 
-    (found,) = coverage_regions(np.ones((2, 3)), 1, transform=Affine((2, 0, 100, 0, -2, 50, 0, 0, 1)), device=session)
+    (found,) = coverage_regions(
+        np.ones((2, 3)), 1, transform=Affine((2, 0, 100, 0, -2, 50, 0, 0, 1)), device=session, outline="segments"
+    )
     assert found.bounds == (100, 46, 106, 50) and found.transform == (2, 0, 100, 0, -2, 50)
 
 
@@ -89,21 +91,33 @@ def test_areas_in_square_kilometres(session):
     mask = np.ones((100, 200), bool)
     mask[40:60, 50:60] = False
     utm = coverage_regions(
-        mask, 1, transform=(10, 0, 690_000, 0, -10, 5_340_000), crs="EPSG:32632", holes=0, device=session
+        mask,
+        1,
+        transform=(10, 0, 690_000, 0, -10, 5_340_000),
+        crs="EPSG:32632",
+        holes=0,
+        device=session,
+        outline="segments",
     )[0]
     assert utm.area_km2 == pytest.approx(2 - 0.02, rel=1e-3)  # and no nearer: the scale there is not 1
-    feet = coverage_regions(mask, 1, transform=(10, 0, 0, 0, -10, 0), crs="EPSG:2263", device=session)[0]
+    feet = coverage_regions(
+        mask, 1, transform=(10, 0, 0, 0, -10, 0), crs="EPSG:2263", device=session, outline="segments"
+    )[0]
     assert feet.area_km2 == pytest.approx(2 * 0.3048006096**2, rel=1e-2)
-    half = coverage_regions(np.ones((180, 180), bool), 1, transform=(1, 0, 0, 0, -1, 90), crs=4326, device=session)[0]
+    half = coverage_regions(
+        np.ones((180, 180), bool), 1, transform=(1, 0, 0, 0, -1, 90), crs=4326, device=session, outline="segments"
+    )[0]
     assert half.area_km2 == pytest.approx(510_065_622 / 2, rel=1e-6)
     degree = coverage_regions(
-        np.ones((1, 1), bool), 1, transform=(1, 0, 11, 0, -1, 49), crs="EPSG:4326", device=session
+        np.ones((1, 1), bool), 1, transform=(1, 0, 11, 0, -1, 49), crs="EPSG:4326", device=session, outline="segments"
     )[0]
     assert degree.area_km2 == pytest.approx(8218, rel=1e-3)
     with pytest.raises(InvalidInput, match="area_km2 needs a coordinate reference system, and there is none"):
-        coverage_regions(mask, 1, device=session)[0].area_km2
+        coverage_regions(mask, 1, device=session, outline="segments")[0].area_km2
     with pytest.raises(InvalidInput, match="must be a coordinate reference system.* Got 'EPSG:1'"):
-        coverage_regions(mask, 1, transform=(1, 0, 0, 0, 1, 0), crs="EPSG:1", device=session)[0].area_km2
+        coverage_regions(mask, 1, transform=(1, 0, 0, 0, 1, 0), crs="EPSG:1", device=session, outline="segments")[
+            0
+        ].area_km2
 
 
 @pytest.mark.parametrize("options", ({"segments": 16}, {"segments": 16, "axis": "both"}, {"outline": "cells"}), ids=str)
@@ -148,4 +162,4 @@ def test_nested_shapes_and_bands(session):
                 )
             assert band.shape.is_valid and repr(band)
     with pytest.raises(InvalidInput, match="of one direction"):
-        nested([found[0], coverage_regions(stack, 0, device=session)[0]])
+        nested([found[0], coverage_regions(stack, 0, device=session, outline="segments")[0]])

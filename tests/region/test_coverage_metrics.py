@@ -134,16 +134,23 @@ def test_localize_nowhere_and_in_several_parts():
 def test_localize_takes_one_system_by_any_name(session):
     pyproj = pytest.importorskip("pyproj", reason="it knows which systems are the same")
     names = ("EPSG:32632", 32632, pyproj.CRS(32632), "epsg:32632")
-    found = [coverage_regions(np.ones((3, 3)), 1, transform=METRES, crs=crs, device=session)[0] for crs in names]
+    found = [
+        coverage_regions(np.ones((3, 3)), 1, transform=METRES, crs=crs, device=session, outline="segments")[0]
+        for crs in names
+    ]
     assert localize(found).area == 9
 
 
 def test_localize_refuses(session):
-    one = coverage_regions(np.ones((3, 3)), 1, transform=METRES, crs="EPSG:32632", device=session)[0]
-    other = coverage_regions(np.ones((3, 3)), 1, transform=METRES, crs="EPSG:32633", device=session)[0]
+    one = coverage_regions(np.ones((3, 3)), 1, transform=METRES, crs="EPSG:32632", device=session, outline="segments")[
+        0
+    ]
+    other = coverage_regions(
+        np.ones((3, 3)), 1, transform=METRES, crs="EPSG:32633", device=session, outline="segments"
+    )[0]
     with pytest.raises(InvalidInput, match="must be two regions or more. Got 1 instead"):
         localize([one])
-    plain = coverage_regions(np.ones((3, 3)), 1, device=session)[0]
+    plain = coverage_regions(np.ones((3, 3)), 1, device=session, outline="segments")[0]
     for pair in ([one, other], [one, plain], [[one], [plain, plain]], nested([one]) + nested([plain])):
         with pytest.raises(InvalidInput, match="in one coordinate reference system. Got .* and .* instead"):
             localize(pair)

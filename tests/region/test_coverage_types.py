@@ -44,7 +44,7 @@ def test_every_type_and_direction(session, dtype):
             (found,) = coverage_regions(raster, level, direction=direction, parts=False, device=session)
             (expected,) = coverage_regions(mask, 1, parts=False, device=session)
             np.testing.assert_array_equal(found.exterior, expected.exterior)
-            parts = coverage_regions(raster, level, direction=direction, device=session)
+            parts = coverage_regions(raster, level, direction=direction, device=session, outline="segments")
             assert sum(part.cells for part in parts) == np.count_nonzero(mask)
 
 
@@ -130,9 +130,9 @@ def test_any_raster_is_the_same_in_every_setting(any_session, session, seed, kin
 def test_levels_that_are_one_are_refused(session):
     for levels in ([-75, -75], (1, 2, 1.0), [0.0, -0.0]):
         with pytest.raises(InvalidInput, match="'levels' parameter of coverage_regions must name each level once. Got"):
-            coverage_regions(np.ones((3, 3), np.float32), levels, device=session)
+            coverage_regions(np.ones((3, 3), np.float32), levels, device=session, outline="segments")
     close = (-85.1, np.nextafter(-85.1, 0))  # one number in float32, and two levels
-    found = coverage_regions(np.full((3, 3), -85.1, np.float32), close, device=session)
+    found = coverage_regions(np.full((3, 3), -85.1, np.float32), close, device=session, outline="segments")
     assert [region.level for region in found] == list(close)
     assert len(found.at_level(close[0])) == len(found.at_level(close[1])) == 1
 
@@ -140,7 +140,7 @@ def test_levels_that_are_one_are_refused(session):
 @pytest.mark.parametrize("text", ("5", ["5", "6"], b"5", np.array(["5"]), np.datetime64("2020-01-01")))
 def test_levels_that_are_text_are_refused(session, text):
     with pytest.raises(InvalidInput, match="'levels' parameter of coverage_regions must be one or more numbers"):
-        coverage_regions(np.ones((3, 3)), text, device=session)
+        coverage_regions(np.ones((3, 3)), text, device=session, outline="segments")
 
 
 @pytest.mark.parametrize("outline", ("cells", "segments"))
@@ -195,7 +195,7 @@ def test_device_rasters_are_read_where_they_are(session):
 
     raster = np.stack([shadowing((90, 70), correlation=9, seed=s) for s in (0, 1)])
     there = cl_array.to_device(session.queue, raster)
-    for how in ({"parts": False}, {"holes": 0}, {"axis": "both"}):
+    for how in ({"parts": False}, {"holes": 0, "outline": "segments"}, {"axis": "both"}):
         a, b = coverage_regions(there, (0, 4), **how), coverage_regions(raster, (0, 4), device=session, **how)
         assert [list(map(np.ndarray.tolist, r.rings)) for r in a] == [list(map(np.ndarray.tolist, r.rings)) for r in b]
 

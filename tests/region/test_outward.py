@@ -394,7 +394,7 @@ def test_maps_that_share_cells_cannot_stay_apart(session):
     with pytest.raises(InvalidInput, match="share no covered cells"):
         coverage_regions(np.ones((2, 3, 3)), 1, outline="cells", apart=True, iou=0.9, device=session)
     with pytest.raises(InvalidInput, match="'apart' parameter .* for outline='cells'"):
-        coverage_regions(np.ones((3, 3)), 1, apart=True, device=session)
+        coverage_regions(np.ones((3, 3)), 1, outline="segments", apart=True, device=session)
 
 
 @pytest.mark.parametrize("budget", [{}, {"tolerance": 2.0}, {"iou": 0.7}], ids=str)

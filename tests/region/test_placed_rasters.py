@@ -55,9 +55,16 @@ def test_dataset_of_rasterio_is_a_raster_with_its_place(tiff, session):
     rasterio = pytest.importorskip("rasterio")
     power = values()
     with rasterio.open(tiff(power, nodata=-75.0)) as dataset:
-        found = clgeom.coverage_regions(dataset, [-70, -85], device=session)
-        other = clgeom.coverage_regions(dataset, -70, crs="EPSG:25832", transform=(1, 0, 0, 0, 1, 0), device=session)
-    same_regions(found, clgeom.coverage_regions(power, [-70, -85], transform=PLACE, crs="EPSG:32632", device=session))
+        found = clgeom.coverage_regions(dataset, [-70, -85], device=session, outline="segments")
+        other = clgeom.coverage_regions(
+            dataset, -70, crs="EPSG:25832", transform=(1, 0, 0, 0, 1, 0), device=session, outline="segments"
+        )
+    same_regions(
+        found,
+        clgeom.coverage_regions(
+            power, [-70, -85], transform=PLACE, crs="EPSG:32632", device=session, outline="segments"
+        ),
+    )
     assert found.crs == "EPSG:32632" and other.crs == "EPSG:25832" and other.grid.transform == (1, 0, 0, 0, 1, 0)
 
 
@@ -67,11 +74,11 @@ def test_dataset_with_scale_bands_and_nodata(tiff, session):
     stored[1, :5] = 65535
     with rasterio.open(tiff(stored, scale=-0.01, offset=0.0, nodata=65535)) as dataset:
         raster = placed_raster(dataset, caller="test")
-        found = clgeom.coverage_regions(dataset, -80, device=session)
+        found = clgeom.coverage_regions(dataset, -80, device=session, outline="segments")
     assert raster.values.shape == (3, 24, 31) and raster.values.mask[1, :5].all() and raster.values.mask.sum() == 155
     np.testing.assert_allclose(raster.values[0].data, stored[0] * -0.01, rtol=1e-6)
     plain = np.where(stored == 65535, np.nan, stored * -0.01).astype(np.float32)
-    same_regions(found, clgeom.coverage_regions(plain, -80, transform=PLACE, device=session))
+    same_regions(found, clgeom.coverage_regions(plain, -80, transform=PLACE, device=session, outline="segments"))
 
 
 def test_control_points_are_no_transform(tiff, session):
@@ -84,22 +91,25 @@ def test_control_points_are_no_transform(tiff, session):
         read_raster(path)
     with rasterio.open(path) as dataset:
         with pytest.raises(InvalidInput, match="'raster' parameter of coverage_regions is placed by ground control"):
-            clgeom.coverage_regions(dataset, -75, device=session)
-        assert clgeom.coverage_regions(dataset, -75, transform=PLACE, device=session).grid.transform == PLACE
+            clgeom.coverage_regions(dataset, -75, device=session, outline="segments")
+        assert (
+            clgeom.coverage_regions(dataset, -75, transform=PLACE, device=session, outline="segments").grid.transform
+            == PLACE
+        )
 
 
 def test_dataset_without_a_place(tiff, session):
     rasterio = pytest.importorskip("rasterio")
     with pytest.warns(rasterio.errors.NotGeoreferencedWarning):
         with rasterio.open(tiff(values(), transform=None)) as dataset:
-            found = clgeom.coverage_regions(dataset, -80, device=session)
+            found = clgeom.coverage_regions(dataset, -80, device=session, outline="segments")
             assert found.crs is None and found.grid.transform == (1, 0, 0, 0, 1, 0)
             with pytest.raises(InvalidInput, match="must place the raster in 'EPSG:32632'. Got None"):
                 clgeom.covered_area(dataset, -80, crs="EPSG:32632")
             with pytest.raises(InvalidInput, match="must place the raster in 'EPSG:32632'. Got None"):
-                clgeom.coverage_regions(dataset, -80, crs="EPSG:32632", device=session)
+                clgeom.coverage_regions(dataset, -80, crs="EPSG:32632", device=session, outline="segments")
     with pytest.raises(InvalidInput, match="'raster' parameter of coverage_regions cannot be read"):
-        clgeom.coverage_regions(dataset, -80, device=session)  # it is closed
+        clgeom.coverage_regions(dataset, -80, device=session, outline="segments")  # it is closed
 
 
 @pytest.mark.parametrize("window", ((0, 0, 24, 31), (3, 5, 10, 8), (23, 30, 1, 1)))
@@ -124,8 +134,10 @@ def test_windows_beyond_a_tiff_are_refused(tiff, window):
 
 def test_radio_maps_bring_their_place(session):
     made = coverage_map((24, 31), pixel=20, origin=PLACE[2::3], crs="EPSG:32632")
-    found = clgeom.coverage_regions(made, -80, device=session)
-    same_regions(found, clgeom.coverage_regions(made.values, -80, transform=made.transform, device=session))
+    found = clgeom.coverage_regions(made, -80, device=session, outline="segments")
+    same_regions(
+        found, clgeom.coverage_regions(made.values, -80, transform=made.transform, device=session, outline="segments")
+    )
     assert found.crs == "EPSG:32632"
 
 
@@ -163,17 +175,17 @@ def data_array(power, **options):
 def test_data_array_is_a_raster_with_its_place(session):
     power = values()
     array = data_array(power)
-    expected = clgeom.coverage_regions(power, -80, transform=PLACE, device=session)
-    same_regions(clgeom.coverage_regions(array, -80, device=session), expected)
-    same_regions(clgeom.coverage_regions(array.T, -80, device=session), expected)
-    south = clgeom.coverage_regions(array[::-1], -80, device=session)
+    expected = clgeom.coverage_regions(power, -80, transform=PLACE, device=session, outline="segments")
+    same_regions(clgeom.coverage_regions(array, -80, device=session, outline="segments"), expected)
+    same_regions(clgeom.coverage_regions(array.T, -80, device=session, outline="segments"), expected)
+    south = clgeom.coverage_regions(array[::-1], -80, device=session, outline="segments")
     assert south.grid.transform[4] == 20 and sum(south.areas) == pytest.approx(sum(expected.areas))
     for names in ({"x": "easting", "y": "northing"}, {"x": "sample"}, {"y": "line"}, {"x": "sample", "y": "line"}):
         renamed = array.rename(names)
-        same_regions(clgeom.coverage_regions(renamed, -80, device=session), expected)
-    stack = clgeom.coverage_regions(data_array(np.stack([power, power - 5])), -80, device=session)
+        same_regions(clgeom.coverage_regions(renamed, -80, device=session, outline="segments"), expected)
+    stack = clgeom.coverage_regions(data_array(np.stack([power, power - 5])), -80, device=session, outline="segments")
     assert set(stack.maps.tolist()) == {0, 1}
-    bare = clgeom.coverage_regions(array.drop_vars(["x", "y"]), -80, device=session)
+    bare = clgeom.coverage_regions(array.drop_vars(["x", "y"]), -80, device=session, outline="segments")
     assert bare.grid.transform == (1, 0, 0, 0, 1, 0) and bare.crs is None
 
 
@@ -256,7 +268,7 @@ def test_the_step_of_coordinates_is_that_of_all_of_them():
 def test_data_arrays_that_are_no_rasters(change, words):
     array = change(data_array(values()))
     with pytest.raises(InvalidInput, match=f"The 'raster' parameter of coverage_regions .*{words}"):
-        clgeom.coverage_regions(array, -80)
+        clgeom.coverage_regions(array, -80, outline="segments")
 
 
 @pytest.mark.parametrize("suffix", (".nc", ".zarr"))

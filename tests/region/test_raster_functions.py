@@ -100,7 +100,7 @@ def test_messages_name_the_function():
         with pytest.raises(InvalidInput, match=f"'{next(iter(wrong))}' parameter of raster_outlines must"):
             clgeom.raster_outlines(VALUES, 5, **wrong)
     with pytest.raises(InvalidInput, match="'apart' parameter of coverage_regions is for outline='cells'"):
-        clgeom.coverage_regions(VALUES, 5, apart=True)
+        clgeom.coverage_regions(VALUES, 5, outline="segments", apart=True)
 
 
 @pytest.mark.parametrize("outline", ("segments", "cells"))

@@ -260,9 +260,9 @@ def test_files_cut_short_leave_nothing(here):
     rasterio = pytest.importorskip("rasterio")
     with heights(7, 70, np.float32), rasterio.open("map.tif") as dataset:
         with pytest.raises(InvalidInput, match="'raster' parameter of coverage_regions cannot be read"):
-            clgeom.coverage_regions(dataset, -80)
+            clgeom.coverage_regions(dataset, -80, outline="segments")
     with heights(7, 70, np.float32), pytest.raises(InvalidInput, match="cannot be read"):
-        clgeom.coverage_regions(dataset, -80)  # it is closed
+        clgeom.coverage_regions(dataset, -80, outline="segments")  # it is closed
 
 
 MEASURE = """

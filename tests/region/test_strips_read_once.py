@@ -94,8 +94,12 @@ def test_mapped_files_and_lists_of_lists(session, tmp_path):
     np.save(tmp_path / "map.npy", values)
     mapped = np.load(tmp_path / "map.npy", mmap_mode="r")
     check(values, (0, 0.5), lambda: iter(cut(mapped, 7, 7, 31)), session, CALLS[:1] + CALLS[3:4])
-    found = clgeom.coverage_regions((strip.tolist() for strip in cut(values, 13)), (0, 0.5), device=session)
-    assert [one.cells for one in found] == [one.cells for one in clgeom.coverage_regions(values, (0, 0.5))]
+    found = clgeom.coverage_regions(
+        (strip.tolist() for strip in cut(values, 13)), (0, 0.5), device=session, outline="segments"
+    )
+    assert [one.cells for one in found] == [
+        one.cells for one in clgeom.coverage_regions(values, (0, 0.5), outline="segments")
+    ]
 
 
 def test_many_levels_resolutions_and_positions(session):
@@ -109,7 +113,10 @@ def test_many_levels_resolutions_and_positions(session):
     )
     assert one.table() == other.table() and other[0].crs == "EPSG:32632"
     chunks = Chunks(cut(values, 9), crs="EPSG:32632")
-    assert clgeom.coverage_regions(chunks, 0, transform=place["transform"], device=session).grid == one[0].grid
+    assert (
+        clgeom.coverage_regions(chunks, 0, transform=place["transform"], device=session, outline="segments").grid
+        == one[0].grid
+    )
     levels = np.linspace(-2, 2, 300)[::-1]
     check(values, levels, lambda: iter(cut(values, 3)), session, CALLS[5:6], direction="<=")
 
@@ -118,7 +125,9 @@ def test_memory_is_bounded_by_strips_and_outlines(session):
     """A raster of 80 MB, of which nothing is kept but runs."""
     column = np.arange(4000)
     strip = np.tile(np.where(column // 500 % 2, 7.0, 1.0).astype(np.float32), (50, 1))
-    found = clgeom.coverage_regions(Chunks((strip for _ in range(100)), max_bytes=1 << 22), 5, device=session)
+    found = clgeom.coverage_regions(
+        Chunks((strip for _ in range(100)), max_bytes=1 << 22), 5, device=session, outline="segments"
+    )
     assert [region.cells for region in found] == [500 * 5000] * 4 and [len(region) for region in found] == [4] * 4
     assert found.peak.host_bytes < 6 << 20 < strip.nbytes * 100 / 10
 
@@ -174,8 +183,8 @@ def test_positions_of_strips_are_refused(session):
     xarray = pytest.importorskip("xarray")
     strip = xarray.DataArray(np.ones((2, 3)), dims=("y", "x"), coords={"x": [0, 1, 2], "y": [1, 0]})
     with pytest.raises(InvalidInput, match="Got DataArray with a position as strip 0: pass its values"):
-        clgeom.coverage_regions(iter([strip]), 1, device=session)
-    assert len(clgeom.coverage_regions((one.values for one in [strip]), 1, device=session)) == 1
+        clgeom.coverage_regions(iter([strip]), 1, device=session, outline="segments")
+    assert len(clgeom.coverage_regions((one.values for one in [strip]), 1, device=session, outline="segments")) == 1
 
 
 def test_errors_of_the_source_and_interrupts(session):
@@ -186,7 +195,7 @@ def test_errors_of_the_source_and_interrupts(session):
         raise OSError("the disk is gone")
 
     with pytest.raises(OSError, match="the disk is gone"):
-        clgeom.coverage_regions(source(), 1, device=session)
+        clgeom.coverage_regions(source(), 1, device=session, outline="segments")
     if not hasattr(signal, "pthread_kill"):
         return
 
@@ -199,7 +208,7 @@ def test_errors_of_the_source_and_interrupts(session):
     try:
         stop.start()
         with pytest.raises(KeyboardInterrupt):
-            clgeom.coverage_regions(endless(), 1, device=session)
+            clgeom.coverage_regions(endless(), 1, device=session, outline="segments")
     finally:
         stop.cancel()
         signal.signal(signal.SIGINT, signals)

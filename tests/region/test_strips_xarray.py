@@ -81,7 +81,7 @@ def test_parts_that_cannot_be_read(session):
             heights(9, size, np.float32),
             pytest.raises(InvalidInput, match="'raster' parameter of .* the disk is gone"),
         ):
-            clgeom.coverage_regions(data_array(lazy), -80, device=session)
+            clgeom.coverage_regions(data_array(lazy), -80, device=session, outline="segments")
 
 
 def test_nothing_more_than_strips_is_read(session):

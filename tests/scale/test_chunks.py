@@ -162,7 +162,7 @@ TAKERS = {
         lambda chunks: clgeom.adaptive_region(chunks, 2, cuts="width", bounds=(0, 0, 9, 9)),
         [POINTS, POINTS],
     ),
-    "coverage_regions": (lambda chunks: clgeom.coverage_regions(chunks, 2), [np.eye(2), np.eye(2)]),
+    "coverage_regions": (lambda chunks: clgeom.coverage_regions(chunks, 2, outline="segments"), [np.eye(2), np.eye(2)]),
     "align": (lambda chunks: list(clgeom.align(chunks, path=False)), [(["ACG"], ["AC"])]),
     "edit_distance": (lambda chunks: list(problems.edit_distance(chunks)), [(["ACG"], ["AC"])]),
     "lcs": (lambda chunks: list(problems.lcs(chunks)), [(["ACG"], ["AC"])]),

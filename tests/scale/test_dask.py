@@ -308,7 +308,10 @@ def test_regions_of_strips_of_floats_with_gaps():
         same_regions(found.compute(), expected)
     array = da.from_array(raster, chunks=(13, 70))
     cut = array[da.from_array(np.arange(90) < 80, chunks=13)]  # of unknown height
-    same_regions(lazily.coverage_regions(cut, 9.5).compute(), clgeom.coverage_regions(raster[:80], 9.5))
+    same_regions(
+        lazily.coverage_regions(cut, 9.5, outline="segments").compute(),
+        clgeom.coverage_regions(raster[:80], 9.5, outline="segments"),
+    )
 
 
 #: North is up.
@@ -415,7 +418,7 @@ def examples():
 OPTIONS = {
     "convex_hull": ({"collinear": "keep"}, {"filter": "none"}, {"device": "pocl"}, {"split_every": 2}),
     "convex_hulls_by_label": ({"noise": 1}, {"nonfinite": "drop"}),
-    "coverage_regions": ({"segments": 3}, {"transform": (2, 0, 0, 0, 2, 0)}, {"holes": 0}, {"outline": "cells"}),
+    "coverage_regions": ({"segments": 3}, {"transform": (2, 0, 0, 0, 2, 0)}, {"holes": 2}, {"outline": "segments"}),
     "raster_regions": ({"segments": 3}, {"parts": False}, {"direction": "<="}),
     "raster_outlines": ({"vertices": 90}, {"tolerance": 2}),
     "edit_distance": ({"score_cutoff": 1},),
@@ -478,11 +481,11 @@ def test_arguments_are_checked_at_once():
         "'collinear'": lambda: lazily.convex_hull(array, collinear="some"),
         "'split_every'.*integer from 2": lambda: lazily.convex_hull(array, split_every=1),
         "'resources'.*amounts by name": lambda: lazily.convex_hull(array, resources=["GPU"]),
-        "'levels'": lambda: lazily.coverage_regions(array, []),
-        "'raster'.*dask.array.Array": lambda: lazily.coverage_regions(points, 3),
+        "'levels'": lambda: lazily.coverage_regions(array, [], outline="segments"),
+        "'raster'.*dask.array.Array": lambda: lazily.coverage_regions(points, 3, outline="segments"),
         "'segments'.*an integer": lambda: lazily.coverage_regions(array, 3, segments=[1, 2]),
-        "'vertices'.*is for outline='cells'": lambda: lazily.coverage_regions(array, 3, vertices=5),
-        "'transform'": lambda: lazily.coverage_regions(array, 3, transform=(0, 0, 0, 0, 0, 0)),
+        "'vertices'.*is for outline='cells'": lambda: lazily.coverage_regions(array, 3, outline="segments", vertices=5),
+        "'transform'": lambda: lazily.coverage_regions(array, 3, transform=(0, 0, 0, 0, 0, 0), outline="segments"),
     }.items():
         with pytest.raises(wrong, match=match):
             call()
@@ -494,7 +497,7 @@ def test_chunks_of_another_type_are_refused():
     with pytest.raises(errors.InvalidInput, match="one type, float32 as the collection says. Got float64.*chunk 2"):
         lazily.convex_hull(mixed).compute()
     with pytest.raises(errors.InvalidInput, match="'raster'.*one type, float32.*Got float64.*chunk 2"):
-        lazily.coverage_regions(mixed, 0.5).compute()
+        lazily.coverage_regions(mixed, 0.5, outline="segments").compute()
     with pytest.raises(errors.InvalidInput, match="chunk 1 of the collection"):
         lazily.convex_hull(db.from_sequence([(0, 1), "points"], npartitions=2)).compute()
 

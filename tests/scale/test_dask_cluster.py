@@ -79,13 +79,15 @@ def test_results_of_a_cluster(client):
     hull, batch = lazily.convex_hull(array), lazily.convex_hulls_by_label(array, labels)
     del array  # the graph holds what was persisted
     raster = np.random.default_rng(1).normal(size=(60, 40)).astype("f4").round(1)
-    regions = lazily.coverage_regions(da.from_array(raster, chunks=(9, 40)), 0.5, holes=0)
+    regions = lazily.coverage_regions(da.from_array(raster, chunks=(9, 40)), 0.5, holes=0, outline="segments")
     hull, batch, regions = client.gather(client.compute([hull, batch, regions]))
     same(hull, clgeom.convex_hull(POINTS))
     expected = clgeom.convex_hulls_by_label(POINTS, labels.compute())
     same(batch, expected)
     assert batch.areas.tolist() == expected.areas.tolist() and batch.labels.tolist() == list(range(9))
-    assert [one.area for one in regions] == [one.area for one in clgeom.coverage_regions(raster, 0.5, holes=0)]
+    assert [one.area for one in regions] == [
+        one.area for one in clgeom.coverage_regions(raster, 0.5, holes=0, outline="segments")
+    ]
     for address in addresses(client).values():
         assert len(client.submit(sessions, 0, workers=[address], pure=False).result()[1]) == 1
 

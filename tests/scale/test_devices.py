@@ -110,7 +110,7 @@ def test_progress_of_several_devices(mixed):
     for given, device in ((maps, mixed), ([part.reshape(10, 50, 60) for part in parts], None)):
         told = []
         with watched(lambda *numbers, told=told: told.append(numbers)):
-            clgeom.coverage_regions(given, 0, device=device)
+            clgeom.coverage_regions(given, 0, device=device, outline="segments")
         assert told == sorted(set(told)) and told[-1] == (20, 20)
 
 
@@ -253,8 +253,8 @@ def test_device_without_float64_leaves_the_work_to_others(mixed):
     found = clgeom.convex_hull(points, device=[mixed[0], without])
     check_fields(clgeom.convex_hull(points), found, "vertices")
     maps = points[:6_000].reshape(10, 30, 40)
-    assert rings(clgeom.coverage_regions(maps, 0, device=[without, mixed[0]])) == rings(
-        clgeom.coverage_regions(maps, 0)
+    assert rings(clgeom.coverage_regions(maps, 0, device=[without, mixed[0]], outline="segments")) == rings(
+        clgeom.coverage_regions(maps, 0, outline="segments")
     )
     with pytest.raises(DeviceLimit, match="float64"):
         clgeom.convex_hull(points, device=[without, imposed_session(mixed[0].device, fp64=False)])

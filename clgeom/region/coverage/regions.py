@@ -36,6 +36,9 @@ from clgeom.region.coverage.parts import regions_of_runs
 from clgeom.region.coverage.result import CoverageRegions
 from clgeom.region.rings.polygons import CoveragePolygons
 
+#: Default number of segments of a region.
+SEGMENTS = 64
+
 if TYPE_CHECKING:
     from typing_extensions import TypedDict, Unpack
 
@@ -96,7 +99,7 @@ def raster_regions(
     levels: FloatLike | Sequence[FloatLike],
     *,
     direction: Literal[">=", "<="] = ">=",
-    segments: IntLike | Sequence[IntLike] = 64,
+    segments: IntLike | Sequence[IntLike] = SEGMENTS,
     cuts: Literal["count", "width"] = "count",
     axis: Literal["x", "both"] = "x",
     parts: bool = True,
@@ -205,16 +208,8 @@ def coverage_regions(
     raster: AnyArray | ChunksLike | Raster,
     levels: FloatLike | Sequence[FloatLike],
     *,
-    outline: Literal["cells"],
-    **options: Unpack[CellOptions],
-) -> CoveragePolygons: ...
-@overload
-def coverage_regions(
-    raster: AnyArray | ChunksLike | Raster,
-    levels: FloatLike | Sequence[FloatLike],
-    *,
     segments: Sequence[IntLike],
-    outline: Literal["segments"] = ...,
+    outline: Literal["segments"] | None = ...,
     **options: Unpack[SegmentOptions],
 ) -> CoverageResolutions: ...
 @overload
@@ -222,10 +217,34 @@ def coverage_regions(
     raster: AnyArray | ChunksLike | Raster,
     levels: FloatLike | Sequence[FloatLike],
     *,
-    segments: IntLike = ...,
-    outline: Literal["segments"] = ...,
+    segments: IntLike,
+    outline: Literal["segments"] | None = ...,
     **options: Unpack[SegmentOptions],
 ) -> CoverageRegions: ...
+@overload
+def coverage_regions(
+    raster: AnyArray | ChunksLike | Raster,
+    levels: FloatLike | Sequence[FloatLike],
+    *,
+    outline: Literal["segments"],
+    **options: Unpack[SegmentOptions],
+) -> CoverageRegions: ...
+@overload
+def coverage_regions(
+    raster: AnyArray | ChunksLike | Raster,
+    levels: FloatLike | Sequence[FloatLike],
+    *,
+    outline: Literal["cells"] | None = ...,
+    **options: Unpack[CellOptions],
+) -> CoveragePolygons: ...
+@overload
+def coverage_regions(
+    raster: AnyArray | ChunksLike | Raster,
+    levels: FloatLike | Sequence[FloatLike],
+    *,
+    outline: None = ...,
+    **options: Unpack[SegmentOptions],
+) -> CoverageRegions | CoveragePolygons: ...
 @keeps_subnormals
 @takes_cuda
 def coverage_regions(
@@ -236,12 +255,12 @@ def coverage_regions(
     transform: Any = None,
     crs: Any = None,
     nodata: FloatLike | None = None,
-    segments: IntLike | Sequence[IntLike] = 64,
+    segments: IntLike | Sequence[IntLike] | None = None,
     cuts: Literal["count", "width"] = "count",
     axis: Literal["x", "both"] = "x",
     parts: bool = True,
     holes: FloatLike | None = None,
-    outline: Literal["segments", "cells"] = "segments",
+    outline: Literal["segments", "cells"] | None = None,
     vertices: IntLike | None = None,
     part_vertices: IntLike | None = None,
     tolerance: FloatLike | None = None,
@@ -250,7 +269,10 @@ def coverage_regions(
     device: DevicesLike = None,
     profile: bool = False,
 ) -> CoverageRegions | CoveragePolygons | CoverageResolutions:
-    """Return the result of `raster_regions`, or of `raster_outlines` with ``outline="cells"``, in one function.
+    """Polygons of the cells of a raster that reach a level, by `raster_outlines` or by `raster_regions`.
+
+    Polygons are exact, along the cells, unless a parameter asks for less detail. A number of segments, or another
+    parameter for these, gives the outlines of few vertices of `raster_regions`.
 
     Parameters
     ----------
@@ -259,9 +281,10 @@ def coverage_regions(
     transform, crs, nodata : optional
         As for `Raster`; they replace those that `raster` has.
     segments, cuts, axis, parts, holes
-        As for `raster_regions`, for ``outline="segments"`` only. Outlines of cells have all holes: ``holes=0`` is right
-        for them, too.
-    outline : {"segments", "cells"}
+        As for `raster_regions`, for ``outline="segments"`` only, which has 64 segments by default. Outlines of cells
+        have all holes: ``holes=0`` is right for them, too.
+    outline : {"cells", "segments"}, optional
+        By default "segments" where a parameter for segments has another value than by default, else "cells".
     vertices, part_vertices, tolerance, iou, apart
         As for `raster_outlines`, for ``outline="cells"`` only.
 
@@ -281,12 +304,13 @@ def coverage_regions(
     >>> import clgeom
     >>> raster = [[9, 0, 0, 9], [9, 9, 0, 9]]
     >>> clgeom.coverage_regions(raster, 5, transform=(2, 0, 0, 0, -2, 4)).areas.tolist()
-    [14.0, 8.0]
-    >>> clgeom.coverage_regions(raster, 5, outline="cells", part_vertices=5)
+    [12.0, 8.0]
+    >>> clgeom.coverage_regions(raster, 5, part_vertices=5)
     CoveragePolygons(2 polygons >= 5 of 2 x 4 cells, 9 vertices)
+    >>> clgeom.coverage_regions(raster, 5, segments=64).areas.tolist()
+    [3.5, 2.0]
     """
     caller = "coverage_regions"
-    one_of(outline, ("segments", "cells"), "outline", caller=caller)
     own: dict[str, Any] = {
         "segments": segments,
         "cuts": cuts,
@@ -295,34 +319,45 @@ def coverage_regions(
     }
     budgets: dict[str, Any] = {"vertices": vertices, "part_vertices": part_vertices, "tolerance": tolerance, "iou": iou}
     budgets["apart"] = boolean(apart, "apart", caller=caller)
-    refuse_others(outline, own, holes, budgets, caller=caller)
+    outline = chosen_outline(outline, own, holes, budgets, caller=caller)
     if any(one is not None for one in (transform, crs, nodata)):
         raster = Raster(raster, transform, crs, nodata)
     shared: dict[str, Any] = {"direction": direction, "device": device, "profile": profile, "caller": caller}
     if outline == "cells":
         return outline_cells(raster, levels, checked_goal(**budgets, caller=caller), **shared)
+    own["segments"] = SEGMENTS if segments is None else segments
     return _regions(raster, levels, **own, holes=holes, **shared)
 
 
-def refuse_others(
-    outline: str, segmentation: dict[str, Any], holes: Any, budgets: dict[str, Any], *, caller: str
-) -> None:
-    """Refuse parameters that are for the other kind of outline."""
-    if outline == "segments":
-        given = [name for name, value in budgets.items() if value is not None and (name, value) != ("apart", False)]
-        if given:
+def chosen_outline(
+    outline: Any, segmentation: dict[str, Any], holes: Any, budgets: dict[str, Any], *, caller: str
+) -> Literal["segments", "cells"]:
+    """Return the `outline` parameter, by default as the others need it; refuse those for the other kind."""
+    for_cells = [name for name, value in budgets.items() if value is not None and (name, value) != ("apart", False)]
+    for_segments = [name for name, value in segmentation.items() if not _is_usual(name, value)]
+    keeps_holes = holes is not None and holes is not False and not (is_number(holes) and holes == 0)
+    if outline is None:
+        outline = "segments" if not for_cells and (for_segments or keeps_holes) else "cells"
+    if one_of(outline, ("segments", "cells"), "outline", caller=caller) == "segments":
+        if for_cells:
             raise InvalidInput(
-                f"The '{given[0]}' parameter of {caller} is for outline='cells'. Got 'segments' instead."
+                f"The '{for_cells[0]}' parameter of {caller} is for outline='cells'. Got 'segments' instead."
             )
-        return
-    usual = {"segments": 64, "cuts": "count", "axis": "x", "parts": True}
-    for name, value in segmentation.items():
-        if value is not usual[name] and not (np.ndim(value) == 0 and value == usual[name]):
-            raise InvalidInput(f"The '{name}' parameter of {caller} is for outline='segments'. Got 'cells' instead.")
-    if holes is not None and holes is not False and not (is_number(holes) and holes == 0):
+        return "segments"
+    if for_segments:
+        raise InvalidInput(
+            f"The '{for_segments[0]}' parameter of {caller} is for outline='segments'. Got 'cells' instead."
+        )
+    if keeps_holes:
         raise InvalidInput(
             f"The 'holes' parameter of {caller} must be 0 or None for outline='cells'. Got {short(holes)}."
         )
+    return "cells"
+
+
+def _is_usual(name: str, value: Any) -> bool:
+    usual = {"segments": None, "cuts": "count", "axis": "x", "parts": True}[name]
+    return value is usual or (usual is not None and np.ndim(value) == 0 and bool(value == usual))
 
 
 def _regions(
