@@ -53,6 +53,7 @@ def test_several_rasters_go_into_one_file_with_their_names(outline):
     assert facts["rasters"][0]["levels"][1]["cells"] == np.count_nonzero(DAY >= 80)
 
 
+@needs("pyogrio", "matplotlib")
 def test_several_rasters_that_do_not_go_together_are_refused(here):
     assert "zone.npz' is in 'EPSG:32633', and 'day.npz' in 'EPSG:32632'" in refused(
         "day.npz", "zone.npz", "--level", 60, "-o", "a.gpkg"

@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
-from calls import CALLS, FEW, POINTS, hull
+from calls import CALLS, POINTS, hull
 from effort import PROFILE, thinned
 from faults import KINDS, Faults
 
 import clgeom
 from clgeom.errors import ClgeomError, DeviceError, DeviceLimit, KernelBuildError
 from clgeom.hull import stream
+
+SOME = POINTS[:1100]  # fewer would go by the host on a CPU
 
 #: Of a call with more steps of a kind than this, only some fail: the first, the last, and others in between.
 MOST = {"long": 40, "ci": 2}.get(PROFILE, 3)
@@ -97,17 +99,17 @@ def test_errors_name_the_device_and_what_it_did(session):
 
     name = f"{session.profile.name} ({session.profile.platform})"
     kernel = "hull/sieve/tile_hull" if session.profile.is_cpu else "hull/sieve/tile_hoods"
-    clgeom.convex_hull(FEW, device=session)
+    clgeom.convex_hull(SOME, device=session)
     with Faults(session, "launch", 0), pytest.raises(DeviceLimit) as limit:
-        clgeom.convex_hull(FEW, device=session)
+        clgeom.convex_hull(SOME, device=session)
     assert str(limit.value).startswith(f"{name} has not enough memory left to launch {kernel} (")
     assert str(limit.value).endswith("bytes in all). OpenCL says: launch failed: MADE_UP_FAULT")
     with Faults(session, "copy", 0, error=cl.RuntimeError), pytest.raises(DeviceError) as failed:
-        clgeom.convex_hull(FEW, device=session)
+        clgeom.convex_hull(SOME, device=session)
     did = "read results" if session.profile.is_cpu else "take data"
     assert str(failed.value) == f"{name} failed to {did}. OpenCL says: copy failed: MADE_UP_FAULT"
     with Faults(session, "kernel", 0), pytest.raises(KernelBuildError) as unmade:
-        clgeom.convex_hull(FEW, device=session)
+        clgeom.convex_hull(SOME, device=session)
     assert f"{kernel} was built, and {name} cannot make a kernel of it" in str(unmade.value)
 
 
@@ -115,9 +117,9 @@ def test_a_kernel_that_a_built_program_has_not_is_built_again(session):
     """So it is with damaged caches of drivers."""
     import pyopencl as cl
 
-    expected = hull(clgeom.convex_hull(FEW, device=session))
+    expected = hull(clgeom.convex_hull(SOME, device=session))
     with Faults(session, "kernel", 0, many=1, error=cl.LogicError) as faults:
-        assert hull(clgeom.convex_hull(FEW, device=session)) == expected
+        assert hull(clgeom.convex_hull(SOME, device=session)) == expected
     assert faults.happened
 
 

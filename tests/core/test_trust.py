@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from calls import FEW, hull
+from calls import POINTS, hull
 
 import clgeom
 from clgeom import caches, quirks
@@ -27,6 +27,8 @@ from clgeom.hull import checks
 from clgeom.hull.policies import POLICIES
 from clgeom.primitives import checks as primitives_checks
 from clgeom.sorting import checks as sorting_checks
+
+SOME = POINTS[:1100]  # fewer would go by the host on a CPU
 
 TRIALS = trust.trials()
 SIEVE, FEW_POINTS = checks.sieve, checks.few_points
@@ -128,7 +130,7 @@ def test_trials_find_wrong_results(trying, trial, monkeypatch):
     computing = (
         {"run", "fill", "fill_batch", "values", "lcs", "edit_distance"}
         | set(clgeom.__all__)
-        | {"partition", "exclusive_scan", "inclusive_scan", "sort", "free_space"}
+        | {"partition", "exclusive_scan", "inclusive_scan", "sort", "free_space", "trace_arcs"}
     )
     source, calls, wrong = source_of(trial.function), [], None
 
@@ -214,15 +216,15 @@ def replaced(monkeypatch, trial, function):
 def test_a_verdict_is_noted_for_later_processes(fresh, few, monkeypatch):
     calls = counted(monkeypatch, few.trial)
     for _ in range(2):
-        clgeom.convex_hull(FEW, device=fresh)
+        clgeom.convex_hull(SOME, device=fresh)
     assert calls == [(fresh, np.dtype(np.float32))]
     noted = caches.noted(trust.NOTE)[trust.describe_driver(fresh.profile)]
     assert noted[f"{few.trial.name} float32"] == [trust._digest(few.trial, fresh.profile), True]
     for verdicts, more in (({}, 0), ({}, 0)):  # other processes, with sessions of their own
         monkeypatch.setattr(trust, "_verdicts", verdicts)
-        clgeom.convex_hull(FEW, device=Session(fresh.device))
+        clgeom.convex_hull(SOME, device=Session(fresh.device))
         assert len(calls) == 1 + more
-    clgeom.convex_hull(FEW.astype(np.int32), device=fresh)
+    clgeom.convex_hull(SOME.astype(np.int32), device=fresh)
     assert [dtype.name for _, dtype in calls] == ["float32", "int32"]
 
 
@@ -282,7 +284,7 @@ def test_a_cache_that_cannot_be_written_is_no_error(fresh, few, monkeypatch):
     calls = counted(monkeypatch, few.trial)
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/x")
     for _ in range(2):
-        clgeom.convex_hull(FEW, device=Session(fresh.device))
+        clgeom.convex_hull(SOME, device=Session(fresh.device))
     assert len(calls) == 1
 
 
@@ -294,14 +296,14 @@ def test_damaged_notes_are_not_believed(fresh, few, monkeypatch, noted):
         noted.replace("%s", trust.describe_driver(fresh.profile)).replace("%t", few.trial.name)
     )
     assert not trust.is_refused(fresh.profile)
-    clgeom.convex_hull(FEW, device=fresh)
+    clgeom.convex_hull(SOME, device=fresh)
     assert len(calls) == 1
 
 
 def test_limits_are_imposed_on_sessions_not_on_trials(fresh, few, monkeypatch):
     calls = counted(monkeypatch, few.trial)
     limited = Session(fresh.device, max_alloc_bytes=1 << 20, fp64=False)
-    clgeom.convex_hull(FEW, device=limited)
+    clgeom.convex_hull(SOME, device=limited)
     assert [session.profile for session, _ in calls] == [describe(fresh.device)]
 
 
@@ -314,7 +316,7 @@ def test_trials_run_without_the_callers_policies(fresh, few, monkeypatch):
     replaced(monkeypatch, few.trial, look)
     plain = select(fresh.profile, few.kernel)
     with override({few.kernel: replace(plain, items_per_thread=max(plain.items_per_thread // 2, 1))}):
-        clgeom.convex_hull(FEW, device=fresh)
+        clgeom.convex_hull(SOME, device=fresh)
     assert seen == [(False, plain)]
 
 
@@ -323,7 +325,7 @@ def test_kernels_of_a_trial_are_not_kept(fresh, monkeypatch):
     assert trust.passes(fresh, checks.batches)
     assert not fresh.thread_cache._by_kind and not fresh.trusted
     calls = counted(monkeypatch, primitives_checks.scans)
-    clgeom.heaphull_filter(FEW, device=fresh)
+    clgeom.heaphull_filter(SOME, device=fresh)
     assert len(calls) == 1
 
 
@@ -334,7 +336,7 @@ def test_a_device_that_computes_wrongly_is_refused(fresh, few, monkeypatch):
     counted(monkeypatch, few.trial, right=False)
     for _ in range(2):
         with pytest.raises(DeviceError) as caught:
-            clgeom.convex_hull(FEW, device=fresh)
+            clgeom.convex_hull(SOME, device=fresh)
         text, profile = str(caught.value), fresh.profile
         named = f"The device {profile.name} ({profile.platform}, driver {profile.driver}) computes wrongly: "
         assert text.startswith(f"{named}it failed the trial '{few.trial.name[5:]}' of clgeom.hull")
@@ -355,7 +357,7 @@ def test_whatever_comes_of_garbage_is_wrong(fresh, few, monkeypatch, error):
 
     replaced(monkeypatch, few.trial, in_clgeom(fails))
     with pytest.raises(DeviceError, match="computes wrongly") as caught:
-        clgeom.convex_hull(FEW, device=fresh)
+        clgeom.convex_hull(SOME, device=fresh)
     assert len(tries) == 2 and f"{trust.NOTE}.json" in str(caught.value)
 
 
@@ -380,9 +382,9 @@ def test_what_interrupts_a_trial_is_no_verdict(fresh, few, monkeypatch, error, o
     with monkeypatch.context() as patched:
         replaced(patched, few.trial, in_clgeom(fails) if ours else fails)
         with pytest.raises(type(error), match=str(error)):
-            clgeom.convex_hull(FEW, device=fresh)
+            clgeom.convex_hull(SOME, device=fresh)
     assert not trust.is_refused(fresh.profile)
-    assert hull(clgeom.convex_hull(FEW, device=fresh))
+    assert hull(clgeom.convex_hull(SOME, device=fresh))
 
 
 @pytest.mark.parametrize("depth", range(0, 400, 25))
@@ -390,7 +392,7 @@ def test_a_recursion_that_is_too_deep_is_no_verdict(fresh, few, depth):
     """A call near the limit raises what the caller can understand, and the device stays as it is."""
 
     def deep(left):
-        return deep(left - 1) if left else clgeom.convex_hull(FEW, device=fresh)
+        return deep(left - 1) if left else clgeom.convex_hull(SOME, device=fresh)
 
     def called_from_here(limit):
         sys.setrecursionlimit(limit)
@@ -405,7 +407,7 @@ def test_a_recursion_that_is_too_deep_is_no_verdict(fresh, few, depth):
     found = called_from_here(frames + 30 + depth)
     assert found is None or hull(found)
     assert not trust.is_refused(fresh.profile) and False not in trust._verdicts.values()
-    assert hull(clgeom.convex_hull(FEW, device=fresh))
+    assert hull(clgeom.convex_hull(SOME, device=fresh))
 
 
 @pytest.mark.parametrize("wrong", (False, IndexError))
@@ -420,7 +422,7 @@ def test_a_trial_that_failed_once_is_tried_again(fresh, few, monkeypatch, wrong)
         require(len(tries) > 1, "once")
 
     replaced(monkeypatch, few.trial, in_clgeom(once))
-    assert hull(clgeom.convex_hull(FEW, device=fresh)) and len(tries) == 2
+    assert hull(clgeom.convex_hull(SOME, device=fresh)) and len(tries) == 2
 
 
 def test_a_driver_that_fails_in_a_trial_gets_no_verdict(fresh, few, monkeypatch):
@@ -430,9 +432,9 @@ def test_a_driver_that_fails_in_a_trial_gets_no_verdict(fresh, few, monkeypatch)
     with monkeypatch.context() as patched:
         replaced(patched, few.trial, fails)
         with pytest.raises(DeviceLimit, match="no memory"):
-            clgeom.convex_hull(FEW, device=fresh)
+            clgeom.convex_hull(SOME, device=fresh)
     assert not trust.is_refused(fresh.profile)
-    assert hull(clgeom.convex_hull(FEW, device=fresh))
+    assert hull(clgeom.convex_hull(SOME, device=fresh))
 
 
 def test_a_refused_device_ranks_last(fresh, monkeypatch):
@@ -475,7 +477,7 @@ def test_the_default_device_is_chosen_anew_after_a_refusal(fresh, few, monkeypat
     assert runtime._sessions[None] is before
     counted(monkeypatch, few.trial, right=False)
     with pytest.raises(DeviceError):
-        clgeom.convex_hull(FEW, device=fresh)
+        clgeom.convex_hull(SOME, device=fresh)
     assert None not in runtime._sessions
 
 

@@ -37,7 +37,7 @@ def facts(found):
 @pytest.mark.parametrize("options", REGIONS, ids=str)
 def test_raster_regions_are_those_of_coverage_regions(any_session, options):
     for levels in (5, [5, 8]):
-        expected = clgeom.coverage_regions(VALUES, levels, **PLACE, **options, device=any_session)
+        expected = clgeom.coverage_regions(VALUES, levels, outline="segments", **PLACE, **options, device=any_session)
         found = clgeom.raster_regions(clgeom.Raster(VALUES, **PLACE), levels, **options, device=any_session)
         assert facts(found) == facts(expected)
 
