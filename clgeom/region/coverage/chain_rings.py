@@ -50,6 +50,12 @@ def rings_of(chains: Chains) -> ChainRings:
     return ChainRings(corners, offsets, sizes)
 
 
+def chains_of_one(chains: Chains, number: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lower and the upper chain of one region, as `rings_of` has them."""
+    lower, upper = (_straightened(chain, np.array([0, len(chain)]))[0] for chain in chains[number])
+    return lower, upper
+
+
 def _straightened(points: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return chains without the vertices on the line between their neighbours, as many corners of cells are."""
     if len(points) < 3:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,11 @@ from clgeom.intake.several import side_by_side
 from clgeom.intake.typing import NDArray
 from clgeom.region.arc.chains import Chains
 from clgeom.region.arc.result import CrossRegion, Region
-from clgeom.region.coverage.chain_rings import ChainRings, rings_of
+from clgeom.region.coverage.chain_rings import ChainRings, chains_of_one, rings_of
 from clgeom.region.coverage.holes import Hole
+
+#: Regions that are made one by one, before the outlines of all are.
+ALONE = 4
 
 
 class CellOutline(Region):
@@ -34,7 +37,7 @@ class Group:
     """Regions with their chains in one `Chains`: region i of `chains` belongs to `maps`[i], `levels`[i] and `parts`[i].
 
     `cells` has the numbers of their cells, `holes` the holes by region. With axis="both", `across` has for each region
-    (chains, its number in them) of its outline along the other axis.
+    (chains, its number in them) of its outline along the other axis. `alone` has the first regions that were asked for.
     """
 
     chains: Chains
@@ -44,6 +47,7 @@ class Group:
     cells: NDArray[Any] | None = None
     holes: dict[int, tuple[Hole, ...]] | None = None
     across: list[tuple[Chains, int]] | None = None
+    alone: set[int] = field(default_factory=set)
 
     @functools.cached_property
     def rings(self) -> ChainRings:
@@ -52,7 +56,10 @@ class Group:
 
     def outline(self, i: int) -> CellOutline | CrossRegion:
         """Return the outline of region i."""
-        own = CellOutline(*self.rings.chains(i), segments=self.chains.head.effective[i])
+        self.alone.add(i)
+        is_alone = len(self.alone) <= ALONE and "rings" not in vars(self)
+        both = chains_of_one(self.chains, i) if is_alone else self.rings.chains(i)
+        own = CellOutline(*both, segments=self.chains.head.effective[i])
         if self.across is None:
             return own
         (chains, number), there = self.across[i], self._rings_across
