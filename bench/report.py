@@ -189,7 +189,7 @@ PAGES = {
         None,
     ),
     "align-pocl": ("Alignments on a CPU", ALIGNED, None),
-    "align-h200": ("Alignments on a GPU", ALIGNED, None),
+    "align-h100": ("Alignments on a GPU", ALIGNED, None),
     "dp-items-pocl": ("Knapsacks against OR-Tools", ITEMS, None),
     "primitives-pocl": ("Primitives on a CPU", "GB/s of the input.", None),
     "primitives-h200": ("Primitives on a GPU", "GB/s of the input.", None),

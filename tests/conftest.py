@@ -48,7 +48,8 @@ def pytest_collection(session):
 
 
 def pytest_runtest_setup(item):
-    _builds.optimised = item.get_closest_marker("optimised") is not None
+    mark = item.get_closest_marker("optimised")
+    _builds.optimised, _builds.groups = mark is not None, mark is not None and mark.kwargs.get("groups", False)
 
 
 def pytest_addoption(parser):

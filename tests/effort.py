@@ -55,17 +55,18 @@ class QuickBuilds:
     """Lets PoCL build kernels without optimising them, which takes most of the time of tests with a cold cache.
 
     In a test with ``@pytest.mark.optimised`` it optimises those that CPUs run by themselves, and still none for groups
-    of several work-items, in other shapes than CPUs take, and in sessions of devices that call themselves GPUs.
-    ``clgeom selftest`` and the long profile optimise all.
+    of several work-items, in other shapes than CPUs take, and in sessions of devices that call themselves GPUs: these
+    with ``@pytest.mark.optimised(groups=True)``. ``clgeom selftest`` and the long profile optimise all.
 
     Attributes
     ----------
-    optimised : bool
-        Whether the test that runs has the mark.
+    optimised, groups : bool
+        Whether the test that runs has the mark, and with ``groups=True``.
     """
 
     def __init__(self):
-        self.optimised, self.built = False, build._built
+        self.optimised = self.groups = False
+        self.built = build._built
 
     def install(self):
         build._built = self
@@ -73,7 +74,7 @@ class QuickBuilds:
     def __call__(self, session, key):
         kernel, parameters, options = key
         imposed = not session.profile.is_cpu or is_overridden() or is_foreign(kernel, **dict(parameters))
-        if session.own_profile.runtime == "pocl" and (imposed or not self.optimised):
+        if session.own_profile.runtime == "pocl" and not (self.groups if imposed else self.optimised):
             key = kernel, parameters, (*options, "-cl-opt-disable")
         return self.built(session, key)
 

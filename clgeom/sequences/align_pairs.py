@@ -1,4 +1,5 @@
-"""Scores of many short pairs on GPUs, and where they end: a work-item for one or two pairs (sequences/align_pairs).
+"""Scores of many short pairs on GPUs, and where they end: a team of work-items for one or two pairs
+(sequences/align_pairs).
 
 letters, offsets ─> classes of similar sizes, each in an order of sizes ─> a launch for each class
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     import pyopencl as cl
 
     from clgeom.core.device import Session
-    from clgeom.core.policies import Policy
     from clgeom.intake.letters import Sequences
     from clgeom.sequences.align_tiles import PairTiles
     from clgeom.sequences.pairs_order import PairClass, PairOrder
@@ -41,12 +41,17 @@ LEAST_CLASS = 64
 MOST_SCORE = 127
 #: Most memory for scratch.
 BUDGET = 1 << 30
+#: Local memory for the codes of letters of both sides.
+LETTERS_BYTES = 2 * 260
+#: Cells from which on a class has strips of as many rows as its pairs need: a program of its own takes long to build.
+LEAST_FITTED = 1 << 30
 PTX_PROBE = """
 kernel void probe(global uint *word)
 {
     uint sum, most;
     asm("add.s16x2 %0, %1, %2;" : "=r"(sum) : "r"(word[0]), "r"(word[1]));
     asm("max.relu.s16x2 %0, %1, %2;" : "=r"(most) : "r"(sum), "r"(word[2]));
+    asm volatile("shfl.sync.idx.b32 %0, %1, 0, 31, -1;" : "=r"(most) : "r"(most));
     word[0] = most;
 }
 """
@@ -129,7 +134,7 @@ class ShortPairs:
         if a.common_length is not None and b.common_length is not None:
             return [SizeClass(None, self.count, a.common_length, b.common_length)]
         if is_ordered_there(self.session, a, b):
-            limits, unit = (LEAST_CLASS << np.arange(1, 7)) - 1, self.policy.items_per_thread
+            limits, unit = (LEAST_CLASS << np.arange(1, 7)) - 1, self.policy.items_per_thread * self.policy.team
             ordered = order_pairs(self.session, "sizes", a, b, self.bounds, limits=limits, unit=unit)
             if ordered is not None:
                 return [self._part_of(ordered, one) for one in ordered.classes]
@@ -156,7 +161,7 @@ class ShortPairs:
         for one in classes.tolist():
             chosen = None if len(classes) == 1 else np.flatnonzero(sizes == one)
             rows, columns = (n, m) if chosen is None else (n[chosen], m[chosen])
-            strips, quads = -(-rows // self.policy.items_per_thread), -(-columns // 4)
+            strips, quads = -(-rows // (self.policy.items_per_thread * self.policy.team)), -(-columns // 4)
             n_most, m_most, most = int(rows.max()), int(columns.max()), int(quads.max()) + 1
             shift = max((most * (int(strips.max()) + 1)).bit_length() - 16, 0)
             key = strips * ((most >> shift) + 1) + (quads >> shift)
@@ -167,50 +172,66 @@ class ShortPairs:
 
     def _shape(self, cells: str) -> tuple[PairsPolicy, int]:
         """Return the policy, smaller where the device has less local memory."""
-        policy = replace(self.policy, cells=cells)
+        team = self.policy.team if cells == self.policy.cells else 1
+        policy = replace(self.policy, cells=cells, team=team)
         lanes = 1 if cells == "int" else 2
         limit = self.session.profile.local_mem_bytes
+        table = self.codes * 4 * (ceil_div(self.codes, 16) | 1)
 
-        def needed(policy: Policy) -> int:
-            return self.codes * (policy.items_per_thread // 4 * lanes * policy.wg_size + 9) * 4
+        def needed(policy: PairsPolicy) -> int:
+            words = self.codes * policy.items_per_thread // 4 * lanes * policy.wg_size + table + policy.wg_size
+            return 4 * words + LETTERS_BYTES
+
+        def halved(policy: PairsPolicy) -> PairsPolicy:
+            half = policy.wg_size // 2
+            return replace(policy, wg_size=half, team=min(policy.team, half))
 
         while needed(policy) > limit and policy.wg_size > 32:
-            policy = replace(policy, wg_size=policy.wg_size // 2)
+            policy = halved(policy)
         while needed(policy) > limit and policy.items_per_thread > 4:
             policy = replace(policy, items_per_thread=policy.items_per_thread // 8 * 4)
         while needed(policy) > limit and policy.wg_size > 1:
-            policy = replace(policy, wg_size=policy.wg_size // 2)
+            policy = halved(policy)
         return policy, lanes
 
     def _launch(self, pairs: SizeClass, narrow: bool, reverse: bool, ends: bool, results: cl.Buffer) -> None:
         rules, scoring, count, n, m = self.rules, self.rules.scoring, pairs.count, pairs.n, pairs.m
         policy, lanes = self._shape(self.policy.cells if narrow else "int")
         width = ceil_div(m, 4)
-        group_bytes = width * (4 * lanes + 32) * policy.wg_size
-        most = min(self.session.profile.max_alloc_bytes, BUDGET) // (32 * width * policy.wg_size)
-        tiles = ceil_div(count, lanes * policy.wg_size)
+        teams = policy.wg_size // policy.team
+        group_bytes = width * (4 * lanes + 32) * teams
+        most = min(self.session.profile.max_alloc_bytes, BUDGET) // (32 * width * teams)
+        tiles = ceil_div(count, lanes * teams)
         groups = max(min(policy.groups(tiles, self.session.profile.compute_units), most), 1)
         groups = ceil_div(tiles, ceil_div(tiles, groups))  # each with as many tiles
         buffers: dict[str, Any] = dict(self.buffers, results=results)
         buffers["order"] = self.buffers["status"] if pairs.order is None else pairs.order
-        buffers["columns"] = allocate(self.session, groups * width * 4 * lanes * policy.wg_size)
-        buffers["top"] = allocate(self.session, groups * width * 32 * policy.wg_size)
+        buffers["columns"] = allocate(self.session, groups * width * 4 * lanes * teams)
+        buffers["top"] = allocate(self.session, groups * width * 32 * teams)
         numbers = (scoring.gap_open, scoring.gap_extend, rules.free)
         args: list[Any] = ["a", "b", "a_offsets", "b_offsets", *self.many, "codes", "scores", *map(np.int32, numbers)]
         args += [np.uint32(reverse), "order", np.uint32(pairs.order is not None), np.uint32(count), np.uint32(width)]
         args += ["columns", "top", "results", "status"]
         params = {"local": rules.local, "ends": ends, "codes": self.codes, "cells": policy.cells}
+        params |= {"team": policy.team, "rows": _rows(policy, n, count * n * m)}
         moved = count * (n + m) + group_bytes // 4
         run(self.session, Plan(Step(KERNEL, policy, tuple(args), groups, params, bytes_moved=moved)), **buffers)
 
 
+def _rows(policy: PairsPolicy, n: int, cells: int) -> int:
+    """Return the rows of a strip: for much work up to three fewer than the policy's, if as many strips take all."""
+    strips = max(ceil_div(n, policy.items_per_thread * policy.team), 1)
+    rows = ceil_div(n, strips * policy.team)
+    return rows if cells >= LEAST_FITTED and rows > policy.items_per_thread - 4 else policy.items_per_thread
+
+
 def packed_table(scoring: Scoring) -> tuple[int, np.ndarray]:
     """Return the number of codes, the last one for what is beyond a pair, and their scores: rows of an odd number of
-    words.
+    vectors of four words.
     """
     k = len(scoring.alphabet)
-    stride = ceil_div(k + 1, 4) | 1
-    table = np.full((k + 1, 4 * stride), -1, np.int8)
+    stride = ceil_div(k + 1, 16) | 1
+    table = np.full((k + 1, 16 * stride), -1, np.int8)
     if scoring.matrix is None:
         table[:k, :k] = scoring.mismatch
         np.fill_diagonal(table[:k, :k], scoring.match)

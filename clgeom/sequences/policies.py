@@ -17,14 +17,23 @@ class PairsPolicy(Policy):
     cells : {"int", "short2", "ptx"}
         "int": a work-item takes one pair at a time, in 32 bits. "short2": two, in 16 bits each. "ptx": two, by NVIDIA's
         instructions for both halves of a word; "int" where they do not compile.
+    team : int
+        Work-items that share pairs, each with a strip of rows: a power of two, at most `wg_size`, which is 32 at most
+        with "ptx" and more than one.
     """
 
     cells: str = "short2"
+    team: int = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.cells not in ("int", "short2", "ptx"):
             raise ValueError(f"cells must be 'int', 'short2' or 'ptx', not {self.cells!r}")
+        most = min(self.wg_size, 32) if self.cells == "ptx" else self.wg_size
+        if not 1 <= self.team <= most or self.team & (self.team - 1):
+            raise ValueError(f"team must be a power of two, at most {most}, not {self.team}")
+        if self.team > 1 and (self.wg_size & (self.wg_size - 1) or (self.cells == "ptx" and self.wg_size > 32)):
+            raise ValueError(f"a team of several needs groups of a power of two work-items, not {self.wg_size}")
 
 
 #: Tiles of 64 words. gfx90a, waves on a SIMD of bits_sweep: 32 work-items with 2 words 3, 64 with one 5.
@@ -40,12 +49,14 @@ POLICIES: dict[str, Rows] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=8, groups_per_unit=4),
         "any": Policy("group", wg_size=64, items_per_thread=8, groups_per_unit=16),
     },
-    # Scores of short pairs: items_per_thread is the rows of a strip, a multiple of 4. H200, 1e6 pairs of 150 letters,
-    # local scores with BLOSUM62, TCUPS of 8, 12, 16, 24, 32 rows: ptx 2.35 2.55 2.39 2.17 2.39; short2 of 8, 16: 1.41
-    # 1.21; int 1.41 1.76. Before compute capability 9.0 there are no such instructions, and "ptx" becomes "int".
+    # Scores of short pairs: items_per_thread is the rows of a strip, a multiple of 4. H100, 1e6 pairs of 150 letters,
+    # local scores with BLOSUM62, TCUPS: one work-item a team with 16 rows 3.1, two with 16 4.1, four with 8 3.5; before
+    # the profile was transposed in registers two with 8, 12, 16, 20, 24, 28 rows 2.8 3.2 3.4 3.0 2.5 2.6. H200, short2
+    # of 8, 16 rows: 1.41 1.21; int 1.41 1.76. Before compute capability 9.0 there are no such instructions, and "ptx"
+    # becomes "int".
     "sequences/align_pairs": {
         "cpu": PairsPolicy("serial", wg_size=1),  # align_tiles instead
-        "nvidia": PairsPolicy("group", wg_size=32, items_per_thread=12, groups_per_unit=32, cells="ptx"),
+        "nvidia": PairsPolicy("group", wg_size=32, items_per_thread=16, groups_per_unit=64, cells="ptx", team=2),
         # gfx90a, work-items of a SIMD that compute: 32 with 8 rows 32, 64 with 4 rows 64, by local memory
         "amd": by_wave(
             PairsPolicy("group", wg_size=64, items_per_thread=4, groups_per_unit=32),
@@ -104,8 +115,8 @@ SPACES: dict[str, Space] = {
         ("scores of pairs", "scores of pairs by a matrix"),
         (),
         (
-            {"cells": ("short2", "int"), "wg_size": (32, 64), "items_per_thread": (8, 16, 24)},
-            {"cells": ("ptx",), "wg_size": (32, 64), "items_per_thread": (8, 12, 16, 24)},
+            {"cells": ("short2", "int"), "wg_size": (32, 64), "items_per_thread": (8, 16, 24), "team": (1,)},
+            {"cells": ("ptx",), "wg_size": (32,), "items_per_thread": (8, 12, 16, 20), "team": (1, 2, 4)},
         ),
     ),
     "sequences/bits_tiles": Space(

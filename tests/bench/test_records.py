@@ -147,7 +147,7 @@ def test_command_lines_of_records_run_here():
             assert words[words.index("--json") + 1] == f"bench/results/{path.name}"
 
 
-@pytest.mark.parametrize("name, count", (("align-h200", 32), ("pairs-h200", 16), ("polygons-tight-pocl", 48)))
+@pytest.mark.parametrize("name, count", (("align-h100", 32), ("pairs-h200", 16), ("polygons-tight-pocl", 48)))
 def test_ratio_looks_at_all_rows_of_ours(name, count):
     old, new = (read(Path(records.__file__).parent / "results" / f"{name}.json") for _ in "on")
     columns = records.of_name(records.TIMES, name)

@@ -1,8 +1,11 @@
 """Scores of many short pairs: the kernel for GPUs against align_tiles and the plain reference; input in arrays."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from device_settings import imposed_session
+from effort import thinned
 from hypothesis import given
 from hypothesis import strategies as st
 from test_align import BLOSUM, CASES, ENDS, random_pairs, reference_of
@@ -18,7 +21,7 @@ from clgeom.sequences.policies import PairsPolicy
 RESULTS = ("scores", "a_ends", "b_ends", "a_starts", "b_starts", "strands")
 SHAPES = {
     "int": PairsPolicy("group", wg_size=8, items_per_thread=4, cells="int"),
-    "short2": PairsPolicy("group", wg_size=4, items_per_thread=8, groups_per_unit=1, cells="short2"),
+    "short2": PairsPolicy("group", wg_size=4, items_per_thread=8, groups_per_unit=1, cells="short2", team=2),
 }
 
 
@@ -131,6 +134,37 @@ def test_short_pairs_with_one_long_gap(session, shape):
     assert scores.tolist() == [-1 - 4_000 - 64 * 254, 1 - 4_000 - 64 * 253]
 
 
+@pytest.mark.optimised(groups=True)
+def test_short_pairs_by_optimised_groups(session):
+    """PoCL's loops over the work-items of a group may take an array of one of them for those of all."""
+    a, b = random_pairs(np.random.default_rng(36), 70, 40)
+    options = {"mode": "local", "path": False, "ends": False, "device": session}
+    expected = clgeom.align(a, b, **options).scores
+    for team in thinned((1, 2), 2):
+        with override({"sequences/align_pairs": replace(SHAPES["short2"], team=team)}):
+            found = clgeom.align(a, b, **options)
+        assert is_launched(found)
+        assert found.scores.tolist() == expected.tolist(), team
+
+
+@pytest.mark.parametrize("n, rows", ((27, 7), (33, 5)))
+def test_strips_of_as_many_rows_as_pairs_need(session, monkeypatch, n, rows):
+    """Strips of less than a multiple of four rows, for much work."""
+    monkeypatch.setattr(align_pairs, "LEAST_FITTED", 0)
+    policy = PairsPolicy("group", wg_size=8, items_per_thread=8, cells="short2", team=4)
+    assert align_pairs._rows(policy, n, 1) == rows
+    rng = np.random.default_rng(n)
+    a, b = (["".join(rng.choice(list("ARNDC"), n - k % 2)) for k in range(31)] for _ in range(2))
+    with override({"sequences/align_pairs": policy}):
+        check(a, b, session, **CASES["local"])
+
+
+@pytest.mark.parametrize("team, wg_size, cells", [(3, 8, "int"), (16, 8, "short2"), (0, 8, "int"), (2, 64, "ptx")])
+def test_teams_are_parts_of_groups(team, wg_size, cells):
+    with pytest.raises(ValueError, match="team"):
+        PairsPolicy("group", wg_size=wg_size, team=team, cells=cells)
+
+
 def test_short_pairs_with_little_local_memory(session):
     """The shape is smaller where the profile of a strip would not fit."""
     small = Session(session.device, local_mem_bytes=8 << 10, max_wg_size=64)
@@ -196,7 +230,7 @@ def test_long_and_wide_pairs_have_other_kernels(session):
 def test_packed_table():
     count, table = align_pairs.packed_table(clgeom.sequences.scoring.as_scoring(None, None, BLOSUM, None, None))
     rows = table.view(np.int8).reshape(count, -1)
-    assert rows.shape[1] // 4 % 2 == 1 and np.array_equal(rows[:-1, : count - 1], BLOSUM.values)
+    assert rows.shape[1] // 16 % 2 == 1 and np.array_equal(rows[:-1, : count - 1], BLOSUM.values)
     assert (rows[-1] == -1).all() and (rows[:, count - 1] == -1).all()
 
 
