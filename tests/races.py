@@ -255,13 +255,18 @@ def alignment(session):
     import numpy as np
 
     from clgeom import align
+    from clgeom.core.tuning import override
     from clgeom.sequences import align_tiles
+    from clgeom.sequences.policies import PairsPolicy
 
     rng = np.random.default_rng(3)
     a, b = (["".join(rng.choice(list("ACGT"), n)) for n in rng.permutation([1, 5, 18, 33, 40])] for _ in range(2))
     for options in ({}, {"mode": "local", "matrix": "NUC.4.4"}, {"mode": "semiglobal", "band": 40}):
         whole = align(a, b, device=session, **options)
-        assert np.array_equal(align(a, b, path=False, device=session, **options).scores, whole.scores)
+        for team in (1, 2):
+            shape = PairsPolicy("group", wg_size=8, items_per_thread=4, groups_per_unit=2, team=team)
+            with override({"sequences/align_pairs": shape}):
+                assert np.array_equal(align(a, b, path=False, device=session, **options).scores, whole.scores)
         side, align_tiles.PairTiles.tile_side = align_tiles.PairTiles.tile_side, lambda *_: 16
         tiles = align(a, b, device=session, **options)
         align_tiles.PairTiles.tile_side = side
