@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -149,7 +150,10 @@ def _utm_of(own: np.ndarray, crs: Any, sites: Sites) -> str:
             f"The positions of '{sites.path}' are in columns '{sites.columns['x']}' and '{sites.columns['y']}' of an "
             "unknown coordinate reference system: name it (--crs EPSG:32632), or name the columns lon and lat."
         )
-    longitude, latitude = _moved(own, crs, LONLAT, sites).mean(axis=0).tolist()
+    places = _moved(own, crs, LONLAT, sites)
+    longitude, latitude = places.mean(axis=0).tolist()
+    if np.ptp(places[:, 0]) > 180:  # the sites are on both sides of the meridian of 180 degrees
+        longitude = (float(np.mean(places[:, 0] % 360)) + 180) % 360 - 180
     zone = int((longitude + 180) // 6) % 60 + 1
     return f"EPSG:{(32600 if latitude >= 0 else 32700) + zone}"
 
@@ -246,7 +250,7 @@ def _antenna(sites: Sites, site: Site, text: str, gain: float | None, made: dict
             if gain is not None:
                 raise sites.refuse(site, "gain_dbi", f"the gain is that of the file '{text}'; leave it out")
             file = Path(sites.path).parent / text
-            if not file.is_file():
+            if not os.path.isfile(file):  # no error for a name that is too long
                 what = f"there is no antenna '{shown(text)}': {', '.join(k for k in KINDS if k)}, or a file beside it"
                 raise sites.refuse(site, "antenna", what)
             made[key] = read_antenna(file)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,8 @@ FORMATS = (".png", ".svg", ".pdf")
 MANY = 200_000
 #: Most points that are counted for a density. Of more points an even sample is taken, which looks the same.
 ENOUGH = 10_000_000
+#: Control characters, which no SVG may have.
+CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 #: From this ratio of the sides on, axes have scales of their own: with equal ones the picture would be a line.
 SLENDER = 50
 
@@ -178,8 +181,11 @@ def _draw_points(ax: Any, points: Points, low: Points, high: Points) -> None:
 
 
 def plain(text: object) -> str:
-    """Return the text of a file as Matplotlib shows it letter by letter: two "$" would begin and end a formula."""
-    return str(text).replace("$", r"\$")
+    """Return the text of a file as Matplotlib shows it letter by letter: two "$" would begin and end a formula.
+
+    Control characters are replaced.
+    """
+    return CONTROL.sub("\ufffd", str(text)).replace("$", r"\$")
 
 
 def axis_names(columns: Sequence[Any] | None, crs: Any = None) -> tuple[str, str]:

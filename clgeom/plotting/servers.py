@@ -10,7 +10,7 @@ import numpy as np
 from clgeom.geo.geodesy import axes_of_crs
 from clgeom.intake.typing import NDArray
 from clgeom.markup import INK
-from clgeom.plotting.figures import dress, legend_below, saved_figure
+from clgeom.plotting.figures import dress, legend_below, plain, saved_figure
 
 #: Most servers that the legend names.
 MOST_NAMES = 24
@@ -46,7 +46,9 @@ def save_servers_plot(
         ax.set(xlim=(corners[:, 0].min(), corners[:, 0].max()), ylim=(corners[:, 1].min(), corners[:, 1].max()))
         ax.set_aspect("equal")
         served = np.unique(server[server >= 0]).tolist()
-        patches: list[Any] = [Patch(color=hues[k], alpha=OPACITY, label=names[k]) for k in served[:MOST_NAMES]]
+        labels = {k: plain(names[k]) for k in served[:MOST_NAMES]}
+        labels |= {k: f" {label}" for k, label in labels.items() if label.startswith("_")}  # else it is left out
+        patches: list[Any] = [Patch(color=hues[k], alpha=OPACITY, label=label) for k, label in labels.items()]
         if len(sites):
             mark = {"color": INK, "markeredgecolor": "white", "markersize": 8, "zorder": 6, "linestyle": "none"}
             patches += ax.plot(*np.transpose(sites), marker="^", label="transmitters", **mark)

@@ -1,6 +1,7 @@
 """clgeom servers: tables of transmitters, elevation models, maps, files, and what is refused."""
 
 import json
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -98,6 +99,21 @@ def test_longitudes_and_latitudes_get_a_utm_zone(table):
     assert np.isnan(power).any() and np.isfinite(power).mean() > 0.8
 
 
+def test_sites_on_both_sides_of_the_meridian_of_180_degrees_get_a_zone_there(here):  # noqa: F811
+    (here / "fiji.csv").write_text("lon,lat\n179.98,-17\n-179.99,-17\n")
+    said = done("servers", "fiji.csv", "--model", "free-space", "--cell", 500)
+    assert "EPSG:32760" in said and "22 x 28 cells of 500 m" in said
+
+
+def test_a_picture_has_names_letter_by_letter(here):  # noqa: F811
+    pytest.importorskip("matplotlib")
+    (here / "odd.csv").write_text("name,lon,lat\n$\\frac{$,11.5,48\n_a,11.51,48\nb\x01c,11.52,48\n")
+    done("servers", "odd.csv", "--model", "free-space", "--cell", 500, "--plot", "odd.svg")
+    drawn = (here / "odd.svg").read_text()
+    ElementTree.fromstring(drawn)
+    assert all(name in drawn for name in (r"$\frac{$", "_a", "b\ufffdc"))
+
+
 def test_of_a_large_elevation_model_a_part_is_read(table, monkeypatch):
     """The heights are averages of cells, and more cells than allowed are refused."""
     heights = hill("large.tif", transform=(10, 0, 689_500, 0, -10, 5_333_500), shape=(400, 500))
@@ -144,6 +160,7 @@ BAD = {
     HEAD + "a,691000,inf,40,30,,,\n": r"line 2, column 'y': it must be a finite number, and is inf",
     HEAD + "a,691000,5332000,40\n": "malformed in line 2: 8 fields are expected, it has 4",
     HEAD + "a,691000,5332000,40,30,secctor,,\n": r"line 2, column 'antenna': there is no antenna 'secctor'",
+    HEAD + f"a,691000,5332000,40,30,{'s' * 5000},,\n": r"line 2, column 'antenna': there is no antenna 's",
     "lon,lat\n11,95\n": r"line 2, column 'lat': it must be within -90 to 90 degrees, and is 95",
 }
 
