@@ -11,7 +11,7 @@ from clgeom.arguments import wrong
 from clgeom.core.call import Call
 from clgeom.core.device import Session
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.errors import InvalidInput, short
+from clgeom.errors import InvalidInput, is_number, short
 from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.dispatch import choose_sessions
 from clgeom.intake.interop.cuda import takes_cuda
@@ -89,7 +89,7 @@ def polygonize(
     [[2.0, 2.0], [1.0, 2.0], [1.0, 1.0], [2.0, 1.0]]
     """
     call = Call(CALLER, profile=profile)
-    if isinstance(connectivity, bool) or connectivity not in (4, 8):
+    if isinstance(connectivity, bool) or not is_number(connectivity) or connectivity not in (4, 8):
         raise wrong("connectivity", CALLER, "4 or 8", short(connectivity))
     named = checked_names(names)
     raster = placed_raster(

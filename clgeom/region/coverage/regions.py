@@ -357,7 +357,7 @@ def chosen_outline(
 
 def _is_usual(name: str, value: Any) -> bool:
     usual = {"segments": None, "cuts": "count", "axis": "x", "parts": True}[name]
-    return value is usual or (usual is not None and np.ndim(value) == 0 and bool(value == usual))
+    return value is usual or (isinstance(value, (str, np.bool_)) and value == usual)
 
 
 def _regions(
