@@ -123,6 +123,8 @@ of the call beyond that loop; returns: after which it comes back. ours/CuPy: by 
 CUDA = """Milliseconds of whole calls. resident: arrays of pyopencl on the device; CuPy, PyTorch: their arrays on the
 same GPU; host: CuPy's array copied to the host by its own method, and from there; copy: one copy of the input on the
 device by CuPy; over: microseconds of CuPy's array beyond resident and copy."""
+CLASSES = """Milliseconds from a map of 12 classes on the device to its arcs, faces and rings there. smooth: cells that
+the fields were averaged over, of which the greatest names the class."""
 TWO = """Seconds, on two H200s. one: all work by the first device; all: by both, or by one where that was
 quicker. Rounds
 end when the devices have finished; "all vertices read" copies the vertices to the host in each."""
@@ -164,6 +166,7 @@ PAGES = {
     "tuning-h200": ("Shapes of kernels before and after the tuner, on a GPU", TUNED, None),
     "polygons-stack-h200": ("Polygons along the cells of 1,000 rasters on a GPU", RESIDENT_CELLS, None),
     "polygons-large-h200": ("Polygons along the cells of a large raster on a GPU", RESIDENT_CELLS, None),
+    "classes-large-h100": ("Arcs between the classes of a large raster on a GPU", CLASSES, None),
     "stream-pocl": ("Hulls of files in chunks, on a CPU", STREAM, None),
     "extsort-pocl": ("Sorts of files larger than the memory, on a CPU", EXTSORT, None),
     "devices-pocl": ("Two devices against one, which share the cores of a CPU", DEVICES, None),
