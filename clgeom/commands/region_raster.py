@@ -101,6 +101,11 @@ def check_reference(files: Any, found: Any, output: str | None) -> None:
     for file, one in zip(files[1:], found[1:]):
         both = one.raster.crs, found[0].raster.crs
         if both[0] is not both[1] and (None in both or not same_crs(*both)):
+            if None in both:
+                raise wrong_file(
+                    file if both[0] is None else files[0],
+                    "has no reference system, and others have one: run the command for each FILE, with --crs",
+                )
             raise wrong_file(
                 file,
                 f"is in {shown(both[0])}, and '{files[0]}' in {shown(both[1])}. Write .geojson, which is in longitude "

@@ -110,3 +110,11 @@ def test_pictures_take_files_and_datasets(maps, tmp_path):
     assert len(texts) == 1
     with pytest.raises(InvalidInput, match="must be one map. Got 3 bands"):
         found.plot(raster=maps[1])
+
+
+def test_files_given_twice_or_with_arrays_are_refused(maps):
+    made, paths = maps
+    with pytest.raises(InvalidInput, match="day0.tif' is given twice"):
+        clgeom.raster_regions([paths[0], paths[1], paths[0]], -85)
+    with pytest.raises(InvalidInput, match="must not mix files with arrays"):
+        clgeom.raster_regions([paths[0], made[0]], -85)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from clgeom.core.messages import counted
-from clgeom.errors import InvalidInput
+from clgeom.errors import InvalidInput, short
 from clgeom.geo.geodesy import same_crs
 from clgeom.intake.interop.rasters import Raster, is_dataset, placed_raster, stacked
 from clgeom.region.coverage.grid import as_grid
@@ -28,6 +28,8 @@ def opened(raster: Any, *, caller: str, whole: bool = False) -> Any:
         found = _bands(values, nodata, whole)
     elif isinstance(values, (list, tuple)) and values and all(map(_is_source, values)):
         found = _stack(values, nodata, caller)
+    elif isinstance(values, (list, tuple)) and any(map(_is_source, values)):
+        raise InvalidInput(f"The 'raster' parameter of {caller} must not mix files with arrays. Got {short(values)}.")
     else:
         return raster
     if not isinstance(raster, Raster):
@@ -37,9 +39,15 @@ def opened(raster: Any, *, caller: str, whole: bool = False) -> Any:
 
 
 def names_of_files(paths: Sequence[Any]) -> list[str]:
-    """Return the names of files without their endings; their whole paths where two have the same name."""
-    names = [Path(path).stem for path in paths]
-    return names if len(set(names)) == len(names) else [os.fspath(path) for path in paths]
+    """Return the names of files without their endings; their whole paths where two have the same name.
+
+    A file that is given twice is refused: its cells would count twice under one name.
+    """
+    names, whole = [Path(path).stem for path in paths], [os.fspath(path) for path in paths]
+    for k, path in enumerate(whole):
+        if path in whole[:k]:
+            raise InvalidInput(f"The file '{path}' is given twice.")
+    return names if len(set(names)) == len(names) else whole
 
 
 def _is_source(value: Any) -> bool:
