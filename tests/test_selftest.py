@@ -84,6 +84,7 @@ def test_every_device_is_checked(session, monkeypatch):
     assert found[0].asdict()["outcomes"][0]["name"] == answers.QUESTIONS[-1].name
 
 
+@pytest.mark.slow  # CI runs `clgeom selftest`
 def test_number_of_checks(session):
     assert selftest.number_of_checks(session.profile) == len(outcomes_of(session))
 
