@@ -16,6 +16,7 @@ from effort import LONG
 import clgeom
 from clgeom.core import launch
 from clgeom.core.device import Session
+from clgeom.core.kept import Launch
 from clgeom.core.launch import allocate, copy_in, read, run, write
 from clgeom.core.memory import LEAST_BYTES, part_of, rounded_up
 from clgeom.core.plan import Plan, Scratch, Step
@@ -241,7 +242,7 @@ class Watched:
 
         self.session, self.open, self.faults, self.uses = session, {}, [], 0
         hand_out, enqueued, copy = session.pool.allocate, launch._enqueue, cl.enqueue_copy
-        lock = threading.Lock()
+        bind, lock = Launch.bind, threading.Lock()
 
         def note(event, buffers):
             with lock:
@@ -260,11 +261,14 @@ class Watched:
         def marked(session, queue, part, bound, *rest):
             result = enqueued(session, queue, part, bound, *rest)
             if queue != session.queue:
-                note(
-                    cl.enqueue_marker(queue),
-                    [bound[launch.name_of(a)] for a in part.step.args if isinstance(a, (str, Scratch))],
-                )
+                memory = {**bound, **getattr(part, "memory", {})}
+                names = [launch.name_of(a) for a in part.step.args if isinstance(a, (str, Scratch))]
+                note(cl.enqueue_marker(queue), [memory[name] for name in names])
             return result
+
+        def binding(part, memory):
+            part.memory = memory  # of a kept launch, which its runs do not bind
+            bind(part, memory)
 
         def copied(queue, to, source, **options):
             event = copy(queue, to, source, **options)
@@ -274,6 +278,7 @@ class Watched:
 
         monkeypatch.setattr(session.pool, "allocate", handed_out)
         monkeypatch.setattr(launch, "_enqueue", marked)
+        monkeypatch.setattr(Launch, "bind", binding)
         monkeypatch.setattr(cl, "enqueue_copy", copied)
 
 
@@ -302,6 +307,7 @@ def test_no_call_hands_out_memory_that_another_queue_uses(any_session, monkeypat
         ordered = clgeom.sort(cl_array.to_device(queue, keys), device=fresh)
         return (ordered.get() == np.sort(keys)).all()
 
+    assert profiled(0) and profiled(0)  # the second run of a plan keeps its launches and memory
     works = [profiled, streamed, callers, streamed] * 4
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(lambda work: work(0), works))
