@@ -26,7 +26,7 @@ from clgeom.commands.hull_points import (
     print_hull,
     system_of,
     write_groups,
-    writing_hull,
+    write_one,
 )
 from clgeom.core.messages import counted, printable
 from clgeom.errors import InvalidInput
@@ -256,8 +256,7 @@ def run_large_files(call: HullCall) -> None:
     with call.progress("hull") as progress, saying_where(call.files, counts):
         (hull, cloud, left_out), work = terminal.worked(_hull_of_parts, call, computing, first, counts, progress)
     hull = in_system(call, hull, cloud, lambda: _coordinates_of(call.files, call.reading), turn)
-    with writing_hull(call, hull, crs):
-        pass
+    write_one(call, hull, crs)
     print_hull(call, hull, cloud, left_out, crs, work)
 
 

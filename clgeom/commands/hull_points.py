@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +25,7 @@ from clgeom.core.messages import counted
 from clgeom.geo.longitudes import DEGREES, latitude_fault
 from clgeom.geo.lonlat import WGS84, named_lonlat
 from clgeom.intake.arrays import leave_out
-from clgeom.io.atomic import new_file
+from clgeom.io.atomic import all_or_none, new_file
 from clgeom.io.cloud import NO_GROUP, Cloud, crs_words, joined, with_note_if_empty
 from clgeom.io.files import kind_of
 from clgeom.io.hulls import check_lonlat, write_hull, write_hulls
@@ -76,7 +75,8 @@ def run_one_hull(call: HullCall) -> None:
         hull, work = terminal.worked(clgeom.convex_hull, cloud.points, progress=progress, **computing)
     hull = in_system(call, hull, cloud, lambda: [cloud.coordinates], turn)
     places = placed(hull, cloud.coordinates)
-    with writing_hull(call, hull, crs):
+    with all_or_none():
+        write_one(call, hull, crs)
         if call.picture:
             from clgeom.plotting.hulls import save_hull_plot
 
@@ -104,13 +104,14 @@ def run_groups(call: HullCall, by: str, noise: str | None) -> None:
     batch = batch_across(call, scaled_batch(batch, cloud), cloud, numbers, turn)
     places = placed_groups(batch, cloud, numbers) if call.picture else None
     batch = named_batch(batch, groups)
-    if call.picture:  # first, because it may be refused
-        from clgeom.plotting.hulls import save_hulls_plot
+    with all_or_none():
+        write_groups(call, batch, groups.title, crs)
+        if call.picture:
+            from clgeom.plotting.hulls import save_hulls_plot
 
-        title = f"{counted(len(batch), 'convex hull', 'convex hulls')} by {plain(groups.title)}"
-        about = {"labels": batch.labels.tolist(), "axes": axis_names(cloud.names, crs), "title": title}
-        save_hulls_plot(batch.corners, batch.offsets, call.picture, points=places, **about)
-    write_groups(call, batch, groups.title, crs)
+            title = f"{counted(len(batch), 'convex hull', 'convex hulls')} by {plain(groups.title)}"
+            about = {"labels": batch.labels.tolist(), "axes": axis_names(cloud.names, crs), "title": title}
+            save_hulls_plot(batch.corners, batch.offsets, call.picture, points=places, **about)
     left_out = batch.left_out + nonfinite_count(cloud.points[numbers != NO_GROUP], call.options)
     facts = {
         "points": len(cloud.points),
@@ -174,13 +175,11 @@ def nonfinite_count(points: Any, options: dict[str, Any]) -> int:
 # Output -----------------------------------------------------------------------------------------------------------
 
 
-@contextlib.contextmanager
-def writing_hull(call: HullCall, hull: Any, crs: Any) -> Iterator[None]:
-    """Write the output, if there is one. It takes its name after the block, in which drawing may be refused."""
-    with contextlib.ExitStack() as stack:
-        if call.output is not None:
-            write_hull(hull, stack.enter_context(new_file(call.output)), crs=crs)
-        yield
+def write_one(call: HullCall, hull: Any, crs: Any) -> None:
+    """Write a hull to a file, if there is an output."""
+    if call.output is not None:
+        with new_file(call.output) as file:
+            write_hull(hull, file, crs=crs)
 
 
 def write_groups(call: HullCall, batch: Any, title: str, crs: Any) -> None:

@@ -276,18 +276,16 @@ def _rows(polygons: Any) -> list[dict[str, Any]]:
 
 def _write(polygons: Any, output: Any, picture: Any, layer: Any, options: dict[str, Any]) -> Any:
     """Write and draw; return what was written, None without an output."""
-    import contextlib
-
-    from clgeom.io.atomic import new_file
+    from clgeom.io.atomic import all_or_none, new_file
     from clgeom.io.classes import write_new_classes
     from clgeom.plotting.classes import save_classes_plot
 
     written = None
-    with contextlib.ExitStack() as writing:
-        if output:  # it takes its name last, because drawing may be refused
-            file = writing.enter_context(new_file(output))
-            crs = polygons.crs
-            written = write_new_classes(polygons, file, crs=crs, layer=layer, densify=options["densify"])
+    with all_or_none():
+        if output:
+            with new_file(output) as file:
+                how = {"crs": polygons.crs, "layer": layer, "densify": options["densify"]}
+                written = write_new_classes(polygons, file, **how)
         if picture:
             save_classes_plot(polygons, picture)
     return written

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 import click
@@ -18,7 +17,7 @@ from clgeom.region.coverage.change import NAMES
 def run_on_change(call: Call, file: str, levels: Any, outputs: Any, profile: bool, options: dict[str, Any]) -> None:
     """Read two rasters, find what was gained and lost, write and draw it, and print facts."""
     from clgeom import coverage_change
-    from clgeom.io.atomic import new_file
+    from clgeom.io.atomic import all_or_none, new_file
     from clgeom.io.attributes import areas_in_km2
     from clgeom.io.features import write_new_regions
     from clgeom.plotting import coverage as plot
@@ -40,10 +39,10 @@ def run_on_change(call: Call, file: str, levels: Any, outputs: Any, profile: boo
         raise InvalidInput(f"No cell of '{file}' was gained or lost since '{options['before']}' in a part to write.")
     output, picture, page, _ = outputs.values()
     written = None
-    with contextlib.ExitStack() as writing:
-        if output:  # it takes its name last, because drawing may be refused
-            target = writing.enter_context(new_file(output))
-            written = write_new_regions(kept, target, crs=new.crs, unit=unit, densify=options["densify"])
+    with all_or_none():
+        if output:
+            with new_file(output) as target:
+                written = write_new_regions(kept, target, crs=new.crs, unit=unit, densify=options["densify"])
         if page:
             save_html(kept, page, raster=new, unit=unit)
         if picture:

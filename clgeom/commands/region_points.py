@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from typing import Any
 
@@ -36,7 +35,7 @@ def run_on_points(
     from clgeom.geo.geodesy import areas_or_none
     from clgeom.geo.lonlat import WGS84, named_lonlat
     from clgeom.hull.antimeridian import warn_across
-    from clgeom.io.atomic import new_file
+    from clgeom.io.atomic import all_or_none, new_file
     from clgeom.io.features import count_vertices, write_points_regions
     from clgeom.io.points import place_of, read_cloud
 
@@ -96,11 +95,11 @@ def run_on_points(
         notes.append("the region has lines, of area 0, where its segments have few points; use fewer --segments")
     vertices = [count_vertices(feature["geometry"]) for feature in features]
     written = None
-    with contextlib.ExitStack() as writing:
-        if output:  # it takes its name last, because drawing may be refused
-            written = write_points_regions(
-                features, writing.enter_context(new_file(output)), crs=crs, lonlat=lonlat, densify=options["densify"]
-            )
+    with all_or_none():
+        if output:
+            with new_file(output) as target:
+                place = {"crs": crs, "lonlat": lonlat, "densify": options["densify"]}
+                written = write_points_regions(features, target, **place)
         if picture:
             from clgeom.plotting.figures import axis_names
             from clgeom.plotting.hulls import save_regions_plot

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -298,7 +297,7 @@ def _write(
     shapes: Any, raster: Any, grid: Any, outputs: Any, levels: Any, options: dict[str, Any], session: Session
 ) -> Any:
     """Write and draw, after all checks. Return the number of vertices written; None without output."""
-    from clgeom.io.atomic import new_file
+    from clgeom.io.atomic import all_or_none, new_file
     from clgeom.io.features import not_empty, write_new_regions
     from clgeom.plotting import coverage as plot
     from clgeom.plotting.figures import plain
@@ -307,13 +306,12 @@ def _write(
 
     output, picture, page, comparison = outputs.values()
     written, unit = None, options["unit"]
-    with contextlib.ExitStack() as writing:
-        if output:  # it takes its name last, because drawing may be refused
+    with all_or_none():
+        if output:
             shown = shapes if hasattr(shapes, "ragged_for_files") else not_empty(shapes)
-            file = writing.enter_context(new_file(output))
-            written = write_new_regions(
-                shown, file, crs=raster.crs, unit=unit, densify=options["densify"], smooth=options["smooth"]
-            )
+            how = {name: options[name] for name in ("densify", "smooth")}
+            with new_file(output) as file:
+                written = write_new_regions(shown, file, crs=raster.crs, unit=unit, **how)
         if page:
             save_html(shapes, page, raster=raster, unit=unit)
         unit = plain(unit)

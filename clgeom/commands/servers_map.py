@@ -18,6 +18,7 @@ from clgeom.commands.terminal import Call, finite
 from clgeom.core.messages import listed, shown
 from clgeom.errors import InputWarning, InvalidInput, warn
 from clgeom.geo.geodesy import as_crs, same_crs
+from clgeom.io.atomic import all_or_none
 from clgeom.io.elevation import Place, heights_on, place_of
 from clgeom.io.sites import Site, Sites, nearest_column, read_sites
 from clgeom.radio.antennas import Antenna, sector_antenna
@@ -53,12 +54,13 @@ def run_servers(call: Call, path: str, outputs: Any, picture: Any, options: dict
         known = made.power_dbm[~np.isnan(made.power_dbm)]
         most = f": the greatest power is {known.max():.1f} dBm" if known.size else ""
         raise InvalidInput(f"No cell of the map is served{at_least}{most}. The map is {grid.extent}.")
-    for output in outputs:
-        made.to_file(output)
-    if picture:
-        from clgeom.plotting.servers import save_servers_plot
+    with all_or_none():
+        for output in outputs:
+            made.to_file(output)
+        if picture:
+            from clgeom.plotting.servers import save_servers_plot
 
-        save_servers_plot(made.server, made.names, picture, made.transform, crs=made.crs, sites=made.sites)
+            save_servers_plot(made.server, made.names, picture, made.transform, crs=made.crs, sites=made.sites)
     rows = _rows(made, grid)
     facts = {"rows": grid.shape[0], "columns": grid.shape[1], "crs": str(grid.crs), "transform": list(grid.transform)}
     size = f"{grid.shape[0]:,} x {grid.shape[1]:,} cells of {grid.transform[0]:g} m, {shown(str(grid.crs))}"

@@ -141,6 +141,7 @@ def sort(
     stay in a hidden folder beside OUT, and the same command continues.
     """
     from clgeom.core.call import watched
+    from clgeom.io.atomic import all_or_none
     from clgeom.plotting.figures import FORMATS
 
     if output is not None and max_bytes is not None:
@@ -162,11 +163,12 @@ def sort(
 
             options |= {"variant": method.removeprefix("shell-"), "stats": instrumented, "profile": instrumented}
             result, work = terminal.worked(shellsort, keys, **options)
-    if picture:
-        _save_plot(result, picture, f"{method}, {len(keys):,} keys of {keys.dtype}, {session.profile.name}")
-    if output:
-        with call.progress(f"writing {output}") as progress:
-            write_numbers(output, result.keys, progress=progress)
+    with all_or_none():
+        if picture:
+            _save_plot(result, picture, f"{method}, {len(keys):,} keys of {keys.dtype}, {session.profile.name}")
+        if output:
+            with call.progress(f"writing {output}") as progress:
+                write_numbers(output, result.keys, progress=progress)
     header = next((layout for layout in layouts if layout.names is not None), None)
     for note in () if header is None else header.notes:
         terminal.echo_beside_bar(f"clgeom: note: {note}", err=True)

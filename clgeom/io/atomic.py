@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import os
 import re
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -156,23 +158,53 @@ class NewFile:
     suffix: str  #: the ending
 
 
+Waiting = tuple[list[Callable[[], None]], contextlib.ExitStack]
+#: The steps that name the new files of `all_or_none`, and the stack that removes their folders; None outside of it.
+_waiting: ContextVar[Waiting | None] = ContextVar("_waiting", default=None)
+
+
+@contextlib.contextmanager
+def all_or_none() -> Iterator[None]:
+    """Let the files of all `new_file` in the block take their names at its end; none does if it ends with an error."""
+    with contextlib.ExitStack() as folders:
+        steps: list[Callable[[], None]] = []
+        token = _waiting.set((steps, folders))
+        try:
+            yield
+        finally:
+            _waiting.reset(token)
+        for step in steps:
+            step()
+
+
 @contextlib.contextmanager
 def new_file(path: FilePath) -> Iterator[NewFile]:
     """Yield a new file for an output, in a new folder beside it.
 
-    The files made there take their names if the block ends without an error, the named one last. A new file gets the
-    permissions of the old one, and its owner and group if the system allows it. Links are followed. Older files of a
-    Shapefile that the new one does not have are removed.
+    The files made there take their names if the block ends without an error, the named one last; within `all_or_none`
+    they wait for others. A new file gets the permissions of the old one, and its owner and group if the system allows
+    it. Links are followed. Older files of a Shapefile that the new one does not have are removed.
     """
-    target, folder = Path(os.path.realpath(path)), None
-    try:
+    target, given = Path(os.path.realpath(path)), printable(os.fspath(path))
+    with contextlib.ExitStack() as cleanup, _writing(given):
         folder = Path(tempfile.mkdtemp(prefix=f".clgeom-{os.getpid()}-", suffix=".part", dir=target.parent))
-        suffix = Path(path).suffix.lower()
-        named = folder / f"{STEM}{suffix}"
-        yield NewFile(named, printable(os.fspath(path)), suffix)
-        beside = [file for file in folder.iterdir() if file.name.startswith(f"{STEM}.") and file != named]
-        made = {file: target.with_name(target.stem + file.name.removeprefix(STEM)) for file in beside}
-        made[named] = target
+        cleanup.callback(shutil.rmtree, folder, ignore_errors=True)
+        named = folder / f"{STEM}{Path(path).suffix.lower()}"
+        yield NewFile(named, given, named.suffix)
+        waiting = _waiting.get()
+        if waiting is None:
+            _take_names(named, target, given)
+        else:
+            waiting[0].append(functools.partial(_take_names, named, target, given))
+            waiting[1].enter_context(cleanup.pop_all())
+
+
+def _take_names(named: Path, target: Path, given: str) -> None:
+    """Give an output and the files beside it their names."""
+    beside = [file for file in named.parent.iterdir() if file.name.startswith(f"{STEM}.") and file != named]
+    made = {file: target.with_name(target.stem + file.name.removeprefix(STEM)) for file in beside}
+    made[named] = target
+    with _writing(given):
         for file, name in made.items():
             _keep_access(file, name)
         for file, name in made.items():
@@ -182,13 +214,15 @@ def new_file(path: FilePath) -> Iterator[NewFile]:
                 old = target.with_name(target.stem + ending)
                 if old not in made.values():
                     old.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _writing(given: str) -> Iterator[None]:
+    """Report errors of the system as those of an output."""
+    try:
+        yield
     except OSError as error:
-        raise wrong_file(
-            printable(os.fspath(path)), f"cannot be written: {error.strerror or error}", "output"
-        ) from error
-    finally:
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
+        raise wrong_file(given, f"cannot be written: {error.strerror or error}", "output") from error
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ import pytest
 
 import clgeom
 from clgeom.errors import InvalidInput
-from clgeom.io.atomic import check_output, check_outputs, replacing
+from clgeom.io.atomic import all_or_none, check_output, check_outputs, replacing
 from clgeom.io.outputs import GEOMETRIES
 
 
@@ -116,3 +116,23 @@ def test_check_outputs_finds_two_of_one_name(tmp_path):
     with pytest.raises(InvalidInput, match="must not hold a null character"):
         check_outputs("a\0.csv", (picture, (".png",)))
     check_outputs(picture, (tmp_path / "c.png", (".png",)), (tmp_path / "d.png", (".png",)))
+
+
+def test_all_or_none_names_files_at_its_end(tmp_path):
+    first, second = tmp_path / "first.csv", tmp_path / "second.csv"
+    first.write_text("before")
+    with pytest.raises(KeyError), all_or_none():
+        for path in (first, second):
+            with replacing(path) as file:
+                file.write(b"after")
+        raise KeyError
+    assert first.read_text() == "before" and os.listdir(tmp_path) == ["first.csv"]
+    with all_or_none():
+        for path in (first, second):
+            with replacing(path) as file:
+                file.write(b"after")
+        assert first.read_text() == "before" and not second.exists()
+    assert {path.read_text() for path in tmp_path.iterdir()} == {"after"} and len(os.listdir(tmp_path)) == 2
+    with replacing(first) as file:  # alone again
+        file.write(b"later")
+    assert first.read_text() == "later"
