@@ -226,7 +226,7 @@ def _polygons(raster: Any, names: Any, session: Any, profile: bool, options: dic
 
 
 def _names(path: str | None) -> dict[int, str]:
-    """Return the names of classes of a table with the columns class and name; its header may be missing."""
+    """Return the names of classes of a table with the columns class and name, by its header or in this order."""
     from clgeom.arguments import wrong_file
     from clgeom.io.files import reading
 
@@ -238,21 +238,28 @@ def _names(path: str | None) -> dict[int, str]:
             rows = [(number, row) for number, row in enumerate(csv.reader(file), 1) if any(map(str.strip, row))]
         except (csv.Error, UnicodeDecodeError) as error:
             raise wrong_file(path, f"is no table of text: {error}") from error
-    for k, (number, row) in enumerate(rows):
-        try:
-            value = int(row[0])
-        except ValueError:
-            if k == 0:  # the header
-                continue
-            raise wrong_file(
-                path, f"must have a class, a whole number, first in line {number}. Got '{row[0]}'"
-            ) from None
-        if len(row) < 2:
+    columns = _header(rows[0][1]) if rows else None
+    own, named = columns or (0, 1)
+    for number, row in rows[columns is not None :]:
+        if len(row) <= max(own, named):
             raise wrong_file(path, f"must have a class and its name in line {number}. Got '{','.join(row)}'")
+        try:
+            value = int(row[own])
+        except ValueError:
+            raise wrong_file(path, f"must have a class, a whole number, in line {number}. Got '{row[own]}'") from None
         if value in found:
             raise wrong_file(path, f"names the class {value} twice, in line {number} again")
-        found[value] = row[1].strip()
+        found[value] = row[named].strip()
     return found
+
+
+def _header(row: list[str]) -> tuple[int, int] | None:
+    """Return the places of class and name in a header, the first two unless it names them; None for a row of values."""
+    heads = [field.strip().lower() for field in row]
+    if len(row) < 2 or heads[0][:1].strip("+-.") in {"", *"0123456789"}:
+        return None
+    own = heads.index("class") if "class" in heads else 0
+    return own, heads.index("name") if "name" in heads else 1
 
 
 def _rows(polygons: Any) -> list[dict[str, Any]]:

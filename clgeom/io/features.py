@@ -362,6 +362,8 @@ def _as_json(columns: Any, shapes: Any) -> bytes:
 
 def _json_format(values: np.ndarray) -> tuple[str, list[Any]]:
     """Return how the values of a column are formatted as JSON, and these. Each distinct text is encoded once."""
+    if values.dtype == np.uint64 and values.max(initial=0) > np.iinfo(np.int64).max:
+        values = values.astype(str).astype(object)  # GDAL reads no file with such a number
     plain = _python_values(values)
     if values.dtype.kind == "O" or None in plain:
         made = {key: json.dumps(key[1], allow_nan=False) for key in {(type(value), value) for value in plain}}
@@ -379,7 +381,11 @@ def _as_csv(columns: Any, shapes: Any) -> bytes:
     rows = csv.writer(file, lineterminator="\n")
     rows.writerow(["WKT", *columns])
     rows.writerows(zip(shapes.wkt(), *map(_python_values, columns.values())))
-    return file.getvalue().encode()
+    try:
+        return file.getvalue().encode()
+    except UnicodeEncodeError as error:
+        text = short(error.object[error.start : error.end])
+        raise InvalidInput(f"A table must hold text of Unicode. Got {text} instead.") from error
 
 
 def _write_kml(file: NewFile, columns: Any, shapes: Any) -> None:

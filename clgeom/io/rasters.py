@@ -112,7 +112,8 @@ def _opened(path: Path, band: int, array: str | None, nodata: Any) -> Iterator[R
             "gdal_translate in.vrt out.tif",
         )
     if suffix not in (*RASTERS, *XARRAY):
-        raise wrong_file(path, f"must end in one of {', '.join((*RASTERS, *XARRAY, *TABLES))}")
+        tables = () if suffix in TABLES else TABLES  # where the caller takes tables, they are not read here
+        raise wrong_file(path, f"must end in one of {', '.join((*RASTERS, *XARRAY, *tables))}")
     if array is not None and suffix not in (".npz", *XARRAY):
         raise InvalidInput(f"The option --array is for .npz, .nc and .zarr files. Got the file '{path}' instead.")
     if not path.exists():

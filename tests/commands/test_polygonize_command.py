@@ -54,6 +54,12 @@ def test_simplified_and_dissolved_polygons_are_those_of_python(land):
         assert one.read() == other.read()
 
 
+def test_names_are_in_the_column_that_the_header_names(land, here):
+    (here / "names.csv").write_text("Value,Count,NAME\n1,5,water\n3,7,wood\n")
+    found = json.loads(done("polygonize", "land.npz", "--names", "names.csv", "--json"))
+    assert {one["class"]: one["name"] for one in found["classes"]} == {1: "water", 2: None, 3: "wood"}
+
+
 def test_picture_and_geojson(land, here):
     pytest.importorskip("matplotlib")
     done("polygonize", "land.npz", "--iou", 0.9, "-o", "land.geojson", "--plot", "land.png")
@@ -71,10 +77,13 @@ def test_picture_and_geojson(land, here):
         (["land.npz", "--tolerance", "-1"], "The option --tolerance must be a distance of 0 or more"),
         (["land.npz", "--iou", "2"], "The option --iou must be above 0 and at most 1"),
         (["land.npz", "--vertices", "2"], "The option --vertices must be at least"),
-        (["land.npz", "--names", "bad.csv"], "must have a class, a whole number, first in line 2"),
+        (["land.npz", "--names", "bad.csv"], "must have a class, a whole number, in line 2"),
         (["land.npz", "--names", "twice.csv"], "names the class 1 twice, in line 2 again"),
         (["land.npz", "--names", "short.csv"], "must have a class and its name in line 1"),
         (["land.npz", "--names", "missing.csv"], "cannot be read"),
+        (["land.npz", "--names", "tabs.csv"], "must have a class and its name in line 1"),
+        (["land.npz", "--names", "float.csv"], "must have a class, a whole number, in line 1"),
+        (["bad.csv"], ".zarr.\n"),
         (["halves.npy"], "must hold integers. Got 0.5"),
         (["none.npz"], "every cell is without data"),
         (["land.npz", "-o", "land.txt"], "must end in"),
@@ -85,6 +94,8 @@ def test_errors_are_one_line(land, here, options, words):
     (here / "bad.csv").write_text("class,name\none,water\n")
     (here / "twice.csv").write_text("1,water\n1,wood\n")
     (here / "short.csv").write_text("1\n")
+    (here / "tabs.csv").write_text("class\tname\n1\twater\n")
+    (here / "float.csv").write_text("1.5,water\n2,wood\n")
     np.save("halves.npy", np.full((2, 2), 0.5))
     np.savez("none.npz", values=np.zeros((2, 2), np.uint8), nodata=0)
     assert words in refused("polygonize", *options)

@@ -116,6 +116,21 @@ def test_simplify_refuses_wrong_limits(options, words):
         polygons_of(some_stack()).simplify(**options)
 
 
+def test_limits_beyond_all_sizes_are_none():
+    polygons = polygons_of(some_stack())
+    np.testing.assert_array_equal(polygons.simplify(tolerance=1e200).corners, polygons.simplify(tolerance=1e6).corners)
+    assert len(polygons.simplify(vertices=10**30).corners) == len(polygons.corners)
+
+
+def test_classes_and_names_that_files_cannot_hold(tmp_path):
+    polygons = polygons_of(np.array([[2**64 - 1, 5]], np.uint64), transform=TRANSFORMS["map"], names={5: "\ud800"})
+    features = json.loads(polygons.to_geojson())["features"]
+    assert [one["properties"]["class"] for one in features] == [str(2**64 - 1), "5"]
+    with pytest.raises(InvalidInput, match="must hold text of Unicode"):
+        polygons.to_file(tmp_path / "land.csv")
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("nodata", [0, 5])
 def test_raster_without_classes_and_of_one_class(nodata):
     polygons = polygons_of(np.zeros((3, 4), int), nodata=nodata)

@@ -83,6 +83,19 @@ def test_masked_and_missing_cells_are_in_no_polygon():
     assert clgeom.polygonize(np.ma.masked_all((2, 2), np.int32)).to_shapely().tolist() == []
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int64, np.uint64])
+def test_nodata_beyond_the_type_is_in_no_cell(dtype):
+    for nodata in (1e300, -(10**400), 2**64, 2**53 + 1):
+        assert clgeom.polygonize(np.array([[1, 3], [2, 2]], dtype), nodata=nodata).cells.tolist() == [1, 1, 2]
+
+
+def test_nodata_of_64_bits_is_one_value():
+    big = np.array([[2**53, 2**53 + 1, 2**63 - 1]])
+    for k, nodata in enumerate(big[0]):
+        assert clgeom.polygonize(big, nodata=nodata).classes.tolist() == np.delete(big[0], k).tolist()
+
+
 def test_position_comes_from_the_raster_or_the_parameters():
     raster = clgeom.Raster([[1, 2]], transform=(10, 0, 100, 0, -10, 50), crs="EPSG:32632", nodata=2)
     found = clgeom.polygonize(raster)
@@ -109,6 +122,8 @@ def test_position_comes_from_the_raster_or_the_parameters():
         (([[1]], {"names": {1: 2}}), "'names' parameter of polygonize must be a mapping"),
         (([[1]], {"names": {"a": "b"}}), "'names' parameter of polygonize must be a mapping"),
         (([[1]], {"nodata": "none"}), "'nodata' parameter of polygonize must be a number"),
+        (([[1.0]], {"nodata": "none"}), "'nodata' parameter of polygonize must be a number"),
+        (([[1.0]], {"nodata": 1j}), "'nodata' parameter of polygonize must be a number"),
         (([[1]], {"crs": "EPSG:4326"}), "'transform' parameter of polygonize must place"),
         (([[1]], {"profile": 2}), "'profile' parameter of polygonize"),
     ],

@@ -23,7 +23,7 @@ from clgeom.region.classes.result import ClassPolygons
 from clgeom.region.classes.trace import trace_arcs
 from clgeom.region.coverage.grid import as_grid
 from clgeom.region.coverage.named import opened
-from clgeom.region.coverage.rasters import LARGEST_SIDE, THRESHOLDS, Stack, as_stack
+from clgeom.region.coverage.rasters import LARGEST_SIDE, THRESHOLDS, Stack, as_nodata, as_stack
 
 CALLER = "polygonize"
 #: Types of integers for classes that came as floats, from the first that holds all of them.
@@ -128,11 +128,11 @@ def _stack_of(values: Any, nodata: Any, session: Session) -> tuple[Stack, Any]:
         if values.plain and values.dtype.kind in "iu" and values.dtype.name in THRESHOLDS:
             rows, columns = values.shape
             stack = Stack(session, CALLER, values.dtype, 1, rows, columns, None, strips=values, integers=True)
-            return stack, _absent(nodata, values.dtype)
+            return stack, as_nodata(nodata, values.dtype, caller=CALLER)
         values = values.whole()
     if is_device_array(values):
         if values.dtype.kind in "iu" and values.dtype.name in THRESHOLDS:
-            return as_stack(values, session, caller=CALLER), _absent(nodata, values.dtype)
+            return as_stack(values, session, caller=CALLER), as_nodata(nodata, values.dtype, caller=CALLER)
         values = fetched(values)
     array, absent = _integers(values, nodata)
     maps, rows, columns = array.shape
@@ -155,14 +155,16 @@ def _integers(values: Any, nodata: Any) -> tuple[np.ndarray, Any]:
         raise wrong("classes", CALLER, "integers", array.dtype, verb="hold")
     missing = np.ma.getmaskarray(given) if np.ma.isMaskedArray(given) else np.zeros((), bool)
     if array.dtype.kind == "f":
+        array = array.astype(np.promote_types(array.dtype, np.float32), copy=False)
+        absent = as_nodata(nodata, array.dtype, caller=CALLER)
         missing = missing | np.isnan(array)
-        if nodata is not None:
-            missing = missing | (array == array.dtype.type(nodata))
+        if absent is not None:
+            missing = missing | (array == absent)
         array, nodata = _whole(np.where(missing, 0, array)), None
     elif array.dtype.kind == "b":
         array = array.view(np.uint8)
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    absent = _absent(nodata, array.dtype)
+    absent = as_nodata(nodata, array.dtype, caller=CALLER)
     if missing.any():
         if absent is None:
             array, absent = _unused(array, missing)
@@ -194,15 +196,3 @@ def _unused(array: np.ndarray, missing: np.ndarray) -> tuple[np.ndarray, int]:
     wider = np.promote_types(array.dtype, np.int16)  # all 256 values of 8 bits, or all 65,536 of 16
     wider = wider if wider != array.dtype else np.promote_types(wider, np.int32)
     return array.astype(wider), int(np.iinfo(wider).max)
-
-
-def _absent(nodata: Any, dtype: np.dtype[Any]) -> int | None:
-    """Return the value of cells without data; None where no cell of this type has it."""
-    if nodata is None:
-        return None
-    try:
-        number = int(nodata) if isinstance(nodata, (int, np.integer)) else float(nodata)
-    except (TypeError, ValueError):
-        raise wrong("nodata", CALLER, "a number", short(nodata)) from None
-    info = np.iinfo(dtype)
-    return int(number) if number == number // 1 and info.min <= number <= info.max else None

@@ -99,7 +99,7 @@ class _Lines:
             right = np.append(owner, len(cells))[arcs.right]  # the last one is outside
             rooms.append(([owner[arcs.left], right], np.array([*room, 1 << 62]), True))
         if goal.vertices is not None:
-            rooms.append(([self.layer], np.maximum(self.numbers() - goal.vertices, 0), False))
+            rooms.append(([self.layer], np.maximum(self.numbers() - min(goal.vertices, NEVER), 0), False))
         return rooms
 
     def numbers(self) -> np.ndarray:
@@ -295,7 +295,7 @@ class _Lines:
         away = np.where(dot < 0, (x * x + y * y).astype(np.float64), away)
         away = np.where(dot > square, ((x - along_x) ** 2 + (y - along_y) ** 2).astype(np.float64), away)
         # the tolerance is rounded down by more than the roundings of the distance
-        return np.maximum.reduceat(away, begins) <= self.goal.tolerance**2 * (1 - 2.0**-48)
+        return np.maximum.reduceat(away, begins) <= self.goal.tolerance * self.goal.tolerance * (1 - 2.0**-48)
 
     def made(self) -> Arcs:
         """Return the arcs of the vertices that are there."""

@@ -389,7 +389,7 @@ def as_levels(
     if given.ndim != 1 or len(given) == 0:
         raise wrong("levels", caller, "one or more numbers", short(levels))
     found = _levels(tuple(given.tolist()), direction, raster_type, caller, integers)
-    absent = _nodata(nodata, raster_type, caller, integers)
+    absent = as_nodata(nodata, raster_type, caller=caller, integers=integers)
     return found if absent is None else replace(found, nodata=absent)
 
 
@@ -420,19 +420,23 @@ def _levels(
     return Levels(levels, direction == "<=", thresholds, None)
 
 
-def _nodata(nodata: Any, raster_type: np.dtype[Any], caller: str, integers: bool) -> Any:
+def as_nodata(nodata: Any, raster_type: np.dtype[Any], *, caller: str, integers: bool = False) -> Any:
+    """Return the value of cells without data; None where no cell of this type has it, and for NaN."""
     if nodata is None:
         return None
     try:
         number = float(nodata)
+    except OverflowError:  # an integer beyond all types
+        return None
     except (TypeError, ValueError):
         raise wrong("nodata", caller, "a number", short(nodata)) from None
-    if math.isnan(number):
-        return None  # NaN is never covered
-    if integers and not number.is_integer():
+    if math.isnan(number) or (integers and not number.is_integer()):
         return None
     if raster_type.kind == "f":
         with np.errstate(over="ignore"):
             return raster_type.type(number)
     info = np.iinfo(raster_type)
-    return int(number) if number.is_integer() and info.min <= number <= info.max else None
+    if not number.is_integer():
+        return None
+    whole = int(nodata) if isinstance(nodata, (int, np.integer)) else int(number)  # 64 bits are more than floats have
+    return whole if info.min <= whole <= info.max else None
