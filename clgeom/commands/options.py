@@ -53,6 +53,13 @@ collinear_option = click.option(
     show_default=True,
     help="Keep points on edges as vertices, or drop them.",
 )
+page_option = click.option(
+    "--html",
+    "page",
+    metavar="HTML",
+    type=click.Path(),
+    help="Write a map to pan and zoom, as one .html file that needs no network.",
+)
 crs_option = click.option("--crs", help="Coordinate reference system, such as EPSG:32632; replaces that of the file.")
 
 
@@ -140,8 +147,9 @@ def check_files(
     from clgeom.io.outputs import BY_PACKAGES
     from clgeom.io.vector import require_packages
     from clgeom.optional import require_matplotlib
+    from clgeom.plotting.html import PAGE_FORMATS
 
-    if any(path for path, _ in pictures):
+    if any(path and formats is not PAGE_FORMATS for path, formats in pictures):
         require_matplotlib()
     check_outputs(inputs, output, *pictures)
     if output[0] is not None and output[0].lower().endswith(BY_PACKAGES):

@@ -15,6 +15,7 @@ from clgeom.commands.options import (
     command,
     crs_option,
     output_option,
+    page_option,
     path_option,
     plot_option,
     profile_option,
@@ -62,7 +63,7 @@ SECTIONS = {
     "Raster input": "band array window nodata crs",
     "Polygons": "connectivity dissolve names",
     "Simplification": "tolerance iou vertices boundary",
-    "Output": "output layer densify picture profile",
+    "Output": "output layer densify picture page profile",
 }
 EXAMPLES = (
     ("Polygons of all classes of a map of land cover", "clgeom polygonize land.tif -o land.gpkg"),
@@ -120,9 +121,17 @@ EXAMPLES = (
     "1/128 of a cell]",
 )
 @plot_option("Draw the polygons")
+@page_option
 @profile_option
 def polygonize(
-    call: Call, file: str, output: str | None, picture: str | None, layer: str | None, profile: bool, **options: Any
+    call: Call,
+    file: str,
+    output: str | None,
+    picture: str | None,
+    page: str | None,
+    layer: str | None,
+    profile: bool,
+    **options: Any,
 ) -> None:
     """Polygons of all classes of a raster of integers: land cover, zones, best servers.
 
@@ -138,9 +147,11 @@ def polygonize(
     from clgeom.core.call import watched
     from clgeom.geo.geodesy import shown
     from clgeom.plotting.figures import FORMATS as PICTURES
+    from clgeom.plotting.html import PAGE_FORMATS
 
     inputs = [name for name in (file, options["names"]) if name is not None]
-    check_files(inputs, (output, GEOMETRIES), (picture, PICTURES), crs=options["crs"], caller="polygonize")
+    pictures = ((picture, PICTURES), (page, PAGE_FORMATS))
+    check_files(inputs, (output, GEOMETRIES), *pictures, crs=options["crs"], caller="polygonize")
     names = _names(options["names"])
     session = call.session
     with call.progress(f"reading {file}"):
@@ -149,7 +160,7 @@ def polygonize(
         polygons, work = terminal.worked(_polygons, raster, names, session, profile, options)
     if not len(polygons):
         raise InvalidInput(f"There is nothing in '{file}': every cell is without data.")
-    written = _write(polygons, output, picture, layer, options)
+    written = _write(polygons, output, picture, page, layer, options)
     rows = _rows(polygons)
     facts = {
         "rows": polygons.grid.shape[0],
@@ -180,7 +191,7 @@ def polygonize(
         ("device", terminal.device_words(session)),
         ("time", work.words(**{"reading the map": reading})),
         ("lines", lines),
-        ("wrote", [written_words(output, written), picture]),
+        ("wrote", [written_words(output, written), picture, page]),
     )
     if call.as_json:
         return
@@ -281,7 +292,7 @@ def _rows(polygons: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _write(polygons: Any, output: Any, picture: Any, layer: Any, options: dict[str, Any]) -> Any:
+def _write(polygons: Any, output: Any, picture: Any, page: Any, layer: Any, options: dict[str, Any]) -> Any:
     """Write and draw; return what was written, None without an output."""
     from clgeom.io.atomic import all_or_none, new_file
     from clgeom.io.classes import write_new_classes
@@ -295,4 +306,6 @@ def _write(polygons: Any, output: Any, picture: Any, layer: Any, options: dict[s
                 written = write_new_classes(polygons, file, **how)
         if picture:
             save_classes_plot(polygons, picture)
+        if page:
+            polygons.to_html(page)
     return written

@@ -18,6 +18,7 @@ from clgeom.commands.options import (
     is_typed,
     layer_option,
     output_option,
+    page_option,
     path_option,
     plot_option,
     profile_option,
@@ -293,9 +294,7 @@ def _one_or_several(ctx: click.Context, param: click.Parameter, value: tuple[str
     click.IntRange(0, MOST_ROUNDS),
 )
 @plot_option("Draw the input and the regions")
-@path_option(
-    "--html", "page", metavar="HTML", help="Write a map to pan and zoom, as one .html file that needs no network."
-)
+@page_option
 @click.option(
     "--transmitter",
     "sites",
@@ -384,7 +383,7 @@ def _numbers(text: str) -> Any:
 
 def _check(file: Any, levels: Any, outputs: Any, options: dict[str, Any]) -> None:
     """Refuse wrong options and outputs that cannot be written, before the work starts."""
-    from clgeom.optional import require_shapely
+    from clgeom.optional import require_matplotlib, require_shapely
     from clgeom.plotting.figures import FORMATS as PICTURES
     from clgeom.plotting.html import PAGE_FORMATS
 
@@ -404,5 +403,7 @@ def _check(file: Any, levels: Any, outputs: Any, options: dict[str, Any]) -> Non
     cut = options["holes"] is not None or options["axis"] == "both" or options["nested"] or options["bands"]
     if cut or comparison or options["metrics"] or isinstance(options["segments"], list):
         require_shapely()
+    if page:
+        require_matplotlib()  # for the image of the raster
     pictures = ((picture, PICTURES), (page, PAGE_FORMATS), (comparison, PICTURES))
     check_files(file, (output, GEOMETRIES), *pictures, crs=options["crs"], caller="region")

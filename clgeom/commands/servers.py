@@ -11,6 +11,7 @@ import click
 from clgeom.commands.options import (
     Rule,
     command,
+    page_option,
     path_option,
     plot_option,
     with_default,
@@ -27,7 +28,7 @@ SECTIONS = {
     "Radio": "model threshold noise mobile_height city area roof_height street_width",
     "Terrain": "dem diffraction",
     "Map": "crs map_crs cell bounds",
-    "Output": "output picture",
+    "Output": "output picture page",
 }
 EXAMPLES = (
     (
@@ -130,7 +131,10 @@ RULES = (
     help=f"Write the maps ({either(GEOTIFF)}) or the polygons of the servers ({either(GEOMETRIES)}); may be repeated.",
 )
 @plot_option("Draw the servers")
-def servers(call: Call, sites: str, output: tuple[str, ...], picture: str | None, **options: Any) -> None:
+@page_option
+def servers(
+    call: Call, sites: str, output: tuple[str, ...], picture: str | None, page: str | None, **options: Any
+) -> None:
     """Best server, received power, and carrier to interference of a network.
 
     SITES is a table (.csv, .tsv, .txt) whose header names its columns. Positions: x and y, or lon and lat. Others may
@@ -148,10 +152,11 @@ def servers(call: Call, sites: str, output: tuple[str, ...], picture: str | None
     from clgeom.io.vector import require_packages
     from clgeom.optional import require, require_matplotlib
     from clgeom.plotting.figures import FORMATS as PICTURES
+    from clgeom.plotting.html import PAGE_FORMATS
 
     inputs = (sites,) if options["dem"] is None else (sites, options["dem"])
     endings = (*GEOTIFF, *GEOMETRIES)
-    check_outputs(inputs, (picture, PICTURES), *((one, endings) for one in output))
+    check_outputs(inputs, (picture, PICTURES), (page, PAGE_FORMATS), *((one, endings) for one in output))
     if picture:
         require_matplotlib()
     for one in output:
@@ -162,4 +167,4 @@ def servers(call: Call, sites: str, output: tuple[str, ...], picture: str | None
     require("pyproj", "clgeom servers")
     if options["threshold"] is not None and not math.isfinite(options["threshold"]):
         raise InvalidInput(f"The option --threshold must be finite. Got {options['threshold']} instead.")
-    run_servers(call, sites, output, picture, options)
+    run_servers(call, sites, output, picture, page, options)

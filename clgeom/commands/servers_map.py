@@ -37,7 +37,7 @@ MOST_CELLS, MOST_LOSSES = 1 << 27, 1 << 29
 LONLAT = "EPSG:4326"
 
 
-def run_servers(call: Call, path: str, outputs: Any, picture: Any, options: dict[str, Any]) -> None:
+def run_servers(call: Call, path: str, outputs: Any, picture: Any, page: Any, options: dict[str, Any]) -> None:
     """Read the table and the heights, compute the map, write and draw it, and print facts about each server."""
     (sites, place), reading = terminal.timed(_read, path, options)
     grid, at = _grid(sites, place, options)
@@ -61,6 +61,8 @@ def run_servers(call: Call, path: str, outputs: Any, picture: Any, options: dict
             from clgeom.plotting.servers import save_servers_plot
 
             save_servers_plot(made.server, made.names, picture, made.transform, crs=made.crs, sites=made.sites)
+        if page:
+            made.polygons().to_html(page, title="Best servers", sites=made.sites)
     rows = _rows(made, grid)
     facts = {"rows": grid.shape[0], "columns": grid.shape[1], "crs": str(grid.crs), "transform": list(grid.transform)}
     size = f"{grid.shape[0]:,} x {grid.shape[1]:,} cells of {grid.transform[0]:g} m, {shown(str(grid.crs))}"
@@ -70,7 +72,7 @@ def run_servers(call: Call, path: str, outputs: Any, picture: Any, options: dict
         ("map", f"{size}, {grid.extent}"),
         ("device", terminal.device_words(session)),
         ("time", work.words(reading=reading)),
-        ("wrote", [*outputs, picture]),
+        ("wrote", [*outputs, picture, page]),
     )
     if not call.as_json:
         click.echo()

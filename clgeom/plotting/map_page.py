@@ -1,5 +1,5 @@
-"""A self-contained HTML page with a map of coverage regions: it pans, zooms, shows and hides levels, and tells the
-attributes of a part.
+"""A self-contained HTML page with a map of coverage regions, or of polygons of classes: it pans, zooms, shows and hides
+levels, and tells the attributes of a part.
 
 Polygons are in the page as whole numbers of a small step, each vertex relative to the one before; its script draws
 them. A Content-Security-Policy in the page forbids it to load anything from a network.
@@ -8,8 +8,10 @@ them. A Content-Security-Policy in the page forbids it to load anything from a n
 from __future__ import annotations
 
 import base64
+import colorsys
 import io
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -23,6 +25,7 @@ from clgeom.errors import InvalidInput, short
 from clgeom.geo.geodesy import as_crs, shown
 from clgeom.intake.typing import NDArray
 from clgeom.io.atomic import check_output, replacing
+from clgeom.io.classes import class_features
 from clgeom.io.features import count_vertices, features_of
 from clgeom.optional import is_installed, require_matplotlib
 from clgeom.plotting.coverage import VALUES
@@ -82,7 +85,7 @@ def save_page(
     title: str | None = None,
     sites: Sequence[Any] = (),
 ) -> None:
-    """Write the regions of one raster to an .html file, over the `values` of the raster, which need Matplotlib.
+    """Write regions, or polygons of classes, to an .html file, over the `values` of a raster, which need Matplotlib.
 
     `transform` leads from columns and rows of `values`, which may be few of the raster's cells, to map coordinates;
     `label` is the raster's name in the legend, `unit` that of the levels; `sites` are positions of transmitters.
@@ -91,22 +94,26 @@ def save_page(
         instance(value, str, "text", name, caller="a map page")
     sites = _checked_sites(sites)
     check_output(path, PAGE_FORMATS)
-    ordered = sorted(regions, key=lambda region: -region.level if region.direction == ">=" else region.level)
-    features = features_of(ordered, unit=unit)
-    if not features:
+    ordered = [region for region in regions if region]
+    if not ordered:
         raise InvalidInput("A map page needs a region that is not empty.")
-    grid = next(region.grid for region in ordered if region)
+    grid = ordered[0].grid
+    if hasattr(ordered[0], "level"):
+        ordered.sort(key=lambda region: -region.level if region.direction == ">=" else region.level)
+        features, kind = features_of(ordered, unit=unit), "levels"
+        levels = ", ".join(f"{level:g}" for level in dict.fromkeys(region.level for region in ordered))
+        usual = f"Coverage {ordered[0].direction} {levels} {unit}".rstrip()
+    else:
+        features, kind = class_features(ordered), "classes"
+        usual = counted(len({one.value for one in ordered}), "class", "classes")
     system = as_crs(grid.crs, caller="to_html") if grid.crs is not None and is_installed("pyproj") else None
     axes = _axes(system, grid)
     parts = [_part(feature, axes[1][2]) for feature in features]
     frame = _frame(parts, grid, system, axes, sites)
     picture = None if values is None else _image(values, transform, label=label, unit=unit)
-    levels = ", ".join(f"{level:g}" for level in dict.fromkeys(region.level for region in ordered if region))
-    if title is None:
-        title = f"Coverage {ordered[0].direction} {levels} {unit}".rstrip()
     rows, columns = grid.shape
     words = f"{counted(len(parts), 'part', 'parts')} of {rows:,} x {columns:,} cells, {_system(grid.crs, system)}."
-    text = map_text(parts, frame, title=title, words=words, image=picture)
+    text = map_text(parts, frame, title=usual if title is None else title, words=words, image=picture, kind=kind)
     with replacing(path) as file:
         file.write(text.encode())
 
@@ -127,7 +134,8 @@ def _part(feature: Any, unit: str) -> MapPart:
     attributes = {
         "id": f"{values['id']}",
         "name": values.get("name"),
-        "level": f"{values['level']:g} {values['unit'] or ''}".rstrip(),
+        "class": text("class", "d"),
+        "level": text("level", "g", f" {values.get('unit') or ''}".rstrip()),
         "map": f"{values['map']}" if values["map"] else None,
         "part": text("part", "d"),
         "cells": text("cells", ",d"),
@@ -139,7 +147,7 @@ def _part(feature: Any, unit: str) -> MapPart:
     }
     if area_km2 is not None and area_km2 < 0.1:
         attributes["on the ellipsoid"] = f"{area_km2 * 1e6:,.6g} m\u00b2"
-    label = values["label"] if values.get("name") is None else f"{values['name']}, {values['label']}"
+    label = ", ".join(values[name] for name in ("name", "label") if values.get(name) is not None)
     return MapPart(label, polygons, {name: value for name, value in attributes.items() if value is not None})
 
 
@@ -235,12 +243,23 @@ def thinned(shape: tuple[int, int], transform: Sequence[float]) -> tuple[int, tu
 
 
 def map_text(
-    parts: Sequence[MapPart], frame: MapFrame, *, title: str, words: str = "", image: dict[str, Any] | None = None
+    parts: Sequence[MapPart],
+    frame: MapFrame,
+    *,
+    title: str,
+    words: str = "",
+    image: dict[str, Any] | None = None,
+    kind: str = "levels",
 ) -> str:
-    """Return a map page with levels in the order of their first part; `title` and `words` are plain texts."""
+    """Return a map page with levels in the order of their first part; `title` and `words` are plain texts.
+
+    `kind` is the word for the levels.
+    """
     if not parts:
         raise InvalidInput("A map page needs at least one part.")
-    labels = list(dict.fromkeys(part.level for part in parts))
+    labels = {label: k for k, label in enumerate(dict.fromkeys(part.level for part in parts))}
+    counts = Counter(part.level for part in parts)
+    colours = LEVEL_LINES if len(labels) <= len(LEVEL_LINES) else [_hue(k) for k in range(len(labels))]
     low, high = np.array(frame.bounds[:2], np.float64), np.array(frame.bounds[2:], np.float64)
     step = frame.cell / STEPS
     if not np.isfinite(high - low).all() or (high - low).max() / step > MOST_STEPS:
@@ -257,17 +276,14 @@ def map_text(
         "axes": [[name, f" {unit}" if unit[:1].isalpha() else unit] for name, unit, _ in frame.axes],
         "lonlat": None,
         "sites": [list(map(float, site)) for site in frame.sites],
+        "opacity": 0.22 if kind == "levels" else 0.55,  # levels lie on each other
         "levels": [
-            {
-                "label": label,
-                "colour": LEVEL_LINES[k % len(LEVEL_LINES)],
-                "words": counted(sum(part.level == label for part in parts), "part", "parts"),
-            }
-            for k, label in enumerate(labels)
+            {"label": label, "colour": colours[k], "words": counted(counts[label], "part", "parts")}
+            for label, k in labels.items()
         ],
         "features": [
             [
-                labels.index(part.level),
+                labels[part.level],
                 [_code(ring, low, step, hole=k > 0) for rings in part.polygons for k, ring in enumerate(rings)],
                 list(part.attributes.items()),
             ]
@@ -279,7 +295,14 @@ def map_text(
         longitude, latitude, digits = frame.lonlat
         rounded = [np.round(values, 9).ravel().tolist() for values in (longitude, latitude)]
         data["lonlat"] = dict(zip(("longitude", "latitude"), rounded)) | {"count": len(longitude), "digits": digits}
-    return filled(template(TEMPLATE), {"title": escape(title), "words": escape(words), "data": script_data(data)})
+    texts = {"title": escape(title), "words": escape(words), "kind": kind, "heading": kind.capitalize()}
+    return filled(template(TEMPLATE), {**texts, "data": script_data(data)})
+
+
+def _hue(number: int) -> str:
+    """Return a colour of many that differ: hues by the golden ratio, light and dark in turn."""
+    red, green, blue = colorsys.hls_to_rgb(number * 0.618034 % 1, 0.36 + 0.14 * (number % 2), 0.62)
+    return f"#{round(255 * red):02x}{round(255 * green):02x}{round(255 * blue):02x}"
 
 
 def _code(ring: Any, origin: NDArray[np.float64], step: float, *, hole: bool) -> Any:

@@ -122,6 +122,7 @@ VALUES = {
         "layer": "--layer first",
         "densify": "--densify 0.01 / --densify 1e-9",
         "picture": "--plot out.png",
+        "page": "--html out.html",
         "profile": "--profile",
     },
     "region": {
@@ -187,6 +188,7 @@ VALUES = {
         "bounds": "--bounds 690000 5331000 692000 5333000",
         "output": "-o out.tif",
         "picture": "--plot out.png",
+        "page": "--html out.html",
     },
     "sort": {
         "method": "--method shell-b + --stats / --method shell-b",

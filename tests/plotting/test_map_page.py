@@ -277,3 +277,23 @@ def test_parameters_of_other_types(options, name, tmp_path):
     with pytest.raises(InvalidInput, match=f"'{name}' parameter of a map page"):
         found.to_html(tmp_path / "page.html", **options)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_page_of_classes_has_a_colour_and_the_attributes_of_each(session, tmp_path):
+    classes = np.arange(72).reshape(8, 9) % 8
+    land = clgeom.polygonize(classes, names={2: "wood"}, nodata=0, device=session, transform=PLACE["transform"])
+    text = page(land, tmp_path / "land.html", sites=[(691_000, 5_335_500)])
+    data = data_of(text)
+    assert "<legend>Classes</legend>" in text and "1 to 9 show and hide classes." in text
+    labels = [level["label"] for level in data["levels"]]
+    assert labels == ["class 1", "wood", *(f"class {k}" for k in range(3, 8))] and len(data["sites"]) == 1
+    assert len({level["colour"] for level in data["levels"]}) == 7
+    ordered = sorted(land, key=lambda one: one.value)
+    assert [labels[level] for level, _, _ in data["features"]] == [one.name or f"class {one.value}" for one in ordered]
+    for number, one in enumerate(ordered):
+        attributes = dict(data["features"][number][2])
+        assert attributes["id"] == f"{number + 1}" and attributes["class"] == f"{one.value}"
+        assert attributes["cells"] == f"{one.cells}" and "level" not in attributes
+        (ring,) = trace_rings(data, number)
+        np.testing.assert_array_equal(np.sort(ring, axis=0), np.sort(one.rings[0], axis=0))
+    assert page(land[1], tmp_path / "one.html").count('"features":[[0,') == 1

@@ -165,6 +165,38 @@ class OnMap(Exchange):
         """
         return plot_regions(self._regions, ax=ax, **options)
 
+    def to_html(
+        self,
+        path: str | PathLike[str],
+        *,
+        raster: Any = None,
+        unit: str | None = None,
+        title: str | None = None,
+        sites: Sequence[tuple[float, float]] | None = None,
+    ) -> None:
+        """Write a map to an .html file that needs no network. An error leaves no partial file.
+
+        The page pans, zooms, shows and hides levels or classes, and tells the attributes of a part that is clicked.
+
+        Parameters
+        ----------
+        path : path-like
+        raster : array_like, dataset of rasterio, name of a file, or object with `values` and `transform`, optional
+            Drawn below the polygons; such as a RadioMap, whose transmitters are marked, or the array that they are of.
+            Needs Matplotlib.
+        unit : str, optional
+            Unit of the levels, or of `raster`; by default that of the raster of the result, if it came with one.
+        title : str, optional
+        sites : sequence of (float, float), optional
+            Positions of transmitters in map coordinates; by default those of `raster`.
+
+        Raises
+        ------
+        InvalidInput
+            There is nothing to draw, or the file cannot be written.
+        """
+        save_html(self._regions, path, raster=raster, unit=unit, title=title, sites=sites)
+
 
 @keeps_subnormals
 class MapRegion(OnMap):
@@ -263,38 +295,6 @@ class MapRegions(OnMap, Sequence[Region]):
         """
         number = level_index(level, self.given, caller="at_level")
         return [self[i] for i in np.flatnonzero(on_host(self.levels) == number).tolist()]
-
-    def to_html(
-        self,
-        path: str | PathLike[str],
-        *,
-        raster: Any = None,
-        unit: str | None = None,
-        title: str | None = None,
-        sites: Sequence[tuple[float, float]] | None = None,
-    ) -> None:
-        """Write a map to an .html file that needs no network. An error leaves no partial file.
-
-        The page pans, zooms, shows and hides levels, and tells the attributes of a part that is clicked.
-
-        Parameters
-        ----------
-        path : path-like
-        raster : array_like, dataset of rasterio, name of a file, or object with `values` and `transform`, optional
-            Drawn below the polygons; such as a RadioMap, whose transmitters are marked, or the array that they are of.
-            Needs Matplotlib.
-        unit : str, optional
-            Unit of the levels; by default that of the raster that the regions are of, if it came with one.
-        title : str, optional
-        sites : sequence of (float, float), optional
-            Positions of transmitters in map coordinates; by default those of `raster`.
-
-        Raises
-        ------
-        InvalidInput
-            There is nothing to draw, or the file cannot be written.
-        """
-        save_html(self, path, raster=raster, unit=unit, title=title, sites=sites)
 
 
 def plot_regions(
