@@ -108,9 +108,12 @@ POLICIES: dict[str, Rows] = {
     },
     "region/coverage/coverage_columns": {"cpu": Policy("serial", wg_size=1), "any": Policy("group", wg_size=256)},
     "region/coverage/coverage_candidates": ELEMENTWISE,
-    "region/coverage/coverage_edges": {
-        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
-        "any": Policy("group", wg_size=256, groups_per_unit=64),
+    **{
+        f"region/coverage/coverage_{name}": {
+            "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
+            "any": Policy("group", wg_size=256, groups_per_unit=64),
+        }
+        for name in ("bits", "edges")
     },
     "region/coverage/coverage_unite": {
         # H200, 1.6e7 cells, a work-item for each run, groups of 64, 128, 256, 512: 80 250 317 460 us
@@ -165,6 +168,7 @@ SPACES: dict[str, Space] = {
         (serial((1, 2, 4, 8, 16), (1, 2, 4)),),
         (group((64, 128, 256), (4, 8, 16), (8, 16, 32)),),
     ),
+    "region/coverage/coverage_bits": elementwise("outlines of parts of a map"),
     "region/coverage/coverage_edges": elementwise("outlines of parts of a map"),
     "region/coverage/coverage_unite": elementwise("outlines of parts of a map"),
     "region/coverage/coverage_roots": elementwise("outlines of parts of a map"),

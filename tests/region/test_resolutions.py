@@ -30,8 +30,7 @@ def test_each_resolution_is_as_alone(subtests, session, how):
 
 def test_the_raster_is_read_once(session):
     values = shadowing((50, 60), correlation=6, seed=1)
-    # of parts the ends of runs are counted, then listed
-    for parts, kernel, times in ((False, "coverage_extents", 1), (True, "coverage_edges", 2)):
+    for parts, kernel, times in ((False, "coverage_extents", 1), (True, "coverage_bits", 1)):
         found = coverage_regions(values, 0.0, segments=(4, 16), parts=parts, device=session)
         assert [phase.name for phase in found[0].phases].count(kernel) == times
 

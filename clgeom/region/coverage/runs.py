@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,10 @@ from clgeom.primitives.scan import sums_plan
 from clgeom.region.coverage.masks import Masks, new_buffer
 from clgeom.region.coverage.rasters import Piece
 
-#: Rows of a strip of coverage_edges, and columns of a block of it on CPUs.
-STRIP, BLOCK = 128, 64
+#: Rows of a word of coverage_bits, and columns of a block of it on CPUs.
+WORD, BLOCK_OF_CELLS = 32, 256
+#: Words of a strip of coverage_edges, on CPUs, and columns of a block of it there.
+STRIP, STRIP_OF_CPU, BLOCK = 4, 64, 64
 #: Most runs, and most pieces of a raster, of which plans are kept.
 MOST_KEPT, FEW_PIECES = 1 << 16, 4
 
@@ -44,7 +46,7 @@ class Runs:
     """Runs of cells in columns, sorted by column and row: rows `top` to `bottom` of a column.
 
     The columns of all masks have consecutive numbers: column c is column ``c % width`` of mask ``c // width``. There
-    are `columns` columns of `rows` cells.
+    are `columns` columns of `rows` cells. `there` has them on the device, until their parts are labelled.
     """
 
     column: np.ndarray
@@ -53,6 +55,7 @@ class Runs:
     width: int
     columns: int
     rows: int
+    there: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.column)
@@ -89,7 +92,7 @@ class Runs:
 
 
 def covered_runs(masks: Masks) -> Runs:
-    """Return the runs of all masks. Kernels count the ends of runs in each column, and list them in order."""
+    """Return the runs of all masks. Kernels make words of the cells, count the ends of runs in them, and list the runs."""
     session, stack = masks.session, masks.stack
     rows, columns, nodata = stack.rows, stack.columns, masks.compared.nodata_or_zero
     found: list[tuple[np.ndarray, np.ndarray]] = []  # column and row of the begins, and of the ends, of each launch
@@ -98,25 +101,35 @@ def covered_runs(masks: Masks) -> Runs:
         for first_level, thresholds, params in masks.level_launches(most=session.profile.max_alloc_bytes // cells):
             key = "runs counted", stack.dtype, rows, columns, place, nodata, *params.items()
             counting, args, places = cached_plan(session, key, functools.partial(_count_plan, masks, piece, params))
-            buffers: dict[str, Any] = {"raster": piece.buffer, "thresholds": thresholds}
-            made = run(session, counting, **buffers)
-            total, half = (int(made.read(places, 1, at)[0]) for at in (places.count - 1, places.count // 2))
-            size = 1 << max(total - 1, 1).bit_length()
-            listing, *out = cached_plan(
+            made = run(session, counting, raster=piece.buffer, thresholds=thresholds)
+            is_whole, lists = piece.rows == rows, places.count // 2
+            half = int(made.read(places, 1, lists)[0])
+            ends = half if is_whole else int(made.read(places, 1, 2 * lists)[0]) - half
+            size = 1 << max(half - 1, ends - 1, 1).bit_length()
+            listing, memory = cached_plan(
                 session,
                 ("runs listed", *key[1:], size),
                 functools.partial(_list_plan, masks, args, params, size),
                 memory=size <= MOST_KEPT,
             )
-            buffers[places.name] = made[places]
-            listed = run(session, listing, **buffers)
-            row, column = (listed.read(one, total).astype(np.int64) for one in out)
-            if params["levels"] < len(masks.levels.given) or piece.first_map > masks.first_map:
-                number, column = np.divmod(column, columns)
+            listed = run(session, listing, coverage_bits=made["coverage_bits"], coverage_places=made[places])
+            top, bottom, column = (
+                listed.read(memory[name], count).astype(np.int64)
+                for name, count in (("tops", half), ("bottoms", ends), ("columns", half))
+            )
+            if is_whole and piece.maps * params["levels"] == len(masks):
+                there = {name: listed[one] for name, one in memory.items()}
+                return Runs(column, top, bottom, columns, len(masks) * columns, rows, {**there, "lease": listed})
+            column_of_end = column
+            if not is_whole:
+                strips = lists // (piece.maps * params["levels"] * columns)
+                counts = np.diff(made.read(places)[lists:].astype(np.int64))
+                column_of_end = np.repeat(np.arange(lists) // strips, counts)
+            for some, row in ((column, top), (column_of_end, bottom)):
+                number, some = np.divmod(some, columns)
                 number, level = np.divmod(number, params["levels"])
                 number += piece.first_map - masks.first_map
-                column += (number * len(masks.levels.given) + first_level + level) * columns
-            found += [(column[:half], row[:half]), (column[half:], row[half:])]
+                found.append((some + (number * len(masks.levels.given) + first_level + level) * columns, row))
     (column, top), (column_of_end, bottom) = (_in_order(found[k::2], rows) for k in (0, 1))
     assert len(column) == len(column_of_end)
     return Runs(column, top, bottom, columns, len(masks) * columns, rows)
@@ -133,31 +146,42 @@ def _in_order(found: list[tuple[np.ndarray, np.ndarray]], rows: int) -> tuple[np
 
 def _count_plan(masks: Masks, piece: Piece, params: dict[str, Any]) -> tuple[Plan, tuple[Argument, ...], Scratch]:
     """(plan that counts ends of runs in a piece of a raster, arguments of both launches, sums of the counts)."""
-    stack, profile, levels = masks.stack, masks.session.profile, params["levels"]
-    strips = ceil_div(piece.rows, STRIP)
-    lists = 2 * piece.maps * levels * stack.columns * strips
-    counts, places = Scratch("coverage_counts", np.uint32, lists + 1), Scratch("coverage_places", np.uint32, lists + 1)
+    stack, profile, kernel = masks.stack, masks.session.profile, "region/coverage/coverage_bits"
+    some, words = piece.maps * params["levels"], ceil_div(piece.rows, WORD)
+    bits = Scratch("coverage_bits", np.uint32, some * (words + 1) * stack.columns)
+    policy = select(profile, kernel, stack.dtype, stack.rows * stack.columns)
+    serial = policy.variant == "serial"
+    items = piece.maps * words * ceil_div(stack.columns, BLOCK_OF_CELLS if serial else policy.wg_size)
     args: tuple[Argument, ...] = ("raster", np.uint64(piece.start))
-    args += tuple(map(np.uint32, (piece.maps, piece.first_row, piece.rows, stack.rows, stack.columns)))
-    args += ("thresholds", masks.compared.nodata_or_zero, np.uint32(strips))
-    plan = Plan(_edges(masks, args, {**params, "emit": False}, (counts,), 4 * lists))
+    args += tuple(map(np.uint32, (piece.maps, piece.first_row, piece.rows, stack.columns)))
+    args += ("thresholds", masks.compared.nodata_or_zero, bits)
+    moved = piece.maps * piece.rows * stack.columns * stack.dtype.itemsize + 4 * bits.count
+    plan = Plan(Step(kernel, policy, args, policy.groups(items, profile.compute_units), params, moved))
+    strips = ceil_div(words, STRIP_OF_CPU if serial else STRIP)
+    lists = 2 * some * stack.columns * strips
+    counts, places = Scratch("coverage_counts", np.uint32, lists + 1), Scratch("coverage_places", np.uint32, lists + 1)
+    args = (bits, *map(np.uint32, (some, piece.first_row, piece.rows, stack.rows, stack.columns, strips)))
+    plan += Plan(_edges(masks, args, (counts,), emit=False, moved=4 * (bits.count + lists)))
     return plan + sums_plan(profile, counts, places, prefix="edges"), args, places
 
 
-def _list_plan(masks: Masks, args: tuple[Argument, ...], params: dict[str, Any], size: int) -> tuple[Any, ...]:
-    """(the plan that lists the rows and columns of at most `size` ends, memory of both)."""
-    out = tuple(Scratch(name, np.uint32, size) for name in ("coverage_rows", "coverage_columns"))
-    return Plan(_edges(masks, args, {**params, "emit": True}, ("coverage_places", *out), 8 * size)), *out
+def _list_plan(
+    masks: Masks, args: tuple[Argument, ...], params: dict[str, Any], size: int
+) -> tuple[Plan, dict[str, Scratch]]:
+    """(the plan that lists at most `size` runs, its memory by name)."""
+    sizes = {"tops": size, "bottoms": size, "columns": size, "starts": len(masks) * masks.stack.columns + 1}
+    memory = {name: Scratch(f"coverage_{name}", np.uint32, n) for name, n in (*sizes.items(), ("parents", size))}
+    args = ("coverage_bits", *args[1:])
+    return Plan(_edges(masks, args, ("coverage_places", *memory.values()), emit=True, moved=16 * size)), memory
 
 
-def _edges(masks: Masks, args: tuple[Any, ...], params: dict[str, Any], out: tuple[Argument, ...], nbytes: int) -> Step:
-    stack, profile, kernel = masks.stack, masks.session.profile, "region/coverage/coverage_edges"
-    _, _, maps, _, rows, _, columns, _, _, strips = args
-    policy = select(profile, kernel, stack.dtype, stack.rows * stack.columns)
+def _edges(masks: Masks, args: tuple[Any, ...], out: tuple[Argument, ...], *, emit: bool, moved: int) -> Step:
+    profile, kernel = masks.session.profile, "region/coverage/coverage_edges"
+    _, some, _, _, _, columns, strips = args
+    policy = select(profile, kernel, np.dtype(np.uint32), int(columns))
     width = BLOCK if policy.variant == "serial" else policy.wg_size
-    items = int(maps) * params["levels"] * int(strips) * ceil_div(int(columns), width)
-    read = int(maps) * params["levels"] * int(rows) * int(columns) * stack.dtype.itemsize
-    return Step(kernel, policy, (*args, *out), policy.groups(items, profile.compute_units), params, read + nbytes)
+    items = int(some) * int(strips) * ceil_div(int(columns), width)
+    return Step(kernel, policy, (*args, *out), policy.groups(items, profile.compute_units), {"emit": emit}, moved)
 
 
 def label_parts(masks: Masks, runs: Runs, *, corners: bool) -> np.ndarray:
@@ -169,14 +193,17 @@ def label_parts(masks: Masks, runs: Runs, *, corners: bool) -> np.ndarray:
     n = len(runs)
     if n == 0:
         return np.empty(0, np.int64)
-    starts = np.searchsorted(runs.column, np.arange(runs.columns + 1))
-    buffers: dict[str, Any] = {
-        "tops": stack.upload(runs.top.astype(np.int32)),
-        "bottoms": stack.upload(runs.bottom.astype(np.int32)),
-        "columns": stack.upload(runs.column.astype(np.uint32)),
-        "starts": stack.upload(starts.astype(np.uint32)),
-        "parents": new_buffer(session, np.arange(n, dtype=np.uint32)),
-    }
+    buffers, _lease = runs.there.copy(), runs.there.pop("lease", None)
+    if not runs.there:
+        starts = np.searchsorted(runs.column, np.arange(runs.columns + 1))
+        buffers = {
+            "tops": stack.upload(runs.top.astype(np.int32)),
+            "bottoms": stack.upload(runs.bottom.astype(np.int32)),
+            "columns": stack.upload(runs.column.astype(np.uint32)),
+            "starts": stack.upload(starts.astype(np.uint32)),
+            "parents": new_buffer(session, np.arange(n, dtype=np.uint32)),
+        }
+    runs.there.clear()
     is_kept = n <= MOST_KEPT
     size = 1 << (n - 1).bit_length() if is_kept else n
 

@@ -1,13 +1,12 @@
 <%page args="variant='serial', wg_size=1, items_per_thread=1"/>\
 // coverage_unite_shares: runs of one share that touch in neighbouring columns get one root: a union-find of each work-item.
 //
-//   runs   | share of item 0 | share of item 1 | ..     sorted by column and row; see coverage/touching.h
+//   runs   | share of item 0 | share of item 1 | ..     sorted by column and row, as those that touch a run are
 //
 // coverage_unite joins runs of different shares. No other work-item reads or writes a share, so nothing is atomic. A
 // parent's number is never larger than its child's.
-// Reads each run and the logarithm of its neighbours. For devices with few work-items, such as CPUs.
+// Reads each run twice. For devices with few work-items, such as CPUs.
 #include "portable.h"
-#include "coverage/touching.h"
 #define WG_SIZE ${wg_size}
 
 // The root above a run; halves the path on the way.
@@ -30,14 +29,18 @@ void coverage_unite_shares(global const int *tops, global const int *bottoms, gl
                            const uint share, global uint *parents)
 {
     const uint first = min(get_global_id(0) * share, (size_t)n), end = first + min(share, n - first);
+    uint column = ~0u, stop = 0, near = 0;   // the first run in the column before that does not end above this one
     for (uint i = first; i < end; ++i) {
-        const uint column = columns[i];
-        if (column % width == 0)
-            continue;                    // a map's first column
-        const uint before = max(starts[column - 1], first), stop = starts[column];
-        const int bottom = bottoms[i] + reach;
+        if (columns[i] != column) {
+            column = columns[i];
+            stop = column % width == 0 ? 0 : starts[column];     // nothing is before a map's first column
+            near = max(column % width == 0 ? 0 : starts[column - 1], first);
+        }
+        const int top = tops[i] - reach, bottom = bottoms[i] + reach;
+        while (near < stop && bottoms[near] < top)
+            ++near;
         uint root = i;                   // until now nothing is above or below it
-        for (uint j = first_touching(bottoms, before, stop, tops[i] - reach); j < stop && tops[j] <= bottom; ++j) {
+        for (uint j = near; j < stop && tops[j] <= bottom; ++j) {
             const uint other = find_root(parents, j), larger = max(root, other);
             root = min(root, other);
             parents[larger] = root;
