@@ -67,8 +67,13 @@ class Chains:
     @classmethod
     def empty(cls, dtype: Any) -> Chains:
         """Return the chains of one region without candidates."""
-        chains, nothing = cls.__new__(cls), np.zeros(2, np.int64)
-        chains.__setstate__((1, Head(nothing, nothing, nothing[:1], False), np.empty((0, 2), dtype)))
+        return cls.known(np.empty((0, 2), dtype), np.zeros(2, np.int64))
+
+    @classmethod
+    def known(cls, vertices: np.ndarray, offsets: np.ndarray) -> Chains:
+        """Return chains with these vertices, lower ones first, of regions with one candidate in each segment."""
+        chains, regions = cls.__new__(cls), len(offsets) - 1
+        chains.__setstate__((regions, Head(offsets, offsets, np.diff(offsets), False), vertices))
         return chains
 
     def __getstate__(self) -> tuple[Any, ...]:  # memory of a device stays in its process

@@ -1,7 +1,7 @@
 """Regions of connected parts, and of masks with holes: runs of covered cells, joined, then outlined.
 
 runs   -> the region of each run: its mask, or its connected part
-region -> its holes, and the corners on each of its grid lines -> chains, with regions of similar size in one call
+region -> its holes, and the corners on each of its grid lines -> chains
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ from clgeom.region.coverage.runs import Runs, covered_runs, label_parts
 
 #: Bytes of a candidate in the largest buffer of `chains_of`.
 CANDIDATE_BYTES = 16
-#: Bounds on the candidates of regions that share a call. A region with one candidate a segment needs no more segments.
-SIZE_CLASSES = (4, 16, 64, 256)
 NONE = np.iinfo(np.int32).max
 
 
@@ -119,20 +117,31 @@ def lines_of(runs: Runs, owner: np.ndarray, regions: int) -> Lines:
 
 
 def outline_chains(session: Session, lines: Lines, most: int, cuts: str) -> list[tuple[Chains, np.ndarray]]:
-    """(chains, numbers of their regions) of all regions; regions of similar size share a call.
+    """(chains, numbers of their regions) of all regions. `most` is the largest number of segments.
 
-    `most` is the largest number of segments.
+    A region of no more lines, or of a width with no more, has one line in each segment: all its corners are vertices.
     """
-    sizes = np.diff(lines.starts)
-    classes = [c for c in SIZE_CLASSES if c < most] if cuts == "count" else []
-    made = []
-    for low, high in zip([-1, *classes], [*classes, NONE]):
-        segments = min(most, high)
-        chosen = np.flatnonzero((sizes > low) & (sizes <= high))
-        made += [
-            (_chains(session, lines, some, segments, cuts), some) for some in _shares(session, chosen, sizes, segments)
-        ]
+    sizes, widths = np.diff(lines.starts), np.diff(lines.starts)
+    if cuts == "width":
+        there = sizes > 0
+        widths[there] = lines.x[lines.starts[1:][there] - 1] - lines.x[lines.starts[:-1][there]] + 1
+    is_short, made = widths <= most, []
+    if is_short.any():
+        short = lines if is_short.all() else _of_regions(lines, np.flatnonzero(is_short))
+        corners = np.empty((2, len(short.x), 2), REAL)
+        corners[:, :, 0], corners[0, :, 1], corners[1, :, 1] = short.x, short.low, short.high
+        made.append((Chains.known(corners.reshape(-1, 2), short.starts), np.flatnonzero(is_short)))
+    for some in _shares(session, np.flatnonzero(~is_short), sizes, most):
+        made.append((_chains(session, _of_regions(lines, some), most, cuts), some))
     return made
+
+
+def _of_regions(lines: Lines, regions: np.ndarray) -> Lines:
+    """Return the lines of some of the regions."""
+    sizes = np.diff(lines.starts)[regions]
+    starts = np.append(0, np.cumsum(sizes))
+    pick = np.arange(starts[-1]) + np.repeat(lines.starts[regions] - starts[:-1], sizes)
+    return Lines(lines.x[pick], lines.low[pick], lines.high[pick], starts)
 
 
 def _shares(session: Session, chosen: np.ndarray, sizes: np.ndarray, segments: int) -> Iterator[np.ndarray]:
@@ -145,17 +154,13 @@ def _shares(session: Session, chosen: np.ndarray, sizes: np.ndarray, segments: i
     yield from np.split(chosen, np.flatnonzero(np.diff(share)) + 1)
 
 
-def _chains(session: Session, lines: Lines, regions: np.ndarray, segments: int, cuts: str) -> Chains:
-    """Return the chains of some regions."""
-    sizes = np.diff(lines.starts)[regions]
-    starts = np.r_[0, np.cumsum(sizes)]
-    pick = np.arange(starts[-1]) + np.repeat(lines.starts[regions] - starts[:-1], sizes)
+def _chains(session: Session, lines: Lines, segments: int, cuts: str) -> Chains:
+    """Return the chains of regions of these lines."""
     lower, upper = (
-        new_buffer(session, np.stack([lines.x[pick], rows[pick]], axis=1).astype(REAL))
-        for rows in (lines.low, lines.high)
+        new_buffer(session, np.stack([lines.x, rows], axis=1).astype(REAL)) for rows in (lines.low, lines.high)
     )
-    options = OutlineOptions(REAL, len(pick), "lower", "upper", segments, "starts", len(regions), cuts)
-    starts_there = new_buffer(session, starts.astype(np.uint32))
+    options = OutlineOptions(REAL, len(lines.x), "lower", "upper", segments, "starts", len(lines.starts) - 1, cuts)
+    starts_there = new_buffer(session, lines.starts.astype(np.uint32))
     chains = chains_of(session, options, lower=lower, upper=upper, starts=starts_there)
     chains.vertices()
     return chains

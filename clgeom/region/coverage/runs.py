@@ -20,7 +20,7 @@ from clgeom.region.coverage.masks import Masks, new_buffer
 from clgeom.region.coverage.rasters import Piece
 
 #: Rows of a word of coverage_bits, and columns of a block of it on CPUs.
-WORD, BLOCK_OF_CELLS = 32, 256
+WORD, BLOCK_OF_CELLS = 32, 2048
 #: Words of a strip of coverage_edges, on CPUs, and columns of a block of it there.
 STRIP, STRIP_OF_CPU, BLOCK = 4, 64, 64
 #: Most runs, and most pieces of a raster, of which plans are kept.

@@ -19,7 +19,7 @@
 #include "coverage/covered.h"
 #define WG_SIZE ${wg_size}
 #if CLGEOM_SERIAL
-#define BLOCK 256                   // columns of a work-item
+#define BLOCK 2048                   // columns of a work-item
 #else
 #define BLOCK 1
 #endif
@@ -52,9 +52,9 @@ void coverage_bits(global const VALUE *restrict raster, const ulong start, const
             for (uint j = 0; j < width; ++j)
                 made[j] = 0;
             uint k = 0;
-            for (; k + 4 <= height; k += 4, here += 4 * (size_t)columns)
+            for (; k + 8 <= height; k += 8, here += 8 * (size_t)columns)
                 for (uint j = 0; j < width; ++j)
-                    made[j] |= (BIT(0) | BIT(1) | BIT(2) | BIT(3)) << k;
+                    made[j] |= (BIT(0) | BIT(1) | BIT(2) | BIT(3) | BIT(4) | BIT(5) | BIT(6) | BIT(7)) << k;
             for (; k < height; ++k, here += columns)
                 for (uint j = 0; j < width; ++j)
                     made[j] |= BIT(0) << k;

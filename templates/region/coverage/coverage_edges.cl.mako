@@ -20,6 +20,13 @@
 #define BLOCK 1
 #endif
 
+inline uint ones(uint x)
+{
+    x -= x >> 1 & 0x55555555;
+    x = (x & 0x33333333) + (x >> 2 & 0x33333333);
+    return (x + (x >> 4) & 0x0f0f0f0f) * 0x01010101 >> 24;
+}
+
 // The last of `counts` is 0; in their sums `places` the begins of all columns come before the ends. `starts` becomes the
 // first run of each column, then their number, and `parents` the number of each run.
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
@@ -84,8 +91,8 @@ void coverage_edges(global const uint *restrict bits, const uint masks, const ui
                         bottoms[ends[j]++] = row - 1;
                 }
 #else
-                begins[j] += popcount(changed & now);
-                ends[j] += popcount(changed & ~now);
+                begins[j] += ones(changed & now);
+                ends[j] += ones(changed & ~now);
 #endif
             }
         }
