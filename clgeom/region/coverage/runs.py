@@ -92,7 +92,7 @@ class Runs:
 
 
 def covered_runs(masks: Masks) -> Runs:
-    """Return the runs of all masks. Kernels make words of the cells, count the ends of runs in them, and list the runs."""
+    """Return the runs of all masks. Kernels make words of cells, count the ends of runs in them, and list the runs."""
     session, stack = masks.session, masks.stack
     rows, columns, nodata = stack.rows, stack.columns, masks.compared.nodata_or_zero
     found: list[tuple[np.ndarray, np.ndarray]] = []  # column and row of the begins, and of the ends, of each launch
@@ -123,8 +123,8 @@ def covered_runs(masks: Masks) -> Runs:
             column_of_end = column
             if not is_whole:
                 strips = lists // (piece.maps * params["levels"] * columns)
-                counts = np.diff(made.read(places)[lists:].astype(np.int64))
-                column_of_end = np.repeat(np.arange(lists) // strips, counts)
+                before = made.read(places)[lists:].astype(np.int64)
+                column_of_end = np.repeat(np.arange(lists) // strips, before[1:] - before[:-1])
             for some, row in ((column, top), (column_of_end, bottom)):
                 number, some = np.divmod(some, columns)
                 number, level = np.divmod(number, params["levels"])
