@@ -17,7 +17,7 @@ from clgeom.dp.analysis import bands
 from clgeom.dp.codegen.cell import Form
 from clgeom.dp.language.cells import record_in_c
 from clgeom.dp.language.equation import Equation
-from clgeom.dp.language.parameters import Parameter, declaration, require_given
+from clgeom.dp.language.parameters import GIVEN, Parameter, declaration, require_given
 from clgeom.dp.patterns import Pattern
 from clgeom.errors import InvalidInput, short
 from clgeom.intake.arrays import most_of_chunk, to_device
@@ -344,7 +344,7 @@ def bind(
     arguments: list[Any] = []
     buffers: dict[str, Any] = {}
     for p in equation.parameters.values():
-        name = f"dp_{p.name}"
+        name = f"{GIVEN}{p.name}"
         if p.ndim == 0:
             arguments.append(values[p.name])
             continue

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from clgeom import dp
+from clgeom.core import sources
 from clgeom.dp.analysis.dependences import Far, Near, Row, Split
 from clgeom.dp.codegen.cell import Form
 from clgeom.dp.codegen.text import marked, users_line
+from clgeom.dp.language.parameters import GIVEN
 from clgeom.errors import InvalidInput
 
 PARAMETERS = {"a": "uint8[]", "b": "uint8[]"}
@@ -141,6 +143,51 @@ def test_sums_of_cells_in_other_rows_and_columns_are_no_splits(a, b):
         return dp.where(j - i < 6, (i * 7 + j * 3) % 11, best)
 
     assert not isinstance(dp.Equation(cell).reach, Split)
+
+
+@pytest.mark.parametrize("dtype", ("int32", "int64", "float32"))
+def test_terms_of_splits_are_computed_in_the_cells_type(session, dtype):
+    """Signs and all: 32-bit terms wrap around in int32 only, where they are written so."""
+    terms = {
+        "less": lambda cells, w, v, k: cells - w[k],
+        "less a sum": lambda cells, w, v, k: cells - (w[k] + v[k + 1]),
+        "both": lambda cells, w, v, k: cells + w[k] - v[k],
+        "first": lambda cells, w, v, k: -w[k] + cells,
+    }
+    w = np.array([2**31 - 1, 5, -(2**31), 7, 2**31 - 1, 2**31 - 3, -(2**31)] * 3, np.int32)
+    for name, term in terms.items():
+
+        def cell(M, i, j, w, v):
+            best = dp.max_over("k", i, j, lambda k: term(M[i, k] + M[k + 1, j], w, v, k))  # noqa: B023
+            return dp.where(i >= j, 3, best)
+
+        equation = dp.Equation(cell, dtype=dtype, pattern="SONE", parameters={"w": "int32[]", "v": "int32[]"})
+        assert isinstance(equation.reach, Split) or (name, dtype) == ("both", "float32")
+        by_stages, found = (
+            dp.fill(equation, (20, 20), w=w, v=w[::-1].copy(), path=path, check=False, device=session)
+            for path in ("stages", None)
+        )
+        assert (found.path == "splits") == isinstance(equation.reach, Split)
+        assert np.array_equal(found.numpy(), by_stages.numpy()), name
+
+
+def test_no_name_in_kernels_begins_as_parameters_do():
+    """A variable of a macro called as an argument is would take its place."""
+    kernels = [kernel for kernel in sources.kernels() if kernel.startswith("dp/")]
+    texts = {sources.inline_headers(sources.template(kernel, v)) for kernel in kernels for v in ("group", "serial")}
+    assert len(texts) > 10 and not any(GIVEN in text for text in texts)
+
+
+@pytest.mark.parametrize("name", ("v", "better", "k", "left", "overflow"))
+def test_parameters_may_have_the_names_of_variables_in_kernels(session, name):
+    def chain(M, i, j, w):
+        return dp.where(i >= j, w[i], dp.min_over("k", i, j, lambda k: M[i, k] + M[k + 1, j] + w[k] * w[j]))
+
+    other = eval(f"lambda M, i, j, {name}: chain(M, i, j, {name})", {"chain": chain})
+    w = np.arange(20, dtype=np.int32)
+    expected = dp.fill(dp.Equation(chain, parameters={"w": "int32[]"}), (20, 20), w=w, device=session)
+    table = dp.fill(dp.Equation(other, parameters={name: "int32[]"}), (20, 20), device=session, **{name: w})
+    assert table.path == "splits" and np.array_equal(table.numpy(), expected.numpy())
 
 
 @pytest.mark.parametrize("name", ("WG_SIZE", "TILE", "CELLS"))

@@ -14,6 +14,7 @@ from reference.dp_nodes import interpret
 from clgeom import dp
 from clgeom.dp.analysis import outside
 from clgeom.dp.analysis.bounds import loops_of
+from clgeom.dp.analysis.dependences import Near
 from clgeom.dp.analysis.inequalities import is_impossible, solution, value_of
 from clgeom.dp.analysis.infer import forbidden_reads, infer_pattern, proven_regions, unproven_reads
 from clgeom.dp.analysis.sums import affine, range_of
@@ -225,6 +226,31 @@ def test_clamped_stencils_are_proven(session, name):
     for i, j in itertools.product(range(9), repeat=2):
         expected[i, j] = interpret(equation.value, {"i": i, "j": j, **env}, lambda a, b: int(expected[a, b]))
     assert np.array_equal(table, expected)
+
+
+@pytest.mark.parametrize("back, ahead, low, last", ((1, 1, 0, 0), (2, 1, 0, 0), (0, 2, 2, 1), (2, 0, 1, 0)))
+def test_clamped_reads_are_near(session, back, ahead, low, last):
+    """By kernels for near reads: values of tables of widths down to that of the stencil."""
+
+    def clamped(M, i, j, m):
+        left, right = M[i - 1, dp.maximum(j - back, low)], M[i - 1, dp.minimum(m - 1 - last, j + ahead)]
+        return dp.where(i == 0, 3 * j + 1, 2 * left - right)
+
+    equation = dp.Equation(clamped, pattern="RUD")
+    assert isinstance(equation.reach, Near)
+    for m in (max(low, last) + 1, 7, 40):
+        columns, row = np.arange(m), 3 * np.arange(m, dtype=np.int32) + 1
+        table = dp.fill(equation, (4, m), device=session).numpy()
+        for found in table[1:]:
+            left, right = np.maximum(columns - back, low), np.minimum(m - 1 - last, columns + ahead)
+            row = 2 * row[np.minimum(left, m - 1)] - row[np.maximum(right, 0)]
+            assert np.array_equal(found, row)
+
+
+def test_clamped_reads_of_the_cell_itself_stay():
+    left = dp.Equation(lambda M, i, j: dp.where(j == 0, 1, M[i, dp.maximum(j - 1, 0)]), pattern="NOSE")
+    wide = dp.Equation(lambda M, i, j: dp.where(i == 0, 1, M[i - 1, dp.maximum(j - 9, 0)]), pattern="RUD")
+    assert not isinstance(left.reach, Near) and not isinstance(wide.reach, Near)
 
 
 def test_clamped_reads_are_inside_and_outside():

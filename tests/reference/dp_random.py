@@ -174,14 +174,15 @@ def splits(draw):
 
     a, b, left, right = draw(st.sampled_from([way for way in ends if is_right(*way)]))
     kind = draw(st.sampled_from(("bare", "k", "both", "far")))
-    decided = draw(st.booleans())
+    decided, sign = draw(st.booleans()), draw(st.sampled_from((1, -1)))
 
     def cell(M, i, j, w):
         lo, hi = (i, j) if pattern == "SONE" else (j, i)
         k = dp.index("k")
         body = M[i, k + left] + M[k + right, j]
         if kind != "bare":
-            body = body + {"k": w[k % 7], "both": w[i % 7] * w[j % 7] - k, "far": w[(i + k) % 7]}[kind]
+            term = {"k": w[k % 7], "both": w[i % 7] * w[j % 7] - k, "far": w[(i + k) % 7]}[kind]
+            body = body + term if sign == 1 else body - term
         empty, best = lo + a >= hi + b, op(k, lo + a, hi + b, body)
         if not decided:
             return dp.where(empty, w[hi % 7], best)

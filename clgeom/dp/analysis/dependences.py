@@ -20,7 +20,7 @@ from clgeom.dp.analysis.sums import Sum, affine, combine
 from clgeom.dp.language import trace
 from clgeom.dp.language.graphs import depends_on, fold, walk
 from clgeom.dp.language.nodes import evaluate, loop_of
-from clgeom.dp.language.trace import Expr, widest
+from clgeom.dp.language.trace import Expr, convert
 from clgeom.dp.language.types import LIMITS, Trace
 from clgeom.errors import is_integer, short
 
@@ -144,6 +144,8 @@ class Row:
 @dataclass(frozen=True, eq=False)
 class Split:
     """The value is made of one reduction over k of ``M(i, k + left) + M(k + right, j) + term(i, j, k)``.
+
+    Terms that are subtracted are part of `term`, with their sign.
 
     Attributes
     ----------
@@ -304,10 +306,10 @@ def _split(roots: tuple[Expr, ...], cells: list[Expr]) -> Split | None:
         return None
     if body.type in ("float", "double") and not _in_order(body):
         return None  # floats are added as written: (M + M) + term
-    terms = _summands(body)
-    reads = [term for term in terms if term.op == "cell"]
-    others = [term for term in terms if term.op != "cell"]
-    if len(reads) != 2 or any(depends_on(term, ("cell", "reduce")) for term in others):
+    terms = _summands(body, 1, body.type)
+    reads = [term for term, sign in terms if term.op == "cell" and sign == 1]
+    others = [(term, sign) for term, sign in terms if term.op != "cell" or sign == -1]
+    if len(reads) != 2 or any(depends_on(term, ("cell", "reduce")) for term, _ in others):
         return None
     left = right = None
     for read in reads:
@@ -319,24 +321,39 @@ def _split(roots: tuple[Expr, ...], cells: list[Expr]) -> Split | None:
     offsets = _near_offsets(part for part in walk(*roots, beyond={body}) if part.op == "cell")
     if left is None or right is None or offsets is None:
         return None
-    term = functools.reduce(lambda a, b: Expr("add", (a, b), widest((a, b)), None), others) if others else None
-    return Split(node.data, node, left, right, term, lo, hi, offsets)
+    return Split(node.data, node, left, right, _sum(others, body.type), lo, hi, offsets)
 
 
 def _in_order(body: Expr) -> bool:
-    """Return whether a sum of floats is M + M, or that plus one term without cells."""
-    if body.op != "add":
+    """Return whether a sum of floats is M + M, or that plus or less one term without cells."""
+    if body.op not in ("add", "sub"):
         return False
     inner: Sequence[Expr] = [arg for arg in body.args if depends_on(arg, ("cell",))]
-    if len(inner) == 1:  # and a term
+    if len(inner) == 1 and (body.op == "add" or inner[0] is body.args[0]):  # and a term
         inner = inner[0].args if inner[0].op == "add" else ()
+    elif body.op == "sub":
+        return False
     return len(inner) == 2 and all(arg.op == "cell" for arg in inner)
 
 
-def _summands(expr: Expr) -> list[Expr]:
-    if expr.op == "add":
-        return [t for arg in expr.args for t in _summands(arg)]
-    return [expr]
+def _summands(expr: Expr, sign: int, type: str) -> list[tuple[Expr, int]]:
+    """Return (summand, sign) of a sum that is computed in this type; sums in narrower types are single summands."""
+    if expr.type == type and expr.op in ("add", "sub", "neg"):
+        signs = (sign, -sign if expr.op == "sub" else sign) if expr.op != "neg" else (-sign,)
+        return [summand for arg, own in zip(expr.args, signs) for summand in _summands(arg, own, type)]
+    return [(expr, sign)]
+
+
+def _sum(summands: Sequence[tuple[Expr, int]], type: str) -> Expr | None:
+    """Return the sum of summands and their signs in this type; None if there are none."""
+    total = None
+    for summand, sign in summands:
+        converted = convert(summand, type)
+        if total is None:
+            total = converted if sign == 1 else Expr("neg", (converted,), type, None)
+        else:
+            total = Expr("add" if sign == 1 else "sub", (total, converted), type, None)
+    return total
 
 
 def _index_offset(expr: Expr, k: Expr) -> int | None:

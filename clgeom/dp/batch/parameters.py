@@ -11,7 +11,7 @@ import numpy as np
 from clgeom.arguments import wrong
 from clgeom.dp.fills import checked_value, no_parameter
 from clgeom.dp.language.equation import Equation
-from clgeom.dp.language.parameters import Parameter, names_of, require_given
+from clgeom.dp.language.parameters import GIVEN, Parameter, names_of, require_given
 from clgeom.errors import InvalidInput
 from clgeom.intake.device_arrays import is_device_array
 from clgeom.intake.letters import as_batch
@@ -142,25 +142,27 @@ def kernel_parameters(
 
     for name, values in parameters.items():
         p, kind = values.parameter, values.parameter.c_type
-        sizes = names_of(p, "dp_")[1:]
+        sizes = names_of(p, GIVEN)[1:]
         if values.count is None and p.ndim == 0:
-            declared.append(f"const {kind} dp_{name}")
+            declared.append(f"const {kind} {GIVEN}{name}")
             arguments.append(values.values)
         elif values.count is None:
-            take(f"dp_{name}", f"{kind} *restrict ", values.values.ravel())
+            take(f"{GIVEN}{name}", f"{kind} *restrict ", values.values.ravel())
             declared += [f"const int {size}" for size in sizes]
             arguments += map(np.int32, values.values.shape)
         elif values.at is None:
-            take(f"dp_all_{name}", f"{kind} *restrict ", values.values[first:stop])
-            located.append(f"const {kind} dp_{name} = dp_all_{name}[t];")
+            take(f"dp_all_given_{name}", f"{kind} *restrict ", values.values[first:stop])
+            located.append(f"const {kind} {GIVEN}{name} = dp_all_given_{name}[t];")
         else:
             begin, end = values.at[first], values.at[stop]
-            take(f"dp_all_{name}", f"{kind} *restrict ", values.values[begin:end])
-            take(f"dp_at_{name}", "ulong *", (values.at[first : stop + 1] - begin).astype(np.uint64))
-            located.append(f"global const {kind} *restrict dp_{name} = dp_all_{name} + dp_at_{name}[t];")
+            take(f"dp_all_given_{name}", f"{kind} *restrict ", values.values[begin:end])
+            take(f"dp_at_given_{name}", "ulong *", (values.at[first : stop + 1] - begin).astype(np.uint64))
+            located.append(
+                f"global const {kind} *restrict {GIVEN}{name} = dp_all_given_{name} + dp_at_given_{name}[t];"
+            )
             if values.shapes is None:
-                located.append(f"const int {sizes[0]} = (int)(dp_at_{name}[t + 1] - dp_at_{name}[t]);")
+                located.append(f"const int {sizes[0]} = (int)(dp_at_given_{name}[t + 1] - dp_at_given_{name}[t]);")
             else:
-                take(f"dp_shapes_{name}", "int2 *", values.shapes[first:stop].ravel())
-                located += [f"const int {size} = dp_shapes_{name}[t].{axis};" for size, axis in zip(sizes, "xy")]
+                take(f"dp_shapes_given_{name}", "int2 *", values.shapes[first:stop].ravel())
+                located += [f"const int {size} = dp_shapes_given_{name}[t].{axis};" for size, axis in zip(sizes, "xy")]
     return "".join(f", {one}" for one in declared), " ".join(located), tuple(arguments), buffers

@@ -22,7 +22,7 @@ from clgeom.dp.codegen.rewriting import trapped as with_traps
 from clgeom.dp.codegen.rewriting import with_macros
 from clgeom.dp.language.cells import fits_in_c
 from clgeom.dp.language.graphs import walk
-from clgeom.dp.language.parameters import arguments, declarations, taken
+from clgeom.dp.language.parameters import GIVEN, arguments, declarations, taken
 from clgeom.dp.language.trace import Expr
 from clgeom.dp.language.types import LIMITS, neutral
 
@@ -154,8 +154,8 @@ def shown_text(equation: Equation) -> str:
 def parameter_macros(equation: EquationBase) -> list[str]:
     """Macros for parameters, and the user's helper functions."""
     return [
-        f"#define DP_KERNEL_PARAMETERS {declarations(equation.parameters, 'dp_')} DP_NOTES_DECLARED",
-        f"#define DP_ARGUMENTS {arguments(equation.parameters, 'dp_')} DP_NOTES",
+        f"#define DP_KERNEL_PARAMETERS {declarations(equation.parameters, GIVEN)} DP_NOTES_DECLARED",
+        f"#define DP_ARGUMENTS {arguments(equation.parameters, GIVEN)} DP_NOTES",
         *([text.marked("helpers", with_macros(equation.helpers, (), equation.helpers))] if equation.helpers else []),
     ]
 

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from clgeom.dp.language.clamps import near_read
 from clgeom.dp.language.mistakes import OURS, mistake, refusal
 from clgeom.dp.language.trace import Expr, Indexed, as_index, node
 from clgeom.dp.language.types import cell_type
@@ -31,7 +32,9 @@ class Cells:
             raise mistake(f"{what} takes {two if self._ndim == 2 else f'three indices: {what}[i - 1, j, k]'}.")
         data = self._field or ("" if cell is not None and cell.fitted else None)
         type = cell_type() if cell is None else cell.type
-        return node("cell", *(as_index(w, what) for w in where), type=type, data=data)
+        indices = tuple(as_index(w, what) for w in where)
+        clamped = near_read(indices, type, data) if self._ndim == 2 else None
+        return node("cell", *indices, type=type, data=data) if clamped is None else clamped
 
     def __getattr__(self, name: str) -> Any:
         fields = self._cell.fields if self._cell is not None else {}

@@ -31,6 +31,8 @@ RESERVED = frozenset(
     "sampler_t true false NULL global local constant private kernel read_only write_only read_write "
     "NAN INFINITY MAXFLOAT HUGE_VAL HUGE_VALF".split()
 )
+#: Before the name of a parameter as a kernel's argument: no other name in a kernel begins so.
+GIVEN = "dp_given_"
 RESERVED_STEMS = tuple("dp_ DP_ CLGEOM __ FLT_ DBL_ INT_ LONG_ UINT_ ULONG_ CL_ CLK_ M_ FP_".split())
 MACRO = re.compile(r"^\s*#\s*define\s+(\w+)", re.MULTILINE)
 
