@@ -87,7 +87,7 @@ def _is_one(given: Any) -> bool:
 
 
 RULES = (
-    Rule("picture page comparison sites metrics profile before crs smooth", "is for one FILE.", _is_one, _source),
+    Rule("comparison before", "is for one FILE; run the command for each.", _is_one, _source),
     Rule(
         f"segments outline cuts axis parts holes simplify nested bands metrics weights comparison {' '.join(BUDGETS)}",
         "does not go together with --before, whose polygons are exactly along the cells.",
@@ -328,7 +328,7 @@ def region(
     """Coverage polygons of a raster, of points, or of a computed radio map.
 
     A raster FILE is .tif, .nc, .zarr, .asc, .img, .npy or .npz. Each connected part of the cells that reach a --level
-    becomes a polygon. Several rasters go into one output; the attribute "name" is the name of the file.
+    becomes a polygon. Several rasters go into one output or picture; the attribute "name" is the name of the file.
 
     A FILE of points is a table (.csv, .tsv, .txt, .csv.gz), .parquet, .feather, .las, .laz, .gpkg, .geojson, .shp or
     .fgb; - reads standard input. All points get one outline, or with --value those that reach a --level.
@@ -357,7 +357,7 @@ def region(
     if isinstance(file, tuple):
         from clgeom.commands.region_several import run_on_rasters
 
-        run_on_rasters(call, file, levels, output, options)
+        run_on_rasters(call, file, levels, outputs, profile, options)
     elif options["before"]:
         from clgeom.commands.region_change import run_on_change
 

@@ -90,12 +90,13 @@ def find_regions(
     return Found(raster, kept_raster, found, kept, shapes, rows, unit, reading, work)
 
 
-def check_reference(files: Any, found: Any, output: str | None) -> None:
+def check_reference(files: Any, found: Any, output: str | None, pictures: tuple[str | None, ...] = ()) -> None:
     """Refuse rasters of several reference systems in one file, unless it is in longitude and latitude."""
     from clgeom.geo.geodesy import same_crs
     from clgeom.io.outputs import IN_LONLAT
 
-    if output is None or output.lower().endswith(IN_LONLAT):
+    in_lonlat = output is None or output.lower().endswith(IN_LONLAT)
+    if in_lonlat and not any(pictures):
         return
     for file, one in zip(files[1:], found[1:]):
         both = one.raster.crs, found[0].raster.crs
@@ -103,13 +104,10 @@ def check_reference(files: Any, found: Any, output: str | None) -> None:
             if None in both:
                 raise wrong_file(
                     file if both[0] is None else files[0],
-                    "has no reference system, and others have one: run the command for each FILE, with --crs",
+                    "has no reference system, and others have one: name that of all (--crs EPSG:32632)",
                 )
-            raise wrong_file(
-                file,
-                f"is in {shown(both[0])}, and '{files[0]}' in {shown(both[1])}. Write .geojson, which is in longitude "
-                "and latitude, or warp one of them",
-            )
+            hint = "Warp one of them" if in_lonlat else "Write .geojson, in longitude and latitude, or warp one of them"
+            raise wrong_file(file, f"is in {shown(both[0])}, and '{files[0]}' in {shown(both[1])}. {hint}")
 
 
 def run_on_raster(call: Call, file: str, levels: Any, outputs: Any, profile: bool, options: dict[str, Any]) -> None:
@@ -123,7 +121,7 @@ def run_on_raster(call: Call, file: str, levels: Any, outputs: Any, profile: boo
         return
     if not kept:
         raise InvalidInput(nothing_words(file, raster, levels, options))
-    _warn_beyond(options["sites"], found.grid)
+    warn_beyond(options["sites"], [found.grid])
     written = _write(shapes, raster, found.grid, outputs, levels, options, session)
     rows_of_metrics = measured(kept_raster, kept, levels, options, session) if options["metrics"] else []
     phases = found.phases if profile else ()
@@ -182,16 +180,14 @@ def placed_from(file: str | None, session: Session, options: dict[str, Any], com
     return Raster(made.values, made.transform, made.crs, unit=made.unit, sites=sites)
 
 
-def _warn_beyond(sites: Any, grid: Any) -> None:
-    """Warn of transmitters outside of the map, which pictures do not show."""
-    left, bottom, right, top = grid.bounds
-    beyond = [(x, y) for x, y in sites if not (left <= x <= right and bottom <= y <= top)]
+def warn_beyond(sites: Any, grids: Any) -> None:
+    """Warn of transmitters outside of all maps, which pictures do not show."""
+    bounds = [grid.bounds for grid in grids]
+    beyond = [(x, y) for x, y in sites if not any(a <= x <= c and b <= y <= d for a, b, c, d in bounds)]
     if beyond:
         (x, y), others = beyond[0], f" and {len(beyond) - 1:,} more" if len(beyond) > 1 else ""
-        warn(
-            f"Pictures do not show the --transmitter {x:.10g} {y:.10g}{others}, outside of the map: {grid.extent}.",
-            InputWarning,
-        )
+        maps = f"the map: {grids[0].extent}" if len(grids) == 1 else "all maps"
+        warn(f"Pictures do not show the --transmitter {x:.10g} {y:.10g}{others}, outside of {maps}.", InputWarning)
 
 
 def _add_sums(rows: Any, raster: Any, options: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from clgeom.core.host_floats import keeps_subnormals
+from clgeom.geo.smooth import with_smooth_outlines
 from clgeom.io.atomic import NewFile
 from clgeom.io.attributes import attributes_of, style_of
 from clgeom.io.features import (
@@ -44,20 +45,24 @@ class Joined:
 
 
 @keeps_subnormals
-def write_several(collections: Sequence[Any], file: NewFile, *, densify: float | None = None) -> Written:
+def write_several(
+    collections: Sequence[Any], file: NewFile, *, densify: float | None = None, smooth: int = 0
+) -> Written:
     """Write the coverage regions of several rasters to a new file, each as (regions, reference system, unit).
 
-    Ids count through all of them. A format that keeps coordinates gets the system of the first.
+    Ids count through all of them. A format that keeps coordinates gets the system of the first. `smooth` cuts corners
+    so many times.
     """
     densify, columns, shapes, added = densify_or_none(densify), [], [], 0
     for regions, crs, unit in collections:
+        drawn = with_smooth_outlines(regions, smooth) if smooth else regions
         if file.suffix in IN_LONLAT:
             if crs is None:
                 check_lonlat(regions, file.given, OPTION)
-            made, more = in_degrees(regions, crs, caller=f"Writing '{file.given}'", densify=densify)
+            made, more = in_degrees(drawn, crs, caller=f"Writing '{file.given}'", densify=densify)
             added += more
         else:
-            made = geometries_of(regions)
+            made = geometries_of(drawn)
         shapes.append(made)
         columns.append(attributes_of(regions, unit=unit, crs=crs))
     names = list(dict.fromkeys(name for own in columns for name in own))

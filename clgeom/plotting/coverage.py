@@ -12,12 +12,12 @@ from clgeom.geo.geodesy import axes_of_crs
 from clgeom.intake.typing import NDArray
 from clgeom.markup import INK
 from clgeom.plotting.figures import (
-    LEVEL_LINES,
     LINE,
     colour_bar,
     dress,
     fill_rings,
     legend_below,
+    line_colours,
     new_axes,
     saved_figure,
 )
@@ -46,7 +46,7 @@ def plot_coverage(
 
     if values is not None:
         _draw_raster(ax, values, transform, unit)
-    colours = {label: LEVEL_LINES[k % len(LEVEL_LINES)] for k, label in enumerate(outlines)}
+    colours = dict(zip(outlines, line_colours(len(outlines))))
     for label, shapes in reversed(list(outlines.items())):  # the first level on top
         for rings in (polygon for shape in shapes for polygon in shape):
             rings = [np.asarray(ring, np.float64) for ring in rings]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import colorsys
 import io
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -37,6 +38,18 @@ SERIES = (RED, BLUE, AMBER, PURPLE, "#3a7d44", INK, "#b08968", QUIET, DARK_RED, 
 Points = NDArray[np.float64]
 #: A function that draws into axes.
 Drawing = Callable[[Any], object]
+
+
+def line_colours(count: int) -> Sequence[str]:
+    """Return so many colours: `LEVEL_LINES`, or hues by the golden ratio, light and dark in turn."""
+    if count <= len(LEVEL_LINES):
+        return LEVEL_LINES
+    found = []
+    for number in range(count):
+        light = 0.36 + 0.14 * (number % 2)
+        colour = (round(255 * part) for part in colorsys.hls_to_rgb(number * 0.618034 % 1, light, 0.62))
+        found.append("#{:02x}{:02x}{:02x}".format(*colour))
+    return found
 
 
 def new_axes(ax: Any = None, height: float = 6) -> Any:

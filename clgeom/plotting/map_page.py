@@ -8,7 +8,6 @@ them. A Content-Security-Policy in the page forbids it to load anything from a n
 from __future__ import annotations
 
 import base64
-import colorsys
 import io
 import math
 from collections import Counter
@@ -29,7 +28,7 @@ from clgeom.io.classes import class_features
 from clgeom.io.features import count_vertices, features_of
 from clgeom.optional import is_installed, require_matplotlib
 from clgeom.plotting.coverage import VALUES
-from clgeom.plotting.figures import LEVEL_LINES
+from clgeom.plotting.figures import line_colours
 from clgeom.plotting.html import PAGE_FORMATS, filled, script_data, template
 
 TEMPLATE = "map.html"
@@ -111,8 +110,9 @@ def save_page(
     parts = [_part(feature, axes[1][2]) for feature in features]
     frame = _frame(parts, grid, system, axes, sites)
     picture = None if values is None else _image(values, transform, label=label, unit=unit)
-    rows, columns = grid.shape
-    words = f"{counted(len(parts), 'part', 'parts')} of {rows:,} x {columns:,} cells, {_system(grid.crs, system)}."
+    maps = len({id(one.grid) for one in ordered})
+    where = f"{maps:,} rasters" if maps > 1 else "{:,} x {:,} cells".format(*grid.shape)
+    words = f"{counted(len(parts), 'part', 'parts')} of {where}, {_system(grid.crs, system)}."
     text = map_text(parts, frame, title=usual if title is None else title, words=words, image=picture, kind=kind)
     with replacing(path) as file:
         file.write(text.encode())
@@ -259,7 +259,7 @@ def map_text(
         raise InvalidInput("A map page needs at least one part.")
     labels = {label: k for k, label in enumerate(dict.fromkeys(part.level for part in parts))}
     counts = Counter(part.level for part in parts)
-    colours = LEVEL_LINES if len(labels) <= len(LEVEL_LINES) else [_hue(k) for k in range(len(labels))]
+    colours = line_colours(len(labels))
     low, high = np.array(frame.bounds[:2], np.float64), np.array(frame.bounds[2:], np.float64)
     step = frame.cell / STEPS
     if not np.isfinite(high - low).all() or (high - low).max() / step > MOST_STEPS:
@@ -297,12 +297,6 @@ def map_text(
         data["lonlat"] = dict(zip(("longitude", "latitude"), rounded)) | {"count": len(longitude), "digits": digits}
     texts = {"title": escape(title), "words": escape(words), "kind": kind, "heading": kind.capitalize()}
     return filled(template(TEMPLATE), {**texts, "data": script_data(data)})
-
-
-def _hue(number: int) -> str:
-    """Return a colour of many that differ: hues by the golden ratio, light and dark in turn."""
-    red, green, blue = colorsys.hls_to_rgb(number * 0.618034 % 1, 0.36 + 0.14 * (number % 2), 0.62)
-    return f"#{round(255 * red):02x}{round(255 * green):02x}{round(255 * blue):02x}"
 
 
 def _code(ring: Any, origin: NDArray[np.float64], step: float, *, hole: bool) -> Any:

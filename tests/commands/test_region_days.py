@@ -58,14 +58,41 @@ def test_several_rasters_that_do_not_go_together_are_refused(here):
     assert "zone.npz' is in 'EPSG:32633', and 'day.npz' in 'EPSG:32632'" in refused(
         "day.npz", "zone.npz", "--level", 60, "-o", "a.gpkg"
     )
-    assert "The option --plot is for one FILE. Got 2 FILEs" in refused(
-        "day.npz", "later.npz", "--level", 60, "--plot", "a.png"
+    for picture in ("a.html", "a.png"):
+        option = "--html" if picture == "a.html" else "--plot"
+        said = refused("day.npz", "zone.npz", "--level", 60, option, picture)
+        assert "'day.npz' in 'EPSG:32632'. Warp one of them" in said
+    assert "The option --compare is for one FILE; run the command for each. Got 2 FILEs" in refused(
+        "day.npz", "later.npz", "--level", 60, "--compare", "a.png"
     )
     (here / "points.csv").write_text("x,y\n1,2\n")
     assert "Several FILEs must be rasters" in refused("day.npz", "points.csv", "--level", 60, "-o", "a.gpkg")
     assert "missing.npz' cannot be read" in refused("day.npz", "missing.npz", "--level", 60, "-o", "a.gpkg")
     assert not list(here.glob("a.*"))
     assert "No cell of 'day.npz' is >= 999" in refused("day.npz", "later.npz", "--level", 999)
+
+
+@needs("pyogrio", "shapely", "matplotlib", "pyproj")
+def test_several_rasters_are_drawn_and_measured_together(here, monkeypatch):
+    drawn = []
+    monkeypatch.setattr("clgeom.plotting.coverage.save_coverage_plot", lambda shapes, path, **how: drawn.append(shapes))
+    levels = ("--level", 60, "--level", 80, "--crs", "EPSG:32633", "--least", 500)
+    pictures = ("--html", "map.html", "--plot", "map.png", "--smooth", 1)
+    facts = json.loads(done("day.npz", "far.npz", *levels, *pictures, "--metrics", "--profile", "--json"))
+    for name, own in zip(("day", "far"), facts["rasters"]):
+        alone = json.loads(done(f"{name}.npz", *levels, "--metrics", "--profile", "--json"))
+        assert own["crs"] == "EPSG:32633" and own["metrics"] == alone["metrics"] and own["levels"] == alone["levels"]
+        assert [one["name"] for one in own["phases"]] == [one["name"] for one in alone["phases"]]
+    labels = [f"{name}, >= {level}" for level in (80, 60) for name in ("day", "far")]
+    (shapes,) = drawn
+    counts = {level: sum(one["levels"][k]["regions"] for one in facts["rasters"]) for k, level in enumerate((60, 80))}
+    assert [label.removesuffix(" dBm") for label in shapes] == [
+        f"{name}, >= {level}" for name in ("day", "far") for level in (80, 60)
+    ]
+    page = (here / "map.html").read_text()
+    data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+    assert "of 2 rasters" in page and [one["label"] for one in data["levels"]] == labels
+    assert len(data["features"]) == sum(map(len, shapes.values())) == sum(counts.values())
 
 
 @needs("pyogrio", "pyarrow", "geopandas", "shapely", "matplotlib")
