@@ -1,5 +1,6 @@
 """What coverage gained and lost, and rasters clipped to polygons, against plain references."""
 
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import clgeom
-from clgeom.errors import InvalidInput
+from clgeom.errors import InputWarning, InvalidInput
+from clgeom.region.coverage.clip import TOUCHES
 
 shapely = pytest.importorskip("shapely")
 SMALL = st.tuples(st.integers(1, 7), st.integers(1, 9))
@@ -90,6 +92,7 @@ PLACES = st.one_of(
 )
 
 
+@pytest.mark.filterwarnings("ignore:Of .* crosses itself")
 @settings(deadline=None, max_examples=60)
 @given(SMALL, st.lists(st.lists(st.tuples(PLACES, PLACES), min_size=3, max_size=6), min_size=1, max_size=3))
 def test_a_cell_is_clipped_by_its_centre(shape, rings):
@@ -171,3 +174,24 @@ def test_what_is_no_polygon_is_refused(polygons, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InvalidInput, match=words):
         clgeom.clip_raster(np.ones((3, 3)), polygons)
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    arrays(np.int64, st.tuples(st.integers(4, 9), st.just(2)), elements=st.integers(0, 40)),
+    st.sampled_from([0.0, 0.25]),
+)
+def test_a_polygon_that_crosses_itself_is_what_make_valid_makes_of_it(ring, moved):
+    ring = ring / 4 + (moved, 0.1)  # no vertex and no level edge is on a row of centres
+    polygon = shapely.Polygon(ring)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        kept = ~clgeom.clip_raster(np.ones((11, 11)), polygon).values.mask
+    repaired = shapely.make_valid(polygon)
+    rows, columns = np.mgrid[:11, :11] + 0.5
+    centres = shapely.points(columns, rows)
+    sure = shapely.distance(shapely.boundary(polygon), centres) > 1e-9
+    np.testing.assert_array_equal(kept[sure], shapely.contains(repaired, centres)[sure])
+    crosses = not polygon.is_valid and not shapely.is_valid_reason(polygon).startswith(TOUCHES)
+    assert [one.category for one in found] == [InputWarning] * crosses
+    assert all("number 1 crosses itself" in str(one.message) for one in found)

@@ -18,7 +18,8 @@ import numpy as np
 
 from clgeom.arguments import wrong
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.errors import InvalidInput, short
+from clgeom.core.messages import counted
+from clgeom.errors import InputWarning, InvalidInput, short, warn
 from clgeom.geo.geodesy import as_crs, same_crs
 from clgeom.geo.geojson import polygons_in
 from clgeom.intake.chunks import as_chunks
@@ -26,6 +27,7 @@ from clgeom.intake.device_arrays import on_host
 from clgeom.intake.interop.rasters import Raster, placed_raster
 from clgeom.intake.interop.strips import Strips
 from clgeom.intake.typing import AnyArray, NDArray
+from clgeom.optional import is_installed
 from clgeom.region.arc.chain_geometry import signs
 from clgeom.region.coverage.grid import Grid, as_grid
 from clgeom.region.coverage.named import opened
@@ -33,6 +35,8 @@ from clgeom.region.coverage.named import opened
 CALLER = "clip_raster"
 #: Cells of a block whose parities are counted at a time.
 BLOCK_CELLS = 1 << 22
+#: What Shapely says of rings that touch themselves or each other, whose area is clear.
+TOUCHES = ("Ring Self-intersection", "Interior is disconnected", "Too few points")
 
 
 @keeps_subnormals
@@ -66,7 +70,9 @@ def clip_raster(raster: AnyArray | Raster, polygons: Any, *, crs: Any = None, la
     -----
     Vertices are taken to columns and rows and rounded to float64; then the decision is exact. A centre on a boundary is
     in the polygon beyond it in the direction of greater columns, on a level edge of greater rows. So of polygons that
-    share their boundaries, such as districts, exactly one has a cell.
+    share their boundaries, such as districts, exactly one has a cell. In a polygon that crosses itself are the places
+    that its rings enclose an odd number of times, as in the result of ``shapely.make_valid``; with Shapely there is an
+    `InputWarning`.
 
     Examples
     --------
@@ -135,6 +141,7 @@ def _rings_in_cells(geometries: list[dict[str, Any]], crs: Any, grid: Grid) -> I
         made = [[np.asarray([place[:2] for place in ring], np.float64) for ring in rings] for rings in polygons]
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise wrong("polygons", CALLER, "valid GeoJSON", short(geometries)) from error
+    _warn_crossing(made)
     for rings in made:
         if move is not None:
             rings = [np.stack(move(*ring.T), axis=1) for ring in rings if len(ring)]
@@ -144,6 +151,27 @@ def _rings_in_cells(geometries: list[dict[str, Any]], crs: Any, grid: Grid) -> I
             raise InvalidInput(f"The 'polygons' parameter of {CALLER} must have finite vertices on the raster's map.")
         if cells:
             yield cells
+
+
+def _warn_crossing(polygons: list[list[np.ndarray]]) -> None:
+    """Warn of the first polygon whose rings cross, if Shapely is there to find it."""
+    if not is_installed("shapely"):
+        return
+    import shapely
+
+    for number, (outer, *holes) in enumerate([rings for rings in polygons if rings], 1):
+        if any(len(ring) < 4 or not np.isfinite(ring).all() for ring in (outer, *holes)):
+            continue  # of no area, or refused
+        shape = shapely.Polygon(outer, holes)
+        reason = "" if shape.is_valid else str(shapely.is_valid_reason(shape))
+        if reason and not reason.startswith(TOUCHES):
+            count = counted(len(polygons), "polygon", "polygons")
+            warn(
+                f"Of {count} to clip to, number {number} crosses itself ({reason}). Inside are places that it encloses "
+                "an odd number of times; repair it (shapely.make_valid) if it should be another area.",
+                InputWarning,
+            )
+            return
 
 
 @dataclass(frozen=True, eq=False)
