@@ -20,6 +20,7 @@ An option that is typed where it has no effect is refused, with its default valu
 from __future__ import annotations
 
 import functools
+import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -61,6 +62,20 @@ page_option = click.option(
     help="Write a map to pan and zoom, as one .html file that needs no network.",
 )
 crs_option = click.option("--crs", help="Coordinate reference system, such as EPSG:32632; replaces that of the file.")
+
+
+class _Finite(click.types.FloatParamType):
+    """Numbers that are finite."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"'{value}' is not a finite number.", param, ctx)
+        return number
+
+
+#: Type of options that are numbers.
+FINITE = _Finite()
 
 
 def command(
@@ -112,6 +127,7 @@ def composed(*options: Callable[[Function], Function]) -> Callable[[Function], F
 
 def with_default(name: str, default: Any, help: str, type: Any = None) -> Callable[[Function], Function]:
     """Return an option whose default is shown."""
+    type = FINITE if type is None and isinstance(default, float) else type
     return click.option(name, default=default, show_default=True, help=help, type=type)
 
 

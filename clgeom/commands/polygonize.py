@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import math
 from typing import Any
 
 import click
 import numpy as np
 
 from clgeom.commands.options import (
+    FINITE,
     Rule,
     check_files,
     command,
@@ -55,7 +55,7 @@ RULES = (
     Rule(
         "densify",
         "must be a distance above 0.",
-        lambda given: 0 < given.densify < math.inf,
+        lambda given: given.densify > 0,
         lambda given: f"{given.densify:g}",
     ),
 )
@@ -106,16 +106,16 @@ EXAMPLES = (
 @click.option("--dissolve", is_flag=True, help="One geometry for each class.")
 @path_option("--names", metavar="CSV", help="Names of classes: a table with the columns class and name.")
 @click.option(
-    "--tolerance", type=float, metavar="DISTANCE", help="Largest distance of a line from the cells, in map units."
+    "--tolerance", type=FINITE, metavar="DISTANCE", help="Largest distance of a line from the cells, in map units."
 )
-@click.option("--iou", type=float, help="Smallest IoU of the polygons of each class and its cells, such as 0.95.")
+@click.option("--iou", type=FINITE, help="Smallest IoU of the polygons of each class and its cells, such as 0.95.")
 @click.option("--vertices", type=int, metavar="N", help="Most vertices of all lines; shared ones count once.")
 @click.option("--boundary", is_flag=True, help="Simplify lines between classes and cells without data, too.")
 @output_option(f"Write the polygons: {either(GEOMETRIES)}.")
 @click.option("--layer", metavar="NAME", help="Name of the layer of a GeoPackage.  [default: that of the file]")
 @click.option(
     "--densify",
-    type=float,
+    type=FINITE,
     metavar="METRES",
     help="Largest distance of an edge from its curve in longitude and latitude (.geojson, .json, .kml).  [default: "
     "1/128 of a cell]",

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from itertools import chain
 from types import SimpleNamespace
 from typing import Any
 
 import click
 
 from clgeom.commands.options import (
+    FINITE,
     Rule,
     check_files,
     columns_option,
@@ -134,7 +133,6 @@ RULES = (
         "Several --segments print a comparison only; they do not go together with {option}.",
         lambda given: "," not in (given.segments or ""),
     ),
-    Rule("levels", "must be a finite number.", lambda given: all(map(math.isfinite, given.levels))),
     Rule(
         "levels",
         "must name each level once.",
@@ -143,11 +141,10 @@ RULES = (
     ),
     Rule("least", "must be 0 or more.", lambda given: given.least >= 0),
     Rule("simplify", "must be 0 or more.", lambda given: given.simplify >= 0),
-    Rule("sites", "must be two finite numbers.", lambda given: all(map(math.isfinite, chain(*given.sites)))),
     Rule(
         "densify",
         "must be a distance above 0.",
-        lambda given: 0 < given.densify < math.inf,
+        lambda given: given.densify > 0,
         lambda given: f"{given.densify:g}",
     ),
     Rule(
@@ -210,7 +207,7 @@ def _one_or_several(ctx: click.Context, param: click.Parameter, value: tuple[str
     named={"levels": "option --level", "shape": "option --size", **INPUTS},
 )
 @click.argument("file", metavar="[FILE]...", nargs=-1, type=click.Path(), callback=_one_or_several)
-@click.option("--level", "levels", type=float, multiple=True, help="Level to cover; may be repeated.")
+@click.option("--level", "levels", type=FINITE, multiple=True, help="Level to cover; may be repeated.")
 @with_default("--direction", ">=", "Cover values at or above a level, or at or below it.", click.Choice([">=", "<="]))
 @click.option(
     "--segments",
@@ -227,23 +224,23 @@ def _one_or_several(ctx: click.Context, param: click.Parameter, value: tuple[str
 @click.option("--vertices", type=int, metavar="N", help="Most vertices of each level.")
 @click.option("--part-vertices", type=int, metavar="N", help="Most vertices of each polygon.")
 @click.option(
-    "--tolerance", type=float, metavar="DISTANCE", help="Largest distance of a polygon from its cells, in map units."
+    "--tolerance", type=FINITE, metavar="DISTANCE", help="Largest distance of a polygon from its cells, in map units."
 )
-@click.option("--iou", type=float, help="Smallest area of the cells divided by that of the polygons, such as 0.95.")
+@click.option("--iou", type=FINITE, help="Smallest area of the cells divided by that of the polygons, such as 0.95.")
 @with_default("--cuts", "count", "Segments with equally many covered columns, or of equal width.", click.Choice(CUTS))
 @with_default("--axis", "x", "Segments along x, or along both axes for a closer outline.", click.Choice(["x", "both"]))
 @with_default("--parts/--no-parts", True, "One region for each connected part, or one for each level.")
-@click.option("--holes", type=float, metavar="AREA", help="Cut out holes of at least this area, in square map units.")
+@click.option("--holes", type=FINITE, metavar="AREA", help="Cut out holes of at least this area, in square map units.")
 @click.option(
     "--least",
-    type=float,
+    type=FINITE,
     metavar="AREA",
     help=f"Leave out parts whose cells have less area, in square map units.  [default: 0 for FILE, {MADE_LEAST:,g} m2 "
     "for --model]",
 )
 @click.option(
     "--simplify",
-    type=float,
+    type=FINITE,
     metavar="DISTANCE",
     help="Remove vertices nearer than this to the outline; every cell stays covered.",
 )
@@ -252,7 +249,7 @@ def _one_or_several(ctx: click.Context, param: click.Parameter, value: tuple[str
 @click.option("--model", type=click.Choice(MODELS), metavar="MODEL", help=f"Path loss of the map: {either(MODELS)}.")
 @with_default("--size", 512, "Number of rows, and of columns.")
 @with_default("--pixel", 5.0, "Side of a cell in metres.")
-@click.option("--frequency", type=float, help="Frequency in MHz.  [default: 900 for okumura-hata, else 1800]")
+@click.option("--frequency", type=FINITE, help="Frequency in MHz.  [default: 900 for okumura-hata, else 1800]")
 @with_default("--sigma", 8.0, "Standard deviation of the shadowing in dB.")
 @with_default("--seed", 0, "Seed of the shadowing.")
 @with_default("--band", 1, "Band of the raster, from 1.")
@@ -282,7 +279,7 @@ def _one_or_several(ctx: click.Context, param: click.Parameter, value: tuple[str
 @output_option(f"Write the regions: {either(GEOMETRIES)}.")
 @click.option(
     "--densify",
-    type=float,
+    type=FINITE,
     metavar="METRES",
     help="Largest distance of an edge from its curve in longitude and latitude (.geojson, .json, .kml).  [default: "
     "1/128 of a cell]",
@@ -298,7 +295,7 @@ def _one_or_several(ctx: click.Context, param: click.Parameter, value: tuple[str
 @click.option(
     "--transmitter",
     "sites",
-    type=float,
+    type=FINITE,
     nargs=2,
     multiple=True,
     metavar="X Y",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from types import SimpleNamespace
 from typing import Any
 
 import click
 
 from clgeom.commands.options import (
+    FINITE,
     Rule,
     command,
     page_option,
@@ -19,7 +19,6 @@ from clgeom.commands.options import (
 from clgeom.commands.region import MODELS
 from clgeom.commands.servers_options import AROUND
 from clgeom.commands.terminal import Call
-from clgeom.errors import InvalidInput
 from clgeom.io.geotiff import GEOTIFF
 from clgeom.io.outputs import BY_PACKAGES, GEOMETRIES, either
 
@@ -63,17 +62,13 @@ RULES = (
     Rule(
         "cell",
         "must be a distance above 0, in m.",
-        lambda given: 0 < given.cell < math.inf,
+        lambda given: given.cell > 0,
         lambda given: f"{given.cell:g}",
     ),
     Rule(
         "bounds",
-        "must be the least x and y, then the greatest x and y, all finite.",
-        lambda given: (
-            all(map(math.isfinite, given.bounds))
-            and given.bounds[0] < given.bounds[2]
-            and given.bounds[1] < given.bounds[3]
-        ),
+        "must be the least x and y, then the greatest x and y.",
+        lambda given: given.bounds[0] < given.bounds[2] and given.bounds[1] < given.bounds[3],
         lambda given: " ".join(f"{value:g}" for value in given.bounds),
     ),
 )
@@ -93,16 +88,16 @@ RULES = (
 @click.option(
     "--model", type=click.Choice(MODELS), metavar="MODEL", required=True, help=f"Path loss: {either(MODELS)}."
 )
-@click.option("--threshold", type=float, metavar="DBM", help="Least power that is received.  [default: any]")
-@click.option("--noise", type=float, metavar="DBM", help="Power of noise, which is added to the interference.")
+@click.option("--threshold", type=FINITE, metavar="DBM", help="Least power that is received.  [default: any]")
+@click.option("--noise", type=FINITE, metavar="DBM", help="Power of noise, which is added to the interference.")
 @with_default("--mobile-height", 1.5, "Height of the receiver above the ground in metres.")
 @with_default("--city", "medium", "Size of the city.", click.Choice(["medium", "metropolitan"]))
 @with_default("--area", "urban", "Kind of the area.", click.Choice(["urban", "suburban", "open"]))
 @click.option(
-    "--roof-height", type=float, metavar="M", help="Height of buildings in metres.  [default: 5 for rma, else 12]"
+    "--roof-height", type=FINITE, metavar="M", help="Height of buildings in metres.  [default: 5 for rma, else 12]"
 )
 @click.option(
-    "--street-width", type=float, metavar="M", help="Width of streets in metres.  [default: 20 for rma, else 25]"
+    "--street-width", type=FINITE, metavar="M", help="Width of streets in metres.  [default: 20 for rma, else 25]"
 )
 @path_option("--dem", metavar="RASTER", help="Heights of the ground in metres, in any coordinate reference system.")
 @click.option(
@@ -114,10 +109,10 @@ RULES = (
 @click.option(
     "--map-crs", help="Projected system of the map, in metres.  [default: that of the DEM, else --crs, else UTM]"
 )
-@click.option("--cell", type=float, metavar="M", help="Side of a cell.  [default: that of the DEM, else 50]")
+@click.option("--cell", type=FINITE, metavar="M", help="Side of a cell.  [default: that of the DEM, else 50]")
 @click.option(
     "--bounds",
-    type=float,
+    type=FINITE,
     nargs=4,
     metavar="LEFT BOTTOM RIGHT TOP",
     help="Extent in the map's system.  [default: that of the DEM, else 5 km around the sites]",
@@ -165,6 +160,4 @@ def servers(
         elif one.lower().endswith(BY_PACKAGES):
             require_packages(one)
     require("pyproj", "clgeom servers")
-    if options["threshold"] is not None and not math.isfinite(options["threshold"]):
-        raise InvalidInput(f"The option --threshold must be finite. Got {options['threshold']} instead.")
     run_servers(call, sites, output, picture, page, options)

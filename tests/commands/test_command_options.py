@@ -667,3 +667,15 @@ def is_alike(name, mode, option, tried):
         alike[:2] == (name, option) and alike[2] in ("", " ".join(mode)) and set(alike[3:]) <= set(tried)
         for alike in ALIKE
     )
+
+
+def test_numbers_must_be_finite():
+    """Only values of cells without data may be NaN or infinite; limits of time have a range of their own."""
+    for command in COMMANDS.values():
+        for option in command.params:
+            if isinstance(option.type, click.types.FloatParamType) and option.name not in ("nodata", "minutes"):
+                for text in ("nan", "-inf"):
+                    value = text if option.nargs == 1 else ["1"] * (option.nargs - 1) + [text]
+                    value = [value] if option.multiple else value
+                    with pytest.raises(click.BadParameter, match=f"'{text}' is not a finite number"):
+                        option.type_cast_value(click.Context(command), value)

@@ -116,7 +116,7 @@ def test_budgets_are_met_without_small_parts(here):
         (["--outline", "cells", "--no-parts"], "option --no-parts is for outlines of segments"),
         (["--outline", "cells", "--holes", 9], "--holes must be 0 along the cells, where all holes are cut out. Got 9"),
         (["--iou", 0.9, "--densify", 0], "option --densify must be a distance above 0. Got 0"),
-        (["--iou", 0.9, "--densify", "nan"], "option --densify must be a distance above 0. Got nan"),
+        (["--iou", 0.9, "--densify", "nan"], "'--densify': 'nan' is not a finite number"),
         (["--iou", 0.9, "--simplify", 2], "--simplify is for outlines of segments"),
     ],
     ids=str,

@@ -354,7 +354,7 @@ def test_points_have_one_number_of_vertices(options, monkeypatch):
         (("hill.npy", "--model", "wim"), "Name a FILE, or a --model that computes a map, but not both"),
         (("hill.npy",), "needs one --level or more"),
         (("missing.npy", "--level", 1), "'missing.npy' cannot be read: No such file or directory"),
-        (("hill.npy", "--level", "nan"), "--level must be a finite number"),
+        (("hill.npy", "--level", "nan"), "'--level': 'nan' is not a finite number"),
         (("hill.npy", "--level", "high"), "'high' is not a valid float"),
         (("hill.npy", "--level", 500), "No cell of 'hill.npy' is >= 500: values are"),
         (
