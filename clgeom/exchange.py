@@ -95,6 +95,8 @@ class Exchange:
     def to_pandas(self) -> Any:
         """Return the values of each row, without geometries, as a pandas DataFrame. Labels become its index.
 
+        The columns are those of `to_geopandas`.
+
         Returns
         -------
         pandas.DataFrame
@@ -105,11 +107,15 @@ class Exchange:
             pandas is not installed.
         """
         require("pandas", "to_pandas")
+        return self._frame(self.crs)
+
+    def _frame(self, crs: Any) -> Any:
         import pandas
 
         labels = [_as_index(pandas, column).rename(name) for name, column in self._labels().items()]
         index = labels[0] if len(labels) == 1 else pandas.MultiIndex.from_arrays(labels) if labels else None
-        columns = {name: _as_series(pandas, values) for name, values in self._columns().items()}
+        values = self._columns() | self._columns_of_files(crs)
+        columns = {name: _as_series(pandas, column) for name, column in values.items()}
         return pandas.DataFrame(columns, index=index, copy=False)
 
     def to_geopandas(self, *, crs: Any = None) -> Any:
@@ -136,7 +142,7 @@ class Exchange:
         require("GeoPandas", "to_geopandas")
         import geopandas
 
-        frame = self.to_pandas().assign(**self._columns_of_files(crs))
+        frame = self._frame(crs)
         shapes = geopandas.array.from_shapely(self._shapes(), crs=crs)
         return geopandas.GeoDataFrame(frame, geometry=geopandas.GeoSeries(shapes, index=frame.index))
 

@@ -71,8 +71,7 @@ def clip_raster(raster: AnyArray | Raster, polygons: Any, *, crs: Any = None, la
     Vertices are taken to columns and rows and rounded to float64; then the decision is exact. A centre on a boundary is
     in the polygon beyond it in the direction of greater columns, on a level edge of greater rows. So of polygons that
     share their boundaries, such as districts, exactly one has a cell. In a polygon that crosses itself are the places
-    that its rings enclose an odd number of times, as in the result of ``shapely.make_valid``; with Shapely there is an
-    `InputWarning`.
+    that its rings enclose an odd number of times; with Shapely there is an `InputWarning`.
 
     Examples
     --------

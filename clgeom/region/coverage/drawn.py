@@ -67,7 +67,7 @@ class OnMap(Exchange):
 
         Attributes are id, name (of maps that have names), level, dbm (if the unit is dBm), unit, label, direction, map,
         part, cells, cells_area, area, area_km2 (on the ellipsoid, missing without a `crs`), and segments for outlines
-        of segments. Tables of `to_geopandas` and `to_arrow` have the same.
+        of segments. Tables have the same columns.
 
         Parameters
         ----------
