@@ -51,6 +51,7 @@ class Hole:
 
 def holes_of(masks: Masks, runs: Runs, owner: NDArray[np.int64], least: float) -> dict[int, list[Hole]]:
     """Return a dictionary from regions to their holes of at least `least` cells. `owner` has the region of each run."""
+    runs.leave_device()
     gaps = runs.gaps()
     roots = label_parts(masks, gaps, corners=False)
     side = gaps.column % gaps.width

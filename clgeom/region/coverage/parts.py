@@ -38,7 +38,6 @@ def regions_of(
 ) -> list[list[Group]]:
     """`regions_of_runs` from the runs of the masks, and for axis="both" from those `there`, along the other axis."""
     owner, mask = _owners(masks, runs, parts)
-    runs.there.clear()
     part = np.arange(len(mask)) - np.searchsorted(mask, mask)
     cells = np.bincount(owner, runs.lengths, len(mask)).astype(np.int64)
     holes = {} if least is None else holes_of(masks, runs, owner, least)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -17,8 +16,13 @@ from clgeom.core.profile import DeviceProfile
 from clgeom.core.tuning import select
 from clgeom.primitives.scan import sums_plan
 from clgeom.region.coverage.masks import Masks, new_buffer
-from clgeom.region.coverage.rasters import Piece
+from clgeom.region.coverage.rasters import Piece, Stack
 
+if TYPE_CHECKING:
+    from clgeom.core.launch import Result
+
+#: Lists on a device, and their memory by name.
+Listed: TypeAlias = "tuple[Result, dict[str, Scratch]]"
 #: Rows of a word of coverage_bits, and columns of a block of it on CPUs.
 WORD, BLOCK_OF_CELLS = 32, 2048
 #: Words of a strip of coverage_edges, on CPUs, and columns of a block of it there.
@@ -41,24 +45,77 @@ def cached_plan(
     return session.cached(key, kept, policies=True)
 
 
-@dataclass(frozen=True)
 class Runs:
     """Runs of cells in columns, sorted by column and row: rows `top` to `bottom` of a column.
 
     The columns of all masks have consecutive numbers: column c is column ``c % width`` of mask ``c // width``. There
-    are `columns` columns of `rows` cells. `there` has them on the device, until their parts are labelled.
+    are `columns` columns of `rows` cells. Runs that a device listed are read when they are needed.
     """
 
-    column: np.ndarray
-    top: np.ndarray
-    bottom: np.ndarray
-    width: int
-    columns: int
-    rows: int
-    there: dict[str, Any] = field(default_factory=dict, repr=False)
+    def __init__(
+        self, column: np.ndarray, top: np.ndarray, bottom: np.ndarray, width: int, columns: int, rows: int
+    ) -> None:
+        self.width, self.columns, self.rows, self._count = width, columns, rows, len(column)
+        self._lists: tuple[np.ndarray, ...] | None = (column, top, bottom)
+        self._listed: Listed | None = None
+        self._is_used = False
+
+    @classmethod
+    def on_device(cls, listed: Listed, count: int, width: int, columns: int, rows: int) -> Runs:
+        """Return runs that are on a device."""
+        nothing = np.empty(0, np.int64)
+        runs = cls(nothing, nothing, nothing, width, columns, rows)
+        runs._count, runs._lists, runs._listed = count, None, listed
+        return runs
+
+    def __getstate__(self) -> dict[str, Any]:  # memory of a device stays in its process
+        return {**vars(self), "_lists": self.lists, "_listed": None}
+
+    @property
+    def lists(self) -> tuple[np.ndarray, ...]:
+        """Columns, tops and bottoms on the host."""
+        if self._lists is None:
+            assert self._listed is not None
+            result, memory = self._listed
+            names = ("columns", "tops", "bottoms")
+            self._lists = tuple(result.read(memory[name], self._count).astype(np.int64) for name in names)
+        return self._lists
+
+    @property
+    def column(self) -> np.ndarray:
+        return self.lists[0]
+
+    @property
+    def top(self) -> np.ndarray:
+        return self.lists[1]
+
+    @property
+    def bottom(self) -> np.ndarray:
+        return self.lists[2]
+
+    def arguments(self, stack: Stack) -> dict[str, Any]:
+        """Return arguments of kernels by name: the lists, the first run of each column, and the numbers as parents.
+
+        Kernels may change the parents.
+        """
+        session, used, self._is_used = stack.session, self._is_used, True
+        if self._listed is not None:
+            result, memory = self._listed
+            made: dict[str, Any] = {name: result[scratch] for name, scratch in memory.items()}
+            if not used:
+                return made
+        else:
+            starts = np.searchsorted(self.column, np.arange(self.columns + 1))
+            lists = {"tops": self.top, "bottoms": self.bottom, "columns": self.column, "starts": starts}
+            made = {name: stack.upload(values.astype(np.uint32)) for name, values in lists.items()}
+        return {**made, "parents": new_buffer(session, np.arange(len(self), dtype=np.uint32))}
+
+    def leave_device(self) -> None:
+        """Keep the lists on the host only."""
+        self._lists, self._listed = self.lists, None
 
     def __len__(self) -> int:
-        return len(self.column)
+        return self._count
 
     @property
     def mask(self) -> np.ndarray:
@@ -113,13 +170,12 @@ def covered_runs(masks: Masks) -> Runs:
                 memory=size <= MOST_KEPT,
             )
             listed = run(session, listing, coverage_bits=made["coverage_bits"], coverage_places=made[places])
+            if is_whole and piece.maps * params["levels"] == len(masks):
+                return Runs.on_device((listed, memory), half, columns, len(masks) * columns, rows)
             top, bottom, column = (
                 listed.read(memory[name], count).astype(np.int64)
                 for name, count in (("tops", half), ("bottoms", ends), ("columns", half))
             )
-            if is_whole and piece.maps * params["levels"] == len(masks):
-                there = {name: listed[one] for name, one in memory.items()}
-                return Runs(column, top, bottom, columns, len(masks) * columns, rows, {**there, "lease": listed})
             column_of_end = column
             if not is_whole:
                 strips = lists // (piece.maps * params["levels"] * columns)
@@ -189,21 +245,9 @@ def label_parts(masks: Masks, runs: Runs, *, corners: bool) -> np.ndarray:
 
     With `corners` runs that share only a corner are connected.
     """
-    session, stack = masks.session, masks.stack
-    n = len(runs)
+    session, n = masks.session, len(runs)
     if n == 0:
         return np.empty(0, np.int64)
-    buffers, _lease = runs.there.copy(), runs.there.pop("lease", None)
-    if not runs.there:
-        starts = np.searchsorted(runs.column, np.arange(runs.columns + 1))
-        buffers = {
-            "tops": stack.upload(runs.top.astype(np.int32)),
-            "bottoms": stack.upload(runs.bottom.astype(np.int32)),
-            "columns": stack.upload(runs.column.astype(np.uint32)),
-            "starts": stack.upload(starts.astype(np.uint32)),
-            "parents": new_buffer(session, np.arange(n, dtype=np.uint32)),
-        }
-    runs.there.clear()
     is_kept = n <= MOST_KEPT
     size = 1 << (n - 1).bit_length() if is_kept else n
 
@@ -214,7 +258,7 @@ def label_parts(masks: Masks, runs: Runs, *, corners: bool) -> np.ndarray:
 
     plan, roots = cached_plan(session, ("runs connected", size, corners), make, is_kept=is_kept)
     numbers: dict[str, np.generic] = {"runs": np.uint32(n), "width": np.uint32(runs.width)}
-    return run(session, plan, numbers=numbers, **buffers).read(roots, n).astype(np.int64)
+    return run(session, plan, numbers=numbers, **runs.arguments(masks.stack)).read(roots, n).astype(np.int64)
 
 
 def connection_plan(
@@ -227,7 +271,22 @@ def connection_plan(
     *,
     corners: bool = False,
 ) -> Plan:
-    """Return the plan that finds the first run of the connected part of each of `n` runs.
+    """Return the plan that finds the first run of the connected part of each of `n` runs: see `uniting_plan`."""
+    rooting = Step.over(
+        profile,
+        "region/coverage/coverage_roots",
+        (parents, number, roots),
+        n,
+        dtype=np.dtype(np.uint32),
+        bytes_moved=16 * n,
+    )
+    return uniting_plan(profile, n, runs, parents, corners=corners) + Plan(rooting)
+
+
+def uniting_plan(
+    profile: DeviceProfile, n: int, runs: tuple[Argument, ...], parents: Argument, *, corners: bool
+) -> Plan:
+    """Return the plan that makes a forest of `n` runs, with a tree for each connected part and its first run as root.
 
     `runs` are the first arguments of the kernels, `parents` the numbers of the runs.
     """
@@ -238,13 +297,4 @@ def connection_plan(
     serial = policy.variant == "serial"
     args = (*runs, np.int32(corners), np.uint32(ceil_div(n, groups) if serial else 1), parents)
     kernels = (f"{unite}_shares", unite) if serial else (unite,)
-    uniting = Plan(*(Step(kernel, policy, args, groups, bytes_moved=16 * n) for kernel in kernels))
-    rooting = Step.over(
-        profile,
-        "region/coverage/coverage_roots",
-        (parents, number, roots),
-        n,
-        dtype=uint,
-        bytes_moved=16 * n,
-    )
-    return uniting + Plan(rooting)
+    return Plan(*(Step(kernel, policy, args, groups, bytes_moved=16 * n) for kernel in kernels))
