@@ -155,7 +155,7 @@ def regions_by_kernel(session: Session, dtype: np.dtype[Any]) -> str:
 
 @check(
     "region/coverage: coverage_extents coverage_columns coverage_candidates coverage_bits coverage_edges "
-    "coverage_unite_shares coverage_unite coverage_roots"
+    "coverage_unite_shares coverage_unite coverage_roots coverage_outlines"
 )
 def whole_regions_and_parts(session: Session) -> str:
     from clgeom.region.coverage.regions import raster_regions

@@ -125,6 +125,7 @@ POLICIES: dict[str, Rows] = {
         "any": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4)
     },
     "region/coverage/coverage_roots": ELEMENTWISE,
+    "region/coverage/coverage_outlines": {"any": Policy("serial", wg_size=1)},  # where coverage_unite is serial
     **RINGS,
     **CLASSES,
 }

@@ -10,12 +10,13 @@ at least one cell apart, and tangents that cross are rounded outwards.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from clgeom.hull.measures import polygon_area, two_product
 from clgeom.hull.predicates import host_signs
-from clgeom.region.arc.chains import Chains
+from clgeom.region.arc.chains import Chains, Head
 
 #: Differences of float32 numbers are exact in float64 if the largest magnitude is at most so many times the least.
 SPAN = 2.0**28
@@ -37,9 +38,51 @@ class ChainRings:
         middle = first + int(self.lower[ring])
         return self.corners[first:middle], self.corners[middle:last][::-1]
 
+    def some(self, rings: np.ndarray) -> ChainRings:
+        """Return some of the rings."""
+        begins, sizes = self.offsets[:-1][rings], np.diff(self.offsets)[rings]
+        offsets = np.append(0, np.cumsum(sizes))
+        is_all = offsets[-1] == len(self.corners)
+        corners = self.corners if is_all else self.corners[_places(begins, sizes, offsets)]
+        return ChainRings(corners, offsets, self.lower[rings])
+
+
+def _places(begins: np.ndarray, sizes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Return the numbers from each begin on, as many as the size, one after the other from the offsets on."""
+    return np.arange(offsets[-1]) + np.repeat(begins - offsets[:-1], sizes)
+
+
+class RingChains(Chains):
+    """The chains of rings, of regions with so many `segments`; they are made when they are needed."""
+
+    def __init__(self, rings: ChainRings, segments: np.ndarray) -> None:
+        lower = np.append(0, np.cumsum(rings.lower))
+        super().__setstate__((len(segments), Head(lower, rings.offsets - lower, segments, False), None))
+        self.rings = rings
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self.rings, self.head.effective
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        RingChains.__init__(self, *state)
+
+    @property
+    def on_host(self) -> bool:
+        return True
+
+    def vertices(self) -> np.ndarray:
+        if self._rows is None:
+            (below, above, _, _), rings = self.head, self.rings
+            upper = np.repeat(rings.offsets[1:] - 1 + above[:-1], np.diff(above)) - np.arange(above[-1])
+            places = np.concatenate([_places(rings.offsets[:-1], rings.lower, below), upper])
+            self._rows = rings.corners[places]
+        return self._rows
+
 
 def rings_of(chains: Chains) -> ChainRings:
     """Return the rings of regions; a region without cells has an empty one."""
+    if isinstance(chains, RingChains):
+        return chains.rings
     lower, lower_offsets = _straightened(chains.lower, chains.head.lower_offsets)
     upper, upper_offsets = _straightened(chains.upper, chains.head.upper_offsets)
     sizes = np.diff(lower_offsets)
@@ -52,6 +95,8 @@ def rings_of(chains: Chains) -> ChainRings:
 
 def chains_of_one(chains: Chains, number: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the lower and the upper chain of one region, as `rings_of` has them."""
+    if isinstance(chains, RingChains):
+        return chains.rings.chains(number)
     lower, upper = (_straightened(chain, np.array([0, len(chain)]))[0] for chain in chains[number])
     return lower, upper
 

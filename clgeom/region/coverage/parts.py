@@ -6,22 +6,32 @@ region -> its holes, and the corners on each of its grid lines -> chains
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from clgeom.core.device import Session
-from clgeom.region.arc.chains import Chains, chains_of
-from clgeom.region.arc.outline_plans import OutlineOptions
+from clgeom.region.arc.chains import Chains
 from clgeom.region.coverage.groups import Group
 from clgeom.region.coverage.holes import holes_of
-from clgeom.region.coverage.masks import CANDIDATES_AT_ONCE, REAL, Masks, Segmentation, new_buffer, regions_at_once
+from clgeom.region.coverage.lines import lines_of, outline_chains
+from clgeom.region.coverage.masks import Masks, Segmentation
+from clgeom.region.coverage.part_outlines import part_outlines
 from clgeom.region.coverage.runs import Runs, covered_runs, label_parts
 
-#: Bytes of a candidate in the largest buffer of `chains_of`.
-CANDIDATE_BYTES = 16
-NONE = np.iinfo(np.int32).max
+
+@dataclass(frozen=True, eq=False)
+class Owned:
+    """Regions of runs: the mask and the number of cells of each, and the region of each run.
+
+    ``outlines(segments)`` returns (chains, numbers of their regions) of all.
+    """
+
+    mask: np.ndarray
+    cells: np.ndarray
+    owner: Callable[[], np.ndarray]
+    outlines: Callable[[int], list[tuple[Chains, np.ndarray]]]
 
 
 def regions_of_runs(masks: Masks, segmentation: Segmentation, *, parts: bool, least: float | None) -> list[list[Group]]:
@@ -37,129 +47,49 @@ def regions_of(
     masks: Masks, runs: Runs, there: Runs | None, segmentation: Segmentation, *, parts: bool, least: float | None
 ) -> list[list[Group]]:
     """`regions_of_runs` from the runs of the masks, and for axis="both" from those `there`, along the other axis."""
-    owner, mask = _owners(masks, runs, parts)
-    part = np.arange(len(mask)) - np.searchsorted(mask, mask)
-    cells = np.bincount(owner, runs.lengths, len(mask)).astype(np.int64)
-    holes = {} if least is None else holes_of(masks, runs, owner, least)
-    turned = None if there is None else _across(masks, there, runs, owner, parts)
+    own, turned = _owned(masks, runs, segmentation, parts), None
+    mask, part = own.mask, np.arange(len(own.mask)) - np.searchsorted(own.mask, own.mask)
+    holes = {} if least is None else holes_of(masks, runs, own.owner(), least)
+    if there is not None:
+        turned = _owned(masks, there, segmentation, parts)
+        numbers = _across(there, turned, runs, own, parts)
     maps, levels = masks.map_and_level(mask)
-    lines, found = lines_of(runs, owner, len(mask)), []
+    found = []
     for segments in segmentation.resolutions:
         groups, across = [], None
         if turned is not None:
-            numbers, lines_there = turned
-            made = outline_chains(masks.session, lines_there, segments, segmentation.cuts)
-            where = {r: (chains, i) for chains, some in made for i, r in enumerate(some.tolist())}
+            where = {r: (chains, i) for chains, some in turned.outlines(segments) for i, r in enumerate(some.tolist())}
             across = [where[r] for r in numbers.tolist()]
-        for chains, some in outline_chains(masks.session, lines, segments, segmentation.cuts):
-            own = {i: tuple(holes[r]) for i, r in enumerate(some.tolist()) if r in holes}
+        for chains, some in own.outlines(segments):
+            cut = {i: tuple(holes[r]) for i, r in enumerate(some.tolist()) if r in holes} if holes else {}
             other = None if across is None else [across[r] for r in some.tolist()]
-            groups.append(Group(chains, maps[some], levels[some], part[some], cells[some], own, other))
+            groups.append(Group(chains, maps[some], levels[some], part[some], own.cells[some], cut, other))
         found.append(groups)
     return found
 
 
-def _owners(masks: Masks, runs: Runs, parts: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Return the region of every run, and the mask of every region.
+def _owned(masks: Masks, runs: Runs, segmentation: Segmentation, parts: bool) -> Owned:
+    """Return the regions of runs. The parts of a mask are ordered from left to right."""
+    few, most = min(segmentation.resolutions), max(segmentation.resolutions)
+    quick = part_outlines(masks, runs, few, most) if parts else None
+    if quick is not None:
+        return Owned(quick.mask, quick.cells, quick.owner, functools.partial(quick.outlines, cuts=segmentation.cuts))
+    owner, mask = runs.mask, np.arange(len(masks))
+    if parts:
+        root = label_parts(masks, runs, corners=True)
+        is_first = root == np.arange(len(root))
+        owner, mask = (np.cumsum(is_first) - 1)[root], runs.mask[is_first]
+    cells = np.bincount(owner, runs.lengths, len(mask)).astype(np.int64)
+    lines = lines_of(runs, owner, len(mask))
+    outlines = functools.partial(outline_chains, masks.session, lines, cuts=segmentation.cuts)
+    return Owned(mask, cells, lambda: owner, outlines)
 
-    The parts of a mask are ordered from left to right.
-    """
+
+def _across(there: Runs, turned: Owned, runs: Runs, own: Owned, parts: bool) -> np.ndarray:
+    """For each region its number along the other axis."""
     if not parts:
-        return runs.mask, np.arange(len(masks))
-    root = label_parts(masks, runs, corners=True)
-    is_first = root == np.arange(len(root))
-    return (np.cumsum(is_first) - 1)[root], runs.mask[is_first]
-
-
-def _across(masks: Masks, there: Runs, runs: Runs, owner: np.ndarray, parts: bool) -> tuple[np.ndarray, Lines]:
-    """For each region its number along the other axis, and the grid lines of the regions there."""
-    owner_there, mask_there = _owners(masks, there, parts)
-    number = np.arange(len(mask_there))
-    if parts:  # the same part there has the first cell of the region's first run here
-        first = np.unique(owner, return_index=True)[1]
-        number = owner_there[there.find(runs.mask[first], runs.top[first], runs.column[first] % runs.width)]
-    return number, lines_of(there, owner_there, len(mask_there))
-
-
-# From runs to chains --------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Lines:
-    """The grid lines of regions, region after region: at `x`, from row `low` to row `high`."""
-
-    x: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    starts: np.ndarray
-
-
-def lines_of(runs: Runs, owner: np.ndarray, regions: int) -> Lines:
-    """Highest and lowest corner on each grid line beside a region's columns. `owner` has the region of each run."""
-    left, right = np.zeros(regions, np.int64), np.full(regions, -1)
-    column = runs.column % runs.width
-    # of several values for one place the last one stays: that of the last run, or backwards of the first
-    left[owner[::-1]], right[owner] = column[::-1], column
-    # a place for each grid line from the left of a region's first column to the right of its last one
-    starts = np.append(0, np.cumsum(right - left + 2))
-    shift = left - starts[:-1]
-    place = column - shift[owner]
-    low, high = np.full(starts[-1], NONE, np.int64), np.full(starts[-1], -1)
-    low[place[::-1]], high[place] = runs.top[::-1], runs.bottom + 1
-    # a line is beside the columns on both of its sides; no column is at a region's last place
-    low, high = np.minimum(low, np.roll(low, 1)), np.maximum(high, np.roll(high, 1))
-    x = np.arange(starts[-1]) + np.repeat(shift, np.diff(starts))
-    there = high >= 0
-    if there.all():
-        return Lines(x, low, high, starts)
-    return Lines(x[there], low[there], high[there], np.append(0, np.cumsum(there))[starts])
-
-
-def outline_chains(session: Session, lines: Lines, most: int, cuts: str) -> list[tuple[Chains, np.ndarray]]:
-    """(chains, numbers of their regions) of all regions. `most` is the largest number of segments.
-
-    A region of no more lines, or of a width with no more, has one line in each segment: all its corners are vertices.
-    """
-    sizes, widths = np.diff(lines.starts), np.diff(lines.starts)
-    if cuts == "width":
-        there = sizes > 0
-        widths[there] = lines.x[lines.starts[1:][there] - 1] - lines.x[lines.starts[:-1][there]] + 1
-    is_short, made = widths <= most, []
-    if is_short.any():
-        short = lines if is_short.all() else _of_regions(lines, np.flatnonzero(is_short))
-        corners = np.empty((2, len(short.x), 2), REAL)
-        corners[:, :, 0], corners[0, :, 1], corners[1, :, 1] = short.x, short.low, short.high
-        made.append((Chains.known(corners.reshape(-1, 2), short.starts), np.flatnonzero(is_short)))
-    for some in _shares(session, np.flatnonzero(~is_short), sizes, most):
-        made.append((_chains(session, _of_regions(lines, some), most, cuts), some))
-    return made
-
-
-def _of_regions(lines: Lines, regions: np.ndarray) -> Lines:
-    """Return the lines of some of the regions."""
-    sizes = np.diff(lines.starts)[regions]
-    starts = np.append(0, np.cumsum(sizes))
-    pick = np.arange(starts[-1]) + np.repeat(lines.starts[regions] - starts[:-1], sizes)
-    return Lines(lines.x[pick], lines.low[pick], lines.high[pick], starts)
-
-
-def _shares(session: Session, chosen: np.ndarray, sizes: np.ndarray, segments: int) -> Iterator[np.ndarray]:
-    """Shares of the regions for one call of `chains_of` each, so that no buffer is larger than allowed."""
-    if len(chosen) == 0:
-        return
-    candidates = max(min(CANDIDATES_AT_ONCE, session.profile.max_alloc_bytes // CANDIDATE_BYTES) // 2, 1)
-    share = np.cumsum(sizes[chosen]) // candidates  # so a share has fewer than twice as many, or one region
-    share = np.maximum(share, np.arange(len(chosen)) // regions_at_once(session, segments))
-    yield from np.split(chosen, np.flatnonzero(np.diff(share)) + 1)
-
-
-def _chains(session: Session, lines: Lines, segments: int, cuts: str) -> Chains:
-    """Return the chains of regions of these lines."""
-    lower, upper = (
-        new_buffer(session, np.stack([lines.x, rows], axis=1).astype(REAL)) for rows in (lines.low, lines.high)
-    )
-    options = OutlineOptions(REAL, len(lines.x), "lower", "upper", segments, "starts", len(lines.starts) - 1, cuts)
-    starts_there = new_buffer(session, lines.starts.astype(np.uint32))
-    chains = chains_of(session, options, lower=lower, upper=upper, starts=starts_there)
-    chains.vertices()
-    return chains
+        return np.arange(len(own.mask))
+    # the same part there has the first cell of the region's first run here
+    first = np.unique(own.owner(), return_index=True)[1]
+    at = there.find(runs.mask[first], runs.top[first], runs.column[first] % runs.width)
+    return np.asarray(turned.owner()[at])

@@ -1,0 +1,100 @@
+"""Parts of masks and their outlines in one launch, on devices with few work-items.
+
+runs -> a forest of the runs that touch -> parts, their grid lines, and the rings of those of few lines
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from clgeom.core.device import Session
+from clgeom.core.launch import read, run
+from clgeom.core.plan import Number, Plan, Scratch, Step
+from clgeom.core.tuning import select
+from clgeom.region.arc.chains import Chains
+from clgeom.region.coverage.chain_rings import ChainRings, RingChains
+from clgeom.region.coverage.lines import Lines, lines_of_some, outline_chains
+from clgeom.region.coverage.masks import REAL, Masks
+from clgeom.region.coverage.rasters import LARGEST_SIDE
+from clgeom.region.coverage.runs import MOST_KEPT, Runs, cached_plan, uniting_plan
+
+#: Most runs: memory for their parts takes 80 bytes each.
+MOST_RUNS = 1 << 22
+OUTLINES = "region/coverage/coverage_outlines"
+
+
+@dataclass(frozen=True, eq=False)
+class PartOutlines:
+    """The parts of masks: of each its mask, number of cells and of lines, and the ring of each of at most `most` lines.
+
+    `lines` are those of the parts `wide`, which have more than a lesser number. ``owner()`` returns the part of each
+    run.
+    """
+
+    session: Session
+    mask: np.ndarray
+    cells: np.ndarray
+    spans: np.ndarray
+    rings: ChainRings
+    lines: Lines
+    wide: np.ndarray
+    owner: Callable[[], np.ndarray]
+
+    def outlines(self, segments: int, *, cuts: str) -> list[tuple[Chains, np.ndarray]]:
+        """Return (chains, numbers of their parts) of all parts, as `outline_chains`."""
+        short, found = np.flatnonzero(self.spans <= segments), list[tuple[Chains, np.ndarray]]()
+        if len(short):
+            found.append((RingChains(self.rings.some(short), self.spans[short]), short))
+        is_wide = self.spans[self.wide] > segments
+        if is_wide.any():
+            lines = self.lines if is_wide.all() else lines_of_some(self.lines, np.flatnonzero(is_wide))
+            wide = self.wide[is_wide]
+            found += [(chains, wide[some]) for chains, some in outline_chains(self.session, lines, segments, cuts=cuts)]
+        return found
+
+
+def part_outlines(masks: Masks, runs: Runs, least: int, most: int) -> PartOutlines | None:
+    """Return the parts of masks, with rings of up to `most` lines and lines of parts with more than `least`.
+
+    None for devices with many work-items, and for too many runs.
+    """
+    session, n = masks.session, len(runs)
+    profile, is_kept = session.profile, n <= MOST_KEPT
+    size = 1 << max(n - 1, 1).bit_length() if is_kept else n
+    serial = select(profile, "region/coverage/coverage_unite", np.dtype(np.uint32), n).variant == "serial"
+    if not serial or not 0 < n <= MOST_RUNS or 32 * size > profile.max_alloc_bytes:
+        return None
+
+    def make() -> tuple[Plan, dict[str, Scratch]]:
+        lists, numbers = ("tops", "bottoms", "columns"), [Number(name) for name in ("runs", "width", "least", "most")]
+        plan = uniting_plan(profile, size, (*lists, "starts", *numbers[:2]), "parents", corners=True)
+        sizes = {"firsts": size, "spans": size, "begins": size, "cells": size, "lows": 2 * size, "highs": 2 * size}
+        sizes |= {"rings": size + 1, "lowers": size, "corners": 8 * size, "counts": 2}
+        types = {"cells": np.uint64, "lows": np.int32, "highs": np.int32, "corners": REAL}
+        memory = {name: Scratch(f"part_{name}", types.get(name, np.uint32), count) for name, count in sizes.items()}
+        step = Step(OUTLINES, select(profile, OUTLINES), (*lists, *numbers, "parents", *memory.values()), 1)
+        return plan + Plan(step), memory
+
+    plan, memory = cached_plan(session, ("parts outlined", size), make, is_kept=is_kept)
+    numbers = {"runs": n, "width": runs.width, "least": min(least, LARGEST_SIDE), "most": min(most, LARGEST_SIDE)}
+    arguments, values = runs.arguments(masks.stack), {name: np.uint32(value) for name, value in numbers.items()}
+    made = run(session, plan, numbers=values, **arguments)
+    parts, wide_lines = made.read(memory["counts"]).tolist()
+    firsts, spans, cells, lowers, offsets, low, high = (
+        made.read(memory[name], count).astype(np.int64)
+        for count, names in ((parts, "firsts spans cells lowers"), (parts + 1, "rings"), (wide_lines, "lows highs"))
+        for name in names.split()
+    )
+    corners = made.read(memory["corners"], 2 * int(offsets[-1])).reshape(-1, 2)
+    wide = np.flatnonzero(spans > least)
+    starts = np.append(0, np.cumsum(spans[wide]))
+    x = np.arange(wide_lines) + np.repeat(firsts[wide] % runs.width - starts[:-1], spans[wide])
+    rings, lines = ChainRings(corners, offsets, lowers), Lines(x, low, high, starts)
+
+    def owner() -> np.ndarray:
+        return read(session, arguments["parents"], np.uint32, n).astype(np.int64)
+
+    return PartOutlines(session, firsts // runs.width, cells, spans, rings, lines, wide, owner)
