@@ -348,8 +348,8 @@ def test_serial_variants_are_of_kernels_that_have_no_other(toy):
 #: Kernels that GPUs do not build, by target, or "" for all others: of CPUs, and of sorts that scan in another way.
 SCANS = "sorting/radix/radix_"
 CPUS = {"sequences/bits_tiles", "region/arc/arc_counts", "region/coverage/coverage_unite_shares"}
-CPUS |= {"region/rings/outward_others", "region/rings/rings_runs", "region/rings/rings_trace"}
-CPUS |= {f"{SCANS}runs", f"{SCANS}values"}
+CPUS |= {"region/coverage/coverage_outlines", "region/rings/outward_others", "region/rings/rings_runs"}
+CPUS |= {"region/rings/rings_trace", f"{SCANS}runs", f"{SCANS}values"}
 NOT_BUILT = {
     "": CPUS,
     "sm_90": {*CPUS, f"{SCANS}count", f"{SCANS}scatter", f"{SCANS}spine"},

@@ -49,7 +49,7 @@ class ChainRings:
 
 def _places(begins: np.ndarray, sizes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Return the numbers from each begin on, as many as the size, one after the other from the offsets on."""
-    return np.arange(offsets[-1]) + np.repeat(begins - offsets[:-1], sizes)
+    return np.asarray(np.arange(offsets[-1]) + np.repeat(begins - offsets[:-1], sizes))
 
 
 class RingChains(Chains):

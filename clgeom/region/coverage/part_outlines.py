@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -73,14 +74,15 @@ def part_outlines(masks: Masks, runs: Runs, least: int, most: int) -> PartOutlin
         plan = uniting_plan(profile, size, (*lists, "starts", *numbers[:2]), "parents", corners=True)
         sizes = {"firsts": size, "spans": size, "begins": size, "cells": size, "lows": 2 * size, "highs": 2 * size}
         sizes |= {"rings": size + 1, "lowers": size, "corners": 8 * size, "counts": 2}
-        types = {"cells": np.uint64, "lows": np.int32, "highs": np.int32, "corners": REAL}
+        types: dict[str, Any] = {"cells": np.uint64, "lows": np.int32, "highs": np.int32, "corners": REAL}
         memory = {name: Scratch(f"part_{name}", types.get(name, np.uint32), count) for name, count in sizes.items()}
         step = Step(OUTLINES, select(profile, OUTLINES), (*lists, *numbers, "parents", *memory.values()), 1)
         return plan + Plan(step), memory
 
     plan, memory = cached_plan(session, ("parts outlined", size), make, is_kept=is_kept)
     numbers = {"runs": n, "width": runs.width, "least": min(least, LARGEST_SIDE), "most": min(most, LARGEST_SIDE)}
-    arguments, values = runs.arguments(masks.stack), {name: np.uint32(value) for name, value in numbers.items()}
+    arguments = runs.arguments(masks.stack)
+    values: dict[str, np.generic] = {name: np.uint32(value) for name, value in numbers.items()}
     made = run(session, plan, numbers=values, **arguments)
     parts, wide_lines = made.read(memory["counts"]).tolist()
     firsts, spans, cells, lowers, offsets, low, high = (
