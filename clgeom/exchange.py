@@ -6,6 +6,7 @@ Shapely, pandas, GeoPandas and PyArrow are imported when they are needed.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +30,7 @@ TAKEN = frozenset(
 
 
 @keeps_subnormals
-class Exchange:
+class Exchange(ABC):
     """Methods that convert results, which have one geometry or a geometry for each row.
 
     A subclass has `to_shapely` (a geometry or an array of them), `__geo_interface__`, `_columns` (arrays of values by
@@ -49,6 +50,7 @@ class Exchange:
         @property
         def __geo_interface__(self: Any) -> dict[str, Any]: ...
 
+    @abstractmethod
     def to_shapely(self) -> Any:
         """Return the result as a valid Shapely geometry, or as an array of them if it has several.
 
@@ -61,10 +63,10 @@ class Exchange:
         InvalidInput
             Shapely is not installed.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def _columns(self) -> dict[str, Any]:
-        raise NotImplementedError
+        """Return arrays of values by name."""
 
     def _columns_of_files(self, crs: Any) -> dict[str, Any]:
         """Further values of tables with geometries; `crs` is None if there is no coordinate reference system."""

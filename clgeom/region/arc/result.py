@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from abc import abstractmethod
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +60,7 @@ class PointRegion(Exchange):
             "area": np.array([self.area]),
         }
 
+    @abstractmethod
     def contains(self, points: ArrayLike) -> Any:
         """Return whether points are in the region or on its boundary, exactly.
 
@@ -75,8 +77,8 @@ class PointRegion(Exchange):
         InvalidInput
             For points of another shape or type, or with a NaN or infinity.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def simplify(self, tolerance: float) -> Any:
         """Return a region of fewer vertices that covers this one.
 
@@ -97,7 +99,6 @@ class PointRegion(Exchange):
         InvalidInput
             For a tolerance that is negative or no number.
         """
-        raise NotImplementedError
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw the region with Matplotlib.

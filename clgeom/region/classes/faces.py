@@ -12,19 +12,18 @@ import numpy as np
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.plan import Phase
 from clgeom.geo.ragged import Collected, Ragged, ranges_of
-from clgeom.intake.chunks import Peak
 from clgeom.intake.typing import NDArray
 from clgeom.region.classes.arcs import Arcs
 from clgeom.region.classes.files import ClassesOnMap
+from clgeom.region.classes.polygon import ClassPolygon
+from clgeom.region.coverage.drawn import MapShapes
 from clgeom.region.coverage.grid import Grid
 from clgeom.region.rings.trace import twice_areas
 
 
 @keeps_subnormals
-class Faces(ClassesOnMap):
+class Faces(ClassesOnMap, MapShapes[ClassPolygon]):
     """The arrays of `ClassPolygons`; `owners` has the number of the geometry of each face."""
-
-    peak: Peak | None = None
 
     def __init__(
         self,
@@ -121,12 +120,7 @@ class Faces(ClassesOnMap):
         """The areas of the geometries, without holes, in the square of the map's unit; shape (n,), float64."""
         return self._cell_areas * self.grid.cell_area
 
-    @functools.cached_property
-    def areas_km2(self) -> NDArray[np.float64]:
-        """The areas on the ellipsoid of the `crs` in km2, shape (n,); needs pyproj."""
-        return self._in_km2(self.crs)
-
-    def _in_km2(self, crs: Any) -> NDArray[np.float64]:
+    def in_km2(self, crs: Any) -> NDArray[np.float64]:
         from clgeom.geo.geodesy import ragged_areas
 
         crs = self._system(crs, "areas_km2")

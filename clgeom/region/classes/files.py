@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.errors import InvalidInput
 from clgeom.geo.ragged import Collected, Ragged
 from clgeom.intake.typing import FloatLike, NDArray
 from clgeom.region.coverage.drawn import OnMap
@@ -22,14 +22,11 @@ if TYPE_CHECKING:
 
 @keeps_subnormals
 class ClassesOnMap(OnMap):
-    """Polygons of classes with their place on a map. A subclass has `_columns`, `collected` and `_pieces`."""
+    """Base of polygons of classes with their place on a map."""
 
+    @abstractmethod
     def _pieces(self) -> Iterator[tuple[Ragged, Ragged]]:
         """Yield the polygons of each map, in columns and rows and in map coordinates."""
-        raise NotImplementedError
-
-    def _in_km2(self, crs: Any) -> NDArray[np.float64]:
-        raise NotImplementedError
 
     def to_geojson(self, *, crs: Any = None, densify: FloatLike | None = None) -> str:
         """Return the text of a GeoJSON FeatureCollection in longitude and latitude.
@@ -94,6 +91,7 @@ class ClassesOnMap(OnMap):
 
         return write_classes(self, path, crs=self._system(crs, "to_file"), layer=layer, densify=densify)
 
+    @abstractmethod
     def collected(self) -> Collected:
         """Return the geometries in map coordinates as files have them.
 
@@ -101,29 +99,8 @@ class ClassesOnMap(OnMap):
         -------
         clgeom.geo.ragged.Collected
         """
-        raise NotImplementedError
 
     def in_degrees(self, crs: Any, *, caller: str, densify: FloatLike | None = None) -> Collected:
-        """Return the geometries in longitude and latitude; common boundaries stay common.
-
-        Parameters
-        ----------
-        crs : object or None
-            Of the coordinates; None if they are longitude and latitude.
-        caller : str
-            The action, for messages.
-        densify : float, optional
-            Largest distance of an edge from its curve, in metres.
-
-        Returns
-        -------
-        clgeom.geo.ragged.Collected
-
-        Raises
-        ------
-        InvalidInput
-            The coordinates are not longitude and latitude, and there is no reference system to reproject them from.
-        """
         from clgeom.geo.degrees import Sheets, in_degrees
 
         made, resolution = [], math.sqrt(self.grid.cell_area)
@@ -135,13 +112,9 @@ class ClassesOnMap(OnMap):
         return Collected(made, self.collected().offsets)
 
     def _columns_of_files(self, crs: Any) -> dict[str, Any]:
-        from clgeom.optional import is_installed
+        from clgeom.io.attributes import areas_in_km2
 
-        unknown = np.full(len(self.collected().offsets) - 1, np.nan)
-        try:
-            return {"area_km2": self._in_km2(crs) if crs is not None and is_installed("pyproj") else unknown}
-        except InvalidInput:  # the system cannot express one of them
-            return {"area_km2": unknown}
+        return {"area_km2": areas_in_km2(self._regions, crs)}
 
     def plot(self, ax: Any = None, *, title: str | None = None) -> Any:  # type: ignore[override]
         """Draw all polygons with Matplotlib, with a colour for each class.

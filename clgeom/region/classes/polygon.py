@@ -11,7 +11,6 @@ import numpy as np
 from clgeom.arguments import boolean
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import counted
-from clgeom.geo.geodesy import earth_areas
 from clgeom.geo.ragged import Collected, Ragged
 from clgeom.intake.typing import NDArray
 from clgeom.region.classes.files import ClassesOnMap, class_columns
@@ -104,9 +103,6 @@ class ClassPolygon(ClassesOnMap, MapRegion):
 
     def collected(self) -> Collected:
         return self.shape
-
-    def _in_km2(self, crs: Any) -> NDArray[np.float64]:
-        return np.array([earth_areas([self.__geo_interface__], crs, caller="area_km2")[0] / 1e6])
 
     def _columns(self) -> dict[str, Any]:
         names = {} if self.name is None else {self.value: self.name}

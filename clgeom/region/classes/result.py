@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterator, Sequence
-from typing import Any, overload
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from clgeom.region.classes.simplify import Goal, simplify_arcs
 
 
 @keeps_subnormals
-class ClassPolygons(Faces, Sequence[ClassPolygon]):
+class ClassPolygons(Faces):
     """The polygons of all classes of a raster, or of a stack of rasters, with the lines that neighbours share.
 
     Each cell with a class is in exactly one polygon. There is a polygon for each connected piece of a class; with
@@ -137,19 +136,7 @@ class ClassPolygons(Faces, Sequence[ClassPolygon]):
 
     # One geometry ---------------------------------------------------------------------------------------------------
 
-    @overload
-    def __getitem__(self, index: int) -> ClassPolygon: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[ClassPolygon]: ...
-    def __getitem__(self, index: int | slice) -> ClassPolygon | list[ClassPolygon]:
-        if isinstance(index, slice):
-            return [self._polygon(i) for i in range(*index.indices(len(self)))]
-        index = operator.index(index)
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"There are {len(self)} polygons, and no polygon {index}.")
-        return self._polygon(index % len(self))
-
-    def _polygon(self, index: int) -> ClassPolygon:
+    def _region(self, index: int) -> ClassPolygon:
         shape, value = self._some(index, index + 1), self.classes[index].item()
         (ragged,) = shape.shapes
         bounds = ragged.polygons.tolist()
@@ -178,7 +165,7 @@ class ClassPolygons(Faces, Sequence[ClassPolygon]):
         found = np.flatnonzero(np.isin(self.classes, keys))
         if not len(found):
             raise wrong("value", "of_class", "a class of the raster, or its name", short(value))
-        return [self._polygon(i) for i in found.tolist()]
+        return [self._region(i) for i in found.tolist()]
 
     def __repr__(self) -> str:
         rows, columns = self.grid.shape

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import operator
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from types import SimpleNamespace
@@ -116,6 +118,29 @@ class OnMap(Exchange):
         how: dict[str, Any] = {"layer": layer, "unit": unit, "densify": densify, "smooth": smooth}
         return write_regions(self._regions, path, crs=self._system(crs, "to_file"), **how)
 
+    def in_degrees(self, crs: Any, *, caller: str, densify: FloatLike | None = None) -> Any:
+        """Return the polygons in longitude and latitude, or None if they are no arrays.
+
+        Parameters
+        ----------
+        crs : object or None
+            Of the coordinates; None if they are longitude and latitude.
+        caller : str
+            The action, for messages.
+        densify : float, optional
+            Largest distance of an edge from its curve, in metres.
+
+        Returns
+        -------
+        clgeom.geo.degrees.InDegrees, clgeom.geo.ragged.Collected for classes, or None
+            Common boundaries of classes stay common.
+
+        Raises
+        ------
+        InvalidInput
+            The coordinates are not longitude and latitude, and there is no reference system to reproject them from.
+        """
+
     def _columns(self) -> dict[str, Any]:
         from clgeom.io.attributes import columns_of
 
@@ -215,6 +240,7 @@ class MapRegion(OnMap):
         """(a, b, c, d, e, f) from columns and rows to map coordinates."""
         return self.grid.transform
 
+    @abstractmethod
     def to_shapely(self, *, cells: bool = False) -> Any:
         """Return the region as a valid Shapely geometry: a Polygon, or what remains after its holes are cut out.
 
@@ -233,33 +259,19 @@ class MapRegion(OnMap):
         InvalidInput
             Shapely is not installed.
         """
-        raise NotImplementedError
 
 
 @keeps_subnormals
-class MapRegions(OnMap, Sequence[Region]):
-    """Base of all regions of the levels of a raster."""
+class MapShapes(OnMap, Sequence[Region]):
+    """Base of all regions, or polygons, of a raster; an index makes one of them."""
 
-    given: tuple[float, ...]
-    direction: str
     phases: tuple[Phase, ...]
     peak: Peak | None = None
-    if TYPE_CHECKING:  # an attribute or a property of subclasses
+    _noun = "polygon"  # for messages
 
-        @property
-        def levels(self) -> NDArray[np.int64]: ...
-
-    _noun: str  # for messages
-
-    def __repr__(self) -> str:
-        levels = ", ".join(f"{level:g}" for level in self.given)
-        rows, columns = self.grid.shape
-        what = f"{len(self):,} {self._noun}s {self.direction} {levels} of {rows} x {columns} cells"
-        return f"{type(self).__name__}({what})"
-
+    @abstractmethod
     def _region(self, index: int) -> Region:
         """Return a region by its index, which is in range."""
-        raise NotImplementedError
 
     @overload
     def __getitem__(self, index: int) -> Region: ...
@@ -272,6 +284,49 @@ class MapRegions(OnMap, Sequence[Region]):
         if not -len(self) <= index < len(self):
             raise IndexError(f"There are {len(self)} {self._noun}s, and no {self._noun} {index}.")
         return self._region(index % len(self))
+
+    @functools.cached_property
+    def areas_km2(self) -> NDArray[np.float64]:
+        """The areas on the ellipsoid of the `crs` in km2, without holes, shape (n,); needs pyproj."""
+        return self.in_km2(self.crs)
+
+    @abstractmethod
+    def in_km2(self, crs: Any) -> NDArray[np.float64]:
+        """Return the areas on the ellipsoid of a coordinate reference system, in which the vertices are.
+
+        Parameters
+        ----------
+        crs : object
+            As anything that pyproj takes.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+            In km2, without holes.
+
+        Raises
+        ------
+        InvalidInput
+            There is no reference system, or pyproj does not know it or is not installed.
+        """
+
+
+@keeps_subnormals
+class MapRegions(MapShapes[Region]):
+    """Base of all regions of the levels of a raster."""
+
+    given: tuple[float, ...]
+    direction: str
+    if TYPE_CHECKING:  # an attribute or a property of subclasses
+
+        @property
+        def levels(self) -> NDArray[np.int64]: ...
+
+    def __repr__(self) -> str:
+        levels = ", ".join(f"{level:g}" for level in self.given)
+        rows, columns = self.grid.shape
+        what = f"{len(self):,} {self._noun}s {self.direction} {levels} of {rows} x {columns} cells"
+        return f"{type(self).__name__}({what})"
 
     def _repr_html_(self) -> str:
         return regions_html(self)

@@ -303,29 +303,7 @@ class CoverageRegions(MapRegions[CoverageRegion]):
             return np.array([region.outline.area * self.grid.cell_area for region in self])
         return self._in_order([areas_between(group.chains) for group in self._groups]) * self.grid.cell_area
 
-    @functools.cached_property
-    def areas_km2(self) -> NDArray[np.float64]:
-        """The areas on the ellipsoid of the `crs` in km2, holes left out, shape (n,); needs pyproj."""
-        return self.in_km2(self.crs)
-
     def in_km2(self, crs: Any) -> NDArray[np.float64]:
-        """Return the areas on the ellipsoid of a coordinate reference system, in which the vertices are.
-
-        Parameters
-        ----------
-        crs : object
-            As anything that pyproj takes.
-
-        Returns
-        -------
-        ndarray of float64, shape (n,)
-            In km2, without holes.
-
-        Raises
-        ------
-        InvalidInput
-            There is no reference system, or pyproj does not know it or is not installed.
-        """
         if self._is_plain:
             places = self.vertices[self._outlines.following]  # from the second vertex on, as `earth_areas` sums them
             return ragged_areas(places, self.ring_offsets, crs, caller="areas_km2") / 1e6
@@ -406,26 +384,6 @@ class CoverageRegions(MapRegions[CoverageRegion]):
         return self._outlines if self._is_plain else None
 
     def in_degrees(self, crs: Any, *, caller: str, densify: FloatLike | None = None) -> InDegrees | None:
-        """Return the polygons in longitude and latitude, or None unless every region is one ring.
-
-        Parameters
-        ----------
-        crs : object or None
-            Of the coordinates; None if they are longitude and latitude.
-        caller : str
-            The action, for messages.
-        densify : float, optional
-            Largest distance of an edge from its curve, in metres.
-
-        Returns
-        -------
-        clgeom.geo.degrees.InDegrees or None
-
-        Raises
-        ------
-        InvalidInput
-            The coordinates are not longitude and latitude, and there is no reference system to reproject them from.
-        """
         if not self._is_plain:
             return None
         how: dict[str, Any] = {"resolution": math.sqrt(self.grid.cell_area), "densify": densify}

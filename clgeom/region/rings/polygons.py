@@ -153,7 +153,6 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
     cells: NDArray[np.int64]
     exact_vertices: int
     apart: bool = False
-    _noun = "polygon"
 
     def __init__(
         self,
@@ -236,29 +235,7 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
         """The areas of the polygons, without their holes, in the square of the map's unit; shape (n,), float64."""
         return self._cell_areas * self.grid.cell_area
 
-    @functools.cached_property
-    def areas_km2(self) -> NDArray[np.float64]:
-        """The areas on the ellipsoid of the `crs` in km2, shape (n,); needs pyproj."""
-        return self.in_km2(self.crs)
-
     def in_km2(self, crs: Any) -> NDArray[np.float64]:
-        """Return the areas on the ellipsoid of a coordinate reference system, in which the vertices are.
-
-        Parameters
-        ----------
-        crs : object
-            As anything that pyproj takes.
-
-        Returns
-        -------
-        ndarray of float64, shape (n,)
-            In km2, without holes.
-
-        Raises
-        ------
-        InvalidInput
-            There is no reference system, or pyproj does not know it or is not installed.
-        """
         from clgeom.geo.geodesy import ragged_areas
 
         crs, host = self._system(crs, "areas_km2"), self.on_host
@@ -372,26 +349,6 @@ class CoveragePolygons(MapRegions[CoveragePolygon]):
         return len(self.given) > 1 and (b, d) != (0, 0)
 
     def in_degrees(self, crs: Any, *, caller: str, densify: FloatLike | None = None) -> Any:
-        """Return the polygons in longitude and latitude; see `clgeom.geo.degrees.in_degrees`.
-
-        Parameters
-        ----------
-        crs : object or None
-            Of the coordinates; None if they are longitude and latitude.
-        caller : str
-            The action, for messages.
-        densify : float, optional
-            Largest distance of an edge from its curve, in metres.
-
-        Returns
-        -------
-        clgeom.geo.degrees.Sheets
-
-        Raises
-        ------
-        InvalidInput
-            The coordinates are not longitude and latitude, and there is no reference system to reproject them from.
-        """
         from clgeom.geo.degrees import Sheets, in_degrees, is_wgs84
 
         corners = self._in_cells(noded=self.apart or (self._is_turned and is_wgs84(crs, caller)))
