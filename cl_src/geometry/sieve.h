@@ -2,7 +2,7 @@
 // includer has REAL and BINS.
 //
 //   bounds[b]   (L, U): a point in bin b whose height is above L and below U is strictly inside the hull
-//   frame       the origin and the scale of bins and heights; and a box that is inside the hull
+//   frame       the origin and the scale of bins and heights
 //
 // Proof. Let X~ = (x - left) * across and Y~ = (y - low) * up in real arithmetic, with across and up as they are stored: an
 // affine map, which keeps hulls. The scaled X of a point in the frame is off by at most 3 roundings, less than 2^-11 of a
@@ -33,7 +33,7 @@ typedef float scale_t;
 #define LEAST 1e-25f
 #define MOST 1e25f
 #endif
-typedef struct { real_t left, low, box_left, box_bottom, box_right, box_top; scale_t across, up; } frame_t;
+typedef struct { real_t left, low; scale_t across, up; } frame_t;
 
 // A coordinate in units of the frame, monotone; below 0 before the origin.
 inline float scaled(real_t value, real_t origin, scale_t scale)

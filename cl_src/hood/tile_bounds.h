@@ -1,5 +1,5 @@
 // hood/tile_bounds.h: bounds between which points are certainly inside the hull of a tile, by one work-item. The includer
-// has geometry/sieve.h, for points that are no integers geometry/dodecagon.h, hood/hood_tile.h and tile_t.
+// has geometry/sieve.h, geometry/inner.h, hood/hood_tile.h, PROBES and tile_t.
 
 // A hood in units of the frame: indices of its corners.
 typedef struct { local const ushort *corners; uint count; frame_t frame; } scaled_hood_t;
@@ -49,12 +49,67 @@ inline frame_t item_frame(const tile_t tile, uint lower, uint upper)
     const scale_t width = right - left, rise = high - low;
 #endif
     const int usable = lower > 1 && upper > 1 && LEAST < width && width < MOST && LEAST < rise && rise < MOST;
-    const frame_t frame = {left, low, 0, 0, 0, 0, usable ? BINS / width : 0, usable ? 1 / rise : 0};
+    const frame_t frame = {left, low, usable ? BINS / width : 0, usable ? 1 / rise : 0};
     return frame;
 }
 
-// The bounds of all bins, and the frame with its box or, after it, the polygon in the hull.
-inline void item_bounds(const tile_t tile, uint lower, uint upper, global frame_t *frame_found, global float2 *bounds)
+// The middle one of PROBES values in order; NaN is the least.
+inline float item_median(const float *values)
+{
+    float sorted[PROBES];
+    for (uint i = 0; i < PROBES; ++i) {
+        uint k = i;
+        for (; k > 0 && !(sorted[k - 1] <= values[i]); --k)
+            sorted[k] = sorted[k - 1];
+        sorted[k] = values[i];
+    }
+    return sorted[PROBES / 2];
+}
+
+// The box or the ellipse in the hull that has most of the PROBES rows that are `stride` apart, around the middle of the frame
+// or the middle of these rows.
+inline inner_t item_inner(const frame_t frame, global const float2 *bounds, global const real_t *points, ulong stride)
+{
+    inner_t inner = {0, 0, 0, 0, 0, 0, 1};
+    if (frame.across == 0)
+        return inner;
+    float xs[PROBES], ys[PROBES];
+    for (uint k = 0; k < PROBES; ++k) {
+        xs[k] = scaled(points[2 * k * stride], frame.left, frame.across);
+        ys[k] = scaled(points[2 * k * stride + 1], frame.low, frame.up);
+    }
+    const scale_t width = BINS / frame.across, rise = 1 / frame.up;
+    uint most = 0;
+    for (uint shape = 0; shape < 4 && most < PROBES; ++shape) {
+        const float2 middle = shape < 2 ? (float2)(BINS / 2, 0.5f) : (float2)(item_median(xs), item_median(ys));
+#if defined(CLGEOM_COORD_int)
+        const scale_t x = middle.x / frame.across, y = middle.y / frame.up;
+        const float2 centre = (float2)(x * frame.across, y * frame.up);
+#else
+        const scale_t x = frame.left + middle.x / frame.across, y = frame.low + middle.y / frame.up;
+        const float2 centre = (float2)(scaled(x, frame.left, frame.across), scaled(y, frame.low, frame.up));
+#endif
+        const reach_t found = reach_of(centre, shape & 1, bounds);
+        uint held = 0;
+        for (uint k = 0; k < PROBES; ++k)
+            held += reaches(found, (float2)(xs[k], ys[k]));
+        if (held <= most)
+            continue;
+        most = held;
+        inner.x = x;
+        inner.y = y;
+        inner.half_width = MARGIN * found.reach / 2 * width;
+        inner.half_height = MARGIN * found.reach / 2 * rise;
+        inner.across = 1 / inner.half_width;
+        inner.up = 1 / inner.half_height;
+        inner.is_box = found.is_box;
+    }
+    return inner;
+}
+
+// The bounds of all bins, the frame, and after it a shape in the hull.
+inline void item_bounds(const tile_t tile, uint lower, uint upper, global const real_t *points, ulong stride,
+                        global frame_t *frame_found, global float2 *bounds)
 {
     frame_t frame = item_frame(tile, lower, upper);
     const int usable = frame.across != 0;
@@ -72,31 +127,6 @@ inline void item_bounds(const tile_t tile, uint lower, uint upper, global frame_
                                      hood_height(tile, &above, &above_b, b, -NOTHING));
         }
     }
-#if defined(CLGEOM_COORD_int)
-    diagonals_t outer = no_diagonals();
-#else
-    farthest_t outer = no_farthest();
-#endif
-    for (uint k = 0; k < (usable ? lower + upper : 0); ++k) {
-        const uint at = tile.hoods[k < lower ? k : TILE + k - lower];
-        const float x = scaled(tile.x[at], frame.left, frame.across) / BINS, y = scaled(tile.y[at], frame.low, frame.up);
-#if defined(CLGEOM_COORD_int)
-        diagonals_take(&outer, x, y, TILE_POINT(tile, at));
-#else
-        farthest_take(&outer, x, y, TILE_POINT(tile, at));
-#endif
-    }
-#if defined(CLGEOM_COORD_int)
-    if (usable) {
-        const box_t box = box_between(&outer);
-        frame.box_left = box.left;
-        frame.box_right = box.right;
-        frame.box_bottom = box.bottom;
-        frame.box_top = box.top;
-    }
-#else
-    global dodecagon_t *const inner = (global dodecagon_t *)(frame_found + 1);
-    *inner = dodecagon_between(&outer, usable ? BINS / frame.across : 0, usable ? 1 / frame.up : 0);
-#endif
+    *(global inner_t *)(frame_found + 1) = item_inner(frame, bounds, points, stride);
     *frame_found = frame;
 }

@@ -44,7 +44,7 @@ POLICIES: dict[str, Rows] = {
             Policy("group", wg_size=256, items_per_thread=4, groups_per_unit=8),
             Policy("group", wg_size=256, items_per_thread=8, groups_per_unit=8),
         ),
-        "cpu": Policy("serial", wg_size=1, items_per_thread=2048, groups_per_unit=4),
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256, items_per_thread=8, groups_per_unit=8),
     },
     "hull/lexsort/point_keys": ELEMENTWISE,

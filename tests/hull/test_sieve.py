@@ -181,8 +181,8 @@ def twelve_sided(rng, n):
 
 @pytest.mark.parametrize("dtype", (np.float32, np.float64))
 @pytest.mark.parametrize("scale", ((1, 1), (1e-3, 1e4), (2.0**-60, 2.0**60), (7e-20, 1e-20)))
-def test_points_on_the_sides_of_the_polygon_in_the_hull(session, scale, dtype):
-    """With keep_collinear they are vertices: the sieve's polygon of twelve sides contains none."""
+def test_points_on_the_sides_of_a_hull_of_twelve_sides(session, scale, dtype):
+    """With keep_collinear they are vertices: the sieve's shape in the hull contains none."""
     if not is_built(session, "serially", dtype):
         return
     points = twelve_sided(np.random.default_rng(11), 1500) * (2.0 ** np.round(np.log2(scale)))
@@ -191,11 +191,9 @@ def test_points_on_the_sides_of_the_polygon_in_the_hull(session, scale, dtype):
             check(session, (points + offset).astype(dtype), keep=True)
 
 
-@pytest.mark.parametrize("dtype", (np.float32, np.float64))
-@pytest.mark.parametrize(
-    "name", ("normal", "disc", "square", "slanted", "triangle", "flat", "far off", "sample of one")
-)
-def test_polygon_is_inside_the_hull_of_the_sample(session, name, dtype):
+@pytest.mark.parametrize("dtype", (np.float32, np.float64, np.int32))
+@pytest.mark.parametrize("name", "normal disc square slanted triangle corner flat far one".split())
+def test_shape_is_inside_the_hull_of_the_sample(session, name, dtype):
     """By rational arithmetic."""
     if not is_built(session, "serially", dtype):
         return
@@ -205,36 +203,42 @@ def test_polygon_is_inside_the_hull_of_the_sample(session, name, dtype):
         "square": lambda: rng.random((600, 2)),
         "slanted": lambda: rng.normal(size=(600, 2)) @ [[3, 4], [-0.04, 0.03]],
         "triangle": lambda: np.sort(rng.random((600, 2)), axis=1),
+        "corner": lambda: np.concatenate([rng.normal(size=(597, 2)), [(3, 3), (-3, 3), (900, -900)]]),
         "flat": lambda: rng.normal(size=(600, 2)) * (1e10, 1e-10),
-        "far off": lambda: rng.normal(size=(600, 2)) + 2.0**14,
-        "sample of one": lambda: np.full((600, 2), 0.7),
+        "far": lambda: rng.normal(size=(600, 2)) + 2.0**14,
+        "one": lambda: np.full((600, 2), 0.7),
     }.get(name, lambda: rng.normal(size=(600, 2)))()
-    array = to_device(session, points.astype(dtype), caller="test")
+    if dtype == np.int32 and name != "flat":
+        points = points * 1e6
+    points = points.clip(*((-(2**31), 2**31 - 1) if dtype == np.int32 else (-np.inf, np.inf))).astype(dtype)
+    array = to_device(session, points, caller="test")
     with override(SHAPES["serially"]):
         steps, (frame, bounds) = Tiles.of(array, False).sample(len(points))
     sizes = sieve.allocate(session, 4 * sieve.SIZES)
     sieve.fill(session, sizes, np.uint32(0), sieve.SIZES)
     result = run(session, Plan(*steps), points=array, sizes=sizes)
-    found = read(session, result[frame], dtype, 16)[8:]
-    if name == "sample of one":
-        assert not found.any()
+    scale = np.float64 if dtype == np.float64 else np.float32
+    origin, found = read(session, result[frame], dtype, 2), read(session, result[frame], scale, 12)
+    is_box = found[10:11].view(np.int32)[0]
+    x, y, width, height, across, up = map(Fraction, found[4:10].tolist())
+    if width <= 0:
+        assert name in ("slanted", "one") or (name == "flat" and dtype == np.int32)  # none that is wide enough
         return
-    x, y, width, height, slope_x, slope_y, sum_x, sum_y = map(Fraction, found.tolist())
-    if min(width, height, sum_x, sum_y) <= 0:
-        assert name in ("slanted", "triangle")  # none with these directions
-        return
-    lines = [(1, 0, width), (slope_x, 1, sum_x), (1, slope_y, sum_y), (0, 1, height), (1, 0, 0), (0, 1, 0)]
-    corners = []
-    for (a, b, c), (d, e, f) in itertools.combinations(lines, 2):
-        if a * e != b * d:
-            across, up = (c * e - b * f) / (a * e - b * d), (a * f - c * d) / (a * e - b * d)
-            if min(across, up) >= 0 and all(k * across + m * up <= most for k, m, most in lines[:4]):
-                corners += [(x + i * across, y + j * up) for i in (-1, 1) for j in (-1, 1)]
-    hull = points.astype(dtype)[reference.convex_hull(points.astype(dtype))].tolist()
-    hull = [tuple(map(Fraction, corner)) for corner in hull]
-    assert len(corners) >= 12
+    if dtype == np.int32:
+        x, y = x + int(origin[0]), y + int(origin[1])
+    if not is_box:
+        width, height = 1 / across, 1 / up
+    share = (abs(points.astype(float) - (float(x), float(y))) < (float(width), float(height))).all(1).mean()
+    assert share > 0.8 or name in ("slanted", "triangle")
+    hull = [tuple(map(Fraction, corner)) for corner in points[reference.convex_hull(points)].tolist()]
     for (ax, ay), (bx, by) in zip(hull, hull[1:] + hull[:1]):
-        assert all((bx - ax) * (cy - ay) - (by - ay) * (cx - ax) > 0 for cx, cy in corners)
+        left, ahead = ay - by, bx - ax  # of the side
+        room = left * (x - ax) + ahead * (y - ay)
+        assert room > 0
+        if is_box:
+            assert abs(left) * width + abs(ahead) * height < room
+        else:
+            assert (left * width) ** 2 + (ahead * height) ** 2 < room**2
 
 
 def test_extreme_integers(session):
@@ -242,6 +246,23 @@ def test_extreme_integers(session):
     points[:4] = np.array([(-1, -1), (-1, 1), (1, -1), (1, 1)]) * (2**31 - 1)
     with override(SHAPES["serially"]):
         check(session, np.random.default_rng(1).permutation(points))
+
+
+@pytest.mark.parametrize("keep", (False, True))
+def test_points_in_parts(session, keep, monkeypatch):
+    """The first part of the points sharpens the bounds for the others, in any order; a point counts in both."""
+    monkeypatch.setattr(sieve_launches, "LEAST_IN_PARTS", 600)
+    for kind in "sieve", "hull of points":  # no plans for other parts
+        monkeypatch.setitem(session.cache._by_kind, kind, {})
+    with override(SHAPES["serially"]):
+        for name in ("normal", "disc", "grid", "circle"):
+            points = cloud(name, 3000, np.float32)
+            for order in (slice(None), *orders(points)):
+                check(session, np.ascontiguousarray(points[order]), keep)
+        for at in range(0, 3000, 331):
+            points = cloud("disc", 3000, np.float32)
+            points[at, at % 2] = np.nan
+            assert start_sieve(to_device(session, points, caller="test"), keep_collinear=keep)().nonfinite
 
 
 @pytest.mark.parametrize("bins", (2, 3, 64, 5000))

@@ -46,6 +46,10 @@ BOUNDS_GROUPS = 8
 #: Tiles of points of which the sieve keeps few. Kept of 1e6 points, normal, in a square, in a disc, with one point in 8
 #: as the sample: 80, 1531, 2125 (one in 64: 1165, 5159, 6655); tile_hoods takes up to 8192 of them.
 FEW_TILES = 512
+#: Points by which a shape in the hull is chosen, for points on CPUs.
+PROBES = 64
+#: Points from which on the sieve on CPUs takes some first, and bounds from their hull for the others.
+LEAST_IN_PARTS = 1 << 19
 #: Most tiles that one work-group per hood processes in turn. Sorting by all groups is faster for more points.
 MOST = 4
 #: What tile_hull computes, in the order of its numbers.
@@ -119,7 +123,11 @@ class Polygons:
         """Return the step that computes the hoods of `n` points, at most one tile."""
         return self._hoods(np.uint32(n))
 
-    def sample(self, n: int) -> tuple[tuple[Step, ...], tuple[Scratch, Scratch]]:
+    def parts(self, n: int) -> int:
+        """Return 1: the sieve takes all of `n` points at a time."""
+        return 1
+
+    def sample(self, n: int, kept: List | None = None) -> tuple[tuple[Step, ...], tuple[Scratch, Scratch]]:
         """Return the steps that compute bounds of what is inside the hull of `n` points, and the memory they write."""
         chunk = self.shapes["sample_extremes"].tile
         count = max(min(n // (8 * chunk), 128), 1)
@@ -233,7 +241,7 @@ class Tiles:
     @classmethod
     def of(cls, points: DeviceArray, keep_collinear: bool) -> Tiles:
         session, dtype = points.session, points.dtype
-        layout = {"bins": BINS, "header": HEADER, "kept": KEPT, "nonfinite": NONFINITE}
+        layout = {"bins": BINS, "header": HEADER, "kept": KEPT, "nonfinite": NONFINITE, "probes": PROBES}
         params = {**predicate_parameters(session, dtype), "keep_collinear": keep_collinear, **layout}
         memory = 2 * dtype.itemsize + 6
         shape = select_fitting(session.profile, "hull/sieve/tile_hull", dtype, lambda p: p.tile * memory)
@@ -243,20 +251,38 @@ class Tiles:
         """Return the step that computes the hoods of `n` points, at most one tile."""
         return self._hoods((1, n))
 
-    def sample(self, n: int) -> tuple[tuple[Step, ...], tuple[Scratch, Scratch]]:
+    def parts(self, n: int) -> int:
+        """Return the parts of `n` points of which the sieve takes one first, for sharper bounds; 1 for no such part.
+
+        Outside the hull of a sample of `m` points in a disc is a share of `3.4 * m**(-2/3)`. The first part is so large
+        that three quarters of a tile of its points remain.
+        """
+        return 1 if n < LEAST_IN_PARTS else max(int(3.4 * n / self._samples(n) ** (2 / 3) / (0.75 * self.size)), 2)
+
+    def sample(self, n: int, kept: List | None = None) -> tuple[tuple[Step, ...], tuple[Scratch, Scratch]]:
         """Return the steps that compute bounds of what is inside the hull of `n` points, and the memory they write.
 
-        Outside the hull of a sample of `m` of `n` points are about `n * h / m` points, if it has h vertices. The sample
-        is so large that sorting it takes as long as sorting these. All compute units get the same number of tiles.
+        Points of the hulls of tiles of the sample become part of `kept`.
         """
-        units, wanted = self.device.compute_units, ceil_div(math.isqrt(20 * n), self.size)
-        count = wanted if wanted < units else ceil_div(wanted, units) * units
-        stride = max(n // (count * self.size), 1)
-        samples = min(count * self.size, ceil_div(n, stride))
-        sampled, inside = List("sampled", samples, SAMPLED), sieve_memory()
-        frame, bounds = inside
-        steps = self._list((stride, samples), sampled), self._step("BOUNDS", sampled, frame, bounds)
-        return steps, inside
+        wanted = self._samples(n)
+        stride = max(n // wanted, 1)
+        samples = min(wanted, ceil_div(n, stride))
+        sampled, inside = kept or List("sampled", samples, SAMPLED), sieve_memory()
+        return (self._list((stride, samples), sampled), self.bounds(n, sampled, inside)), inside
+
+    def bounds(self, n: int, source: List, inside: tuple[Scratch, Scratch]) -> Step:
+        """Return the step that computes bounds of what is inside the hull of the points of a list of `n` points."""
+        return self._step("BOUNDS", source, *inside, room=n // PROBES)
+
+    def _samples(self, n: int) -> int:
+        """Most points of the sample: so many that all compute units get the same number of tiles.
+
+        Outside the hull of a sample of `m` of `n` points are about `n * h / m` points, if it has h vertices. Sorting it
+        takes as long as sorting these; less, if a part of the points follows.
+        """
+        units, least = self.device.compute_units, 5 * n if n >= LEAST_IN_PARTS else 20 * n
+        wanted = ceil_div(math.isqrt(least), self.size)
+        return self.size * (wanted if wanted < units else ceil_div(wanted, units) * units)
 
     def finish(self, kept: List) -> tuple[tuple[Step, ...], tuple[tuple[List, ...], ...]]:
         """Return the steps that reduce a list of points to hoods, and the lists between them."""
@@ -280,6 +306,7 @@ class Tiles:
         bounds: str | Scratch = "sizes",
         *,
         out: List | None = None,
+        room: int = 0,
         groups: int = 1,
     ) -> Step:
         """Return a step of tile_hull over a List or (stride, samples) of the points; unused memory is `sizes`."""
@@ -289,7 +316,7 @@ class Tiles:
         else:
             (stride, samples), ids = source, "sizes"
             inputs = [np.uint32(0), np.uint32(samples)]
-        slot, room = (out.slot, out.room) if out else (0, 0)
+        slot, room = (out.slot, out.room) if out else (0, room)
         return Step(
             "hull/sieve/tile_hull",
             self.shape,

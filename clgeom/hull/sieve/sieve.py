@@ -98,24 +98,39 @@ def hull_plan(
     """Plan of all launches for `n` points, and the lists they write. Pure: needs no device."""
     if n <= launches.size:
         return Plan(launches.hull(n)).kept(memory=True), ()
-    sample, inside = launches.sample(n)
     kept = List("kept", max(n // 8, 4 * launches.size), KEPT)
+    parts = launches.parts(n)
+    sample, inside = launches.sample(n, kept if parts > 1 else None)
+    sieves: tuple[Step, ...] = (_sieve(launches, shape, n, inside, kept, parts),)
+    if isinstance(launches, Tiles) and parts > 1:
+        rest = _sieve(launches, shape, n, inside, kept, parts, is_rest=True)
+        sieves = *sieves, launches.bounds(n, kept, inside), rest
     if short and isinstance(launches, Polygons) and n <= launches.few:  # `Tiles` would take as long with fewer steps
         finish, lists = launches.finish_few(kept)
     else:
         finish, lists = launches.finish(kept)
-    return Plan(*sample, _sieve(launches, shape, n, inside, kept), *finish).kept(memory=True), ((kept,), *lists)
+    return Plan(*sample, *sieves, *finish).kept(memory=True), ((kept,), *lists)
 
 
-def _sieve(launches: Polygons | Tiles, shape: Policy, n: int, inside: tuple[Scratch, Scratch], kept: List) -> Step:
+def _sieve(
+    launches: Polygons | Tiles,
+    shape: Policy,
+    n: int,
+    inside: tuple[Scratch, Scratch],
+    kept: List,
+    every: int = 1,
+    is_rest: bool = False,
+) -> Step:
+    """Return the step that sieves all points, or on CPUs one stretch in `every` or the rest."""
     dtype = launches.dtype
+    part = (np.uint32(every), np.uint32(is_rest)) if isinstance(launches, Tiles) else ()
     return Step(
         "hull/sieve/sieve",
         shape,
-        args=("points[0]", np.uint64(n), *inside, "sizes", np.uint32(kept.room), kept.ids),
+        args=("points[0]", np.uint64(n), *inside, "sizes", np.uint32(kept.room), kept.ids, *part),
         groups=shape.groups(ceil_div(n, shape.tile), launches.device.compute_units),
         params={"real": c_name(dtype), "bins": BINS, "nonfinite": NONFINITE},
-        bytes_moved=n * 2 * dtype.itemsize,
+        bytes_moved=(n - n // every if is_rest else n // every) * 2 * dtype.itemsize,
     )
 
 

@@ -151,7 +151,7 @@ void extreme_polygon(global const uint2 *candidates, const uint most, global con
     const scale_t width = right - left, rise = high - low;
 #endif
     const int usable = LEAST < width && width < MOST && LEAST < rise && rise < MOST;
-    const frame_t measured = {left, low, 0, 0, 0, 0, usable ? BINS / width : 0, usable ? 1 / rise : 0};
+    const frame_t measured = {left, low, usable ? BINS / width : 0, usable ? 1 / rise : 0};
     for (uint k = lid; k < DIRECTIONS; k += WG_SIZE)
         at[k] = (float2)(scaled(x[k], left, measured.across), scaled(y[k], low, measured.up));
     barrier(CLK_LOCAL_MEM_FENCE);

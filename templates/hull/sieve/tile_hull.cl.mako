@@ -1,4 +1,4 @@
-<%page args="real='float', filtered=True, keep_collinear=False, bins=2048, variant='serial', wg_size=1, items_per_thread=2048, header=4, kept=0, nonfinite=7"/>\
+<%page args="real='float', filtered=True, keep_collinear=False, bins=2048, variant='serial', wg_size=1, items_per_thread=2048, header=4, kept=0, nonfinite=7, probes=64"/>\
 // tile_hull: the convex hull of every tile of points in any order, by one work-item; `result` selects the output.
 //
 //   ids     | 7 1 9 .. | 4 0 .. | ..       rows of points, or every stride-th row if stride is not 0; a tile of at most
@@ -37,10 +37,9 @@ inline uint tile_id(const tile_t tile, uint k)
 #define TILE_ID(t, k) tile_id(t, k)
 #include "hood/hood_tile.h"
 #define BINS ${bins}
+#define PROBES ${probes}
 #include "geometry/sieve.h"
-#if !INTEGERS
-#include "geometry/dodecagon.h"
-#endif
+#include "geometry/inner.h"
 #include "hood/tile_bounds.h"
 typedef struct { real_t x, y; uint id; } vertex_t;
 
@@ -121,6 +120,6 @@ void tile_hull(global const real_t *points, global const uint *ids, const uint s
             hull[2].id = stride ? corners.z : sizes[NONFINITE];
             hull[3].id = stride ? total : sizes[${kept}];     // that the sieve kept
         } else
-            item_bounds(tile, corners.x, corners.y, (global frame_t *)found, bounds);
+            item_bounds(tile, corners.x, corners.y, points, room, (global frame_t *)found, bounds);
     }
 }
