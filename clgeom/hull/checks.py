@@ -200,6 +200,26 @@ def hulls_of_all_sizes(session: Session, dtype: np.dtype) -> str:
     return f"{len(offsets) - 1} hulls of up to 5,003 points"
 
 
+@check("hull/batch: batch_calipers", by_type=True)
+def calipers_of_batches(session: Session, dtype: np.dtype) -> str:
+    """The width, the diameter and the least rectangles of hulls of all sizes, as integers give them on the host."""
+    from clgeom.hull.batch.calipers import NUMBERS, best_calipers
+    from clgeom.hull.calipers import Corners, best_caliper, numbers_of
+
+    hulls = [two_parabolas(m, 0, dtype) for m in (1, 2, 3, 40, 300)]
+    parts = [points[vertices] for points, vertices in hulls]
+    parts += [_corners(_cloud(n, dtype)) for n in (2, 3, 10, 1_000)]
+    offsets = np.append(0, np.cumsum([len(part) for part in parts]))
+    for purpose in NUMBERS:
+        found = best_calipers(session, np.concatenate(parts), offsets, purpose)
+        for part, caliper, numbers in zip(parts, found.calipers, found.numbers):
+            polygon = Corners(part)
+            best = best_caliper(polygon, range(len(polygon)), purpose)
+            same(caliper[0], best.edge, f"{dtype}, {purpose}, {len(part)} corners")
+            same(numbers, numbers_of(polygon, best, purpose), f"{dtype}, numbers of the {purpose}")
+    return f"{len(parts)} hulls of up to 1,202 corners"
+
+
 @check("hull/wagener: hood_match_blocks hood_match hood_list hood_order", by_type=True)
 def both_hoods(session: Session, dtype: np.dtype) -> str:
     from clgeom.hull.wagener.hoods import lower_hood, upper_hood

@@ -120,6 +120,11 @@ POLICIES: dict[str, Rows] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=4096, groups_per_unit=4),
         "any": Policy("group", wg_size=256, items_per_thread=4),
     },
+    # items_per_thread: the most edges of a polygon that is one job
+    "hull/batch/batch_calipers": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=4096, groups_per_unit=16),
+        "any": Policy("group", wg_size=64, items_per_thread=1024),
+    },
     "hull/batch/batch_sizes": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256, items_per_thread=4, groups_per_unit=8),

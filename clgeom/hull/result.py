@@ -15,6 +15,7 @@ from clgeom.core.plan import Phase, Scratch
 from clgeom.exchange import Exchange
 from clgeom.geo.geodesy import axes_of_crs
 from clgeom.geo.longitudes import Across
+from clgeom.hull.measured import Measures
 from clgeom.hull.measures import polygon_area, polygon_perimeter
 from clgeom.hull.predicates import host_signs, orient2d
 from clgeom.intake.arrays import canonical_points, canonical_queries, rows_at
@@ -37,7 +38,7 @@ MEASURED = 100_000
 
 @keeps_subnormals
 @dataclass(frozen=True, eq=False)
-class Hull(Exchange):
+class Hull(Exchange, Measures):
     """The convex hull of `n` points.
 
     Parameters

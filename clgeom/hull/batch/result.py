@@ -17,6 +17,7 @@ from clgeom.core.launch import run
 from clgeom.core.plan import Phase, Scratch
 from clgeom.exchange import Exchange, json_values, label_columns
 from clgeom.geo.geodesy import axes_of_crs
+from clgeom.hull.measured import BatchMeasures
 from clgeom.hull.predicates import orient2d
 from clgeom.hull.result import Hull
 from clgeom.intake.arrays import as_device_points, as_device_values, canonical_points
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 @keeps_subnormals
 @dataclass(frozen=True, eq=False)
-class HullBatch(Exchange, Generic[ArrayT]):
+class HullBatch(Exchange, BatchMeasures, Generic[ArrayT]):
     """The convex hulls of many groups of points.
 
     Parameters

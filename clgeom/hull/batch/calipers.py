@@ -1,0 +1,128 @@
+"""The best calipers of many convex polygons: by a kernel, and in integers where it is not sure.
+
+A polygon is a job, or if it is large, its edges are cut into several. Of these jobs, those whose measures may be the
+best are compared in integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from clgeom.core.launch import run
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.tuning import select
+from clgeom.hull.calipers import Caliper, Corners, Purpose, best_caliper, numbers_of
+from clgeom.hull.predicates import predicate_parameters
+from clgeom.intake.arrays import POINT_TYPES, c_name, chunk_bounds, to_device
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
+
+CALIPERS = "hull/batch/batch_calipers"
+#: Purposes in the order of the kernel, and how many numbers a caliper has.
+NUMBERS: dict[Purpose, int] = {"width": 1, "area": 12, "perimeter": 12, "diameter": 1}
+#: So few corners are measured on the host.
+FEW = 24
+#: Edges of a job of a polygon that is too large for one job.
+PIECE = 128
+#: Bits in the number of an edge: it may be another one; numbers are not known.
+UNSURE_BEST, UNSURE_NUMBERS = np.uint32(1 << 31), np.uint32(1 << 30)
+
+
+class Found(NamedTuple):
+    """The best caliper of each polygon as a row, and its numbers; 0 for polygons of up to one corner."""
+
+    calipers: np.ndarray
+    numbers: np.ndarray
+
+
+def best_calipers(session: Session, corners: np.ndarray, offsets: np.ndarray, purpose: Purpose) -> Found:
+    """Return the best calipers of the polygons ``corners[offsets[i] : offsets[i + 1]]``."""
+    counts = np.diff(offsets)
+    width = NUMBERS[purpose]
+    found = Found(np.zeros((len(counts), 4), np.int64), np.zeros((len(counts), width)))
+    several = np.flatnonzero(counts > 1)
+    unsure, unknown = several, several
+    if corners.dtype not in POINT_TYPES:
+        corners = corners.astype(np.float64)
+    if len(corners) > FEW and session.profile.fp64 and predicate_parameters(session, np.dtype(np.float64))["filtered"]:
+        parts = [
+            _by_kernel(session, corners, offsets, some, purpose, found)
+            for some in _ranges(session, corners, offsets, several)
+        ]
+        unsure, unknown = (np.concatenate([part[k] for part in parts] or [several]) for k in (0, 1))
+    is_unsure = np.isin(unknown, unsure)
+    for i, anew in zip(unknown.tolist(), is_unsure.tolist()):
+        polygon = Corners(corners[offsets[i] : offsets[i + 1]])
+        if anew:
+            found.calipers[i] = best_caliper(polygon, range(len(polygon)), purpose)
+        found.numbers[i] = numbers_of(polygon, Caliper(*found.calipers[i].tolist()), purpose)
+    if purpose == "diameter":
+        found.calipers[:, :2].sort(axis=1)
+    return found
+
+
+def _ranges(session: Session, corners: np.ndarray, offsets: np.ndarray, several: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the polygons of each launch; their corners fit in one buffer, but those of a single large polygon."""
+    (_, most), *_ = chunk_bounds(session.profile, 1 << 31, corners.itemsize * 2)
+    most = min(most, session.profile.max_alloc_bytes // 48)  # of 2 corners or more, each with 96 bytes of numbers
+    ends = offsets[several + 1]
+    start = 0
+    while start < len(several):
+        stop = max(int(np.searchsorted(ends, offsets[several[start]] + most, side="right")), start + 1)
+        yield several[start:stop]
+        start = stop
+
+
+def _by_kernel(
+    session: Session, corners: np.ndarray, offsets: np.ndarray, which: np.ndarray, purpose: Purpose, found: Found
+) -> tuple[np.ndarray, np.ndarray]:
+    """Set the calipers and numbers of some polygons; return those with calipers or numbers that are not sure."""
+    begin, end = int(offsets[which[0]]), int(offsets[which[-1] + 1])
+    array = to_device(session, np.ascontiguousarray(corners[begin:end]), caller="calipers")
+    if len(array.chunks) > 1:
+        return which, which
+    policy = select(session.profile, CALIPERS, corners.dtype, len(which))
+    sizes = offsets[which + 1] - offsets[which]
+    pieces = np.where(sizes > policy.items_per_thread, -(-sizes // PIECE), 1)
+    owner = np.repeat(np.arange(len(which)), pieces)
+    ends = np.cumsum(pieces)
+    part = np.arange(len(owner)) - (ends - pieces)[owner]
+    jobs = np.empty((len(owner), 4), np.uint32)
+    jobs[:, 0], jobs[:, 1] = (offsets[which] - begin)[owner], sizes[owner]
+    jobs[:, 2], jobs[:, 3] = part * sizes[owner] // pieces[owner], (part + 1) * sizes[owner] // pieces[owner]
+    best, bounds = Scratch("found", np.uint32, 4 * len(jobs)), Scratch("bounds", np.float64, 2 * len(jobs))
+    numbers = Scratch("numbers", np.float64, NUMBERS[purpose] * len(jobs))
+    args = "corners[0]", "jobs[0]", np.uint32(len(jobs)), np.uint32(list(NUMBERS).index(purpose)), best, bounds, numbers
+    groups = policy.groups(-(-len(jobs) // policy.wg_size), session.profile.compute_units)
+    step = Step(CALIPERS, policy, args, groups, {"real": c_name(corners.dtype)}, bytes_moved=array.nbytes + jobs.nbytes)
+    result = run(session, Plan(step), corners=array, jobs=to_device(session, jobs, caller="calipers"))
+    rows = result.read(best).reshape(-1, 4)
+    doubtful, unknown = rows[:, 0] >= UNSURE_BEST, rows[ends - pieces, 0] >= UNSURE_NUMBERS
+    rows[:, 0] &= UNSURE_NUMBERS - 1
+    found.calipers[which] = rows[ends - pieces]
+    found.numbers[which] = result.read(numbers).reshape(len(jobs), -1)[ends - pieces]
+    unsure = doubtful[ends - pieces]
+    several = np.flatnonzero(pieces > 1)
+    ranges = result.read(bounds).reshape(-1, 2) if len(several) else np.empty((0, 2))
+    for k in several.tolist():
+        own = slice(int(ends[k] - pieces[k]), int(ends[k]))
+        polygon = corners[offsets[which[k]] : offsets[which[k] + 1]]
+        low, high = ranges[own].T
+        near = np.flatnonzero(low <= high.min()) + own.start
+        unsure[k] = not in_range(polygon)
+        if len(near) == 1 and not doubtful[near[0]]:
+            found.calipers[which[k]] = rows[near[0]]
+        elif not unsure[k]:
+            edges = [range(*jobs[j, 2:].tolist()) if doubtful[j] else [int(rows[j, 0])] for j in near.tolist()]
+            found.calipers[which[k]] = best_caliper(Corners(polygon), [i for some in edges for i in some], purpose)
+    return which[unsure], which[unknown]
+
+
+def in_range(coordinates: np.ndarray) -> bool:
+    """Return whether coordinates are 0 or so near 1 that no product of six differences leaves the range of doubles."""
+    sizes = np.abs(coordinates.astype(np.float64, copy=False))
+    return bool(((sizes == 0) | ((sizes >= 2.0**-60) & (sizes < 2.0**120))).all())

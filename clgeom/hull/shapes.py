@@ -1,0 +1,140 @@
+"""Measures of hulls as values: the diameter, the width, rectangles, circles; of one hull, or of many as arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clgeom.intake.typing import NDArray
+from clgeom.optional import require_shapely
+
+
+@dataclass(frozen=True, eq=False)
+class HullDiameter:
+    """The largest distance of two points of a hull; arrays with a row for each hull in a batch.
+
+    Parameters
+    ----------
+    length : float or ndarray of float64, shape (m,)
+        The distance, correctly rounded.
+    ends : ndarray of int64, shape (2,) or (m, 2)
+        Indices of the two points among those given; -1 without points. Of equal pairs the one that is first among the
+        hull's vertices.
+    points : ndarray of float64, shape (2, 2) or (m, 2, 2)
+        Their coordinates; NaN without points.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> clgeom.convex_hull([(0, 0), (3, 4), (2, 3)]).diameter().points.tolist()
+    [[0.0, 0.0], [3.0, 4.0]]
+    """
+
+    length: Any
+    ends: NDArray[np.int64]
+    points: NDArray[np.float64]
+
+    def to_shapely(self) -> Any:
+        """Return the line between both ends, or an array of lines.
+
+        Returns
+        -------
+        shapely.Geometry or ndarray of shapely.Geometry
+            A LineString, a Point where both ends are the same, or an empty GeometryCollection.
+
+        Raises
+        ------
+        InvalidInput
+            Shapely is not installed.
+        """
+        return _lines(self.points)
+
+
+@dataclass(frozen=True, eq=False)
+class HullWidth:
+    """The least distance of two parallel lines that enclose a hull; arrays with a row for each hull in a batch.
+
+    Parameters
+    ----------
+    length : float or ndarray of float64, shape (m,)
+        The distance, correctly rounded.
+    edge : ndarray of int64, shape (2,) or (m, 2)
+        Indices of the ends of the edge on one line; the first of equal ones. -1 without points.
+    vertex : int or ndarray of int64, shape (m,)
+        Index of the vertex on the other line; the first of several.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> across = clgeom.convex_hull([(0, 0), (4, 0), (2, 3)]).width()
+    >>> across.length, across.edge.tolist(), across.vertex
+    (3.0, [0, 1], 2)
+    """
+
+    length: Any
+    edge: NDArray[np.int64]
+    vertex: Any
+
+
+@dataclass(frozen=True, eq=False)
+class HullRectangle:
+    """The least rectangle around a hull; arrays with a row for each hull in a batch.
+
+    Parameters
+    ----------
+    corners : ndarray of float64, shape (4, 2) or (m, 4, 2)
+        Counter-clockwise, the first two on the line of `edge`; each coordinate correctly rounded. NaN without points.
+    area, perimeter : float or ndarray of float64, shape (m,)
+        Of the exact rectangle, correctly rounded.
+    length, height : float or ndarray of float64, shape (m,)
+        Its sides along the edge and across, correctly rounded.
+    edge : ndarray of int64, shape (2,) or (m, 2)
+        Indices of the ends of the hull's edge on its first side; of equal rectangles the first one. -1 without points.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> box = clgeom.convex_hull([(0, 0), (4, 0), (4, 3)]).min_rectangle("perimeter")
+    >>> box.perimeter, box.corners.tolist()
+    (14.0, [[0.0, 0.0], [4.0, 0.0], [4.0, 3.0], [0.0, 3.0]])
+    """
+
+    corners: NDArray[np.float64]
+    area: Any
+    perimeter: Any
+    length: Any
+    height: Any
+    edge: NDArray[np.int64]
+
+    def to_shapely(self) -> Any:
+        """Return the rectangle, or an array of rectangles.
+
+        Returns
+        -------
+        shapely.Geometry or ndarray of shapely.Geometry
+            A Polygon; a LineString, a Point or an empty GeometryCollection for a hull of a lower dimension.
+
+        Raises
+        ------
+        InvalidInput
+            Shapely is not installed.
+        """
+        shapely = require_shapely()
+        corners, flat = self.corners.reshape(-1, 4, 2), np.ravel(self.height) == 0
+        shapes = np.atleast_1d(_lines(corners[:, [0, 2]]))
+        shapes[~flat] = shapely.polygons(corners[~flat])
+        return shapes if self.corners.ndim == 3 else shapes[0]
+
+
+def _lines(ends: np.ndarray) -> Any:
+    """Return segments as Shapely geometries."""
+    shapely = require_shapely()
+    pairs = ends.reshape(-1, 2, 2)
+    shapes = np.full(len(pairs), shapely.GeometryCollection(), object)
+    present = ~np.isnan(pairs).any(axis=(1, 2))
+    same = present & (pairs[:, 0] == pairs[:, 1]).all(axis=1)
+    shapes[present] = shapely.linestrings(pairs[present])
+    shapes[same] = shapely.points(pairs[same, 0])
+    return shapes if ends.ndim == 3 else shapes[0]

@@ -1,0 +1,178 @@
+"""Diameter, width and least rectangles of hulls against brute force in rational arithmetic."""
+
+import dataclasses
+import functools
+
+import numpy as np
+import pytest
+from clouds import CLOUDS, DTYPES, cloud
+from device_settings import imposed_session
+from effort import thinned
+from hypothesis import given
+from hypothesis import strategies as st
+from reference import measures as reference
+
+import clgeom
+from clgeom.errors import InvalidInput
+from clgeom.hull.batch import calipers as batch_calipers
+from clgeom.hull.batch.hulls import convex_hulls
+from clgeom.hull.calipers import ratio, root
+
+SIZES = 0, 1, 2, 3, 5, 17, 40
+#: Methods of a hull, and of a batch.
+METHODS = {
+    "diameter": ("diameter", "diameters", {}),
+    "width": ("width", "widths", {}),
+    "area": ("min_rectangle", "min_rectangles", {"by": "area"}),
+    "perimeter": ("min_rectangle", "min_rectangles", {"by": "perimeter"}),
+}
+
+
+@functools.cache
+def groups(dtype):
+    """Small groups of adversarial clouds, lattices with many ties, regular polygons, and offsets."""
+    parts = [cloud(name, n, dtype) for name in thinned(sorted(CLOUDS), 3) for n in thinned(SIZES, 2)]
+    rng = np.random.default_rng(43)
+    parts += [rng.integers(-side, side + 1, (n, 2)).astype(dtype) for side in (1, 2, 5, 40) for n in (3, 4, 6, 9, 20)]
+    angles = [np.arange(n) * 2 * np.pi / n + turn for n in (4, 5, 6, 12) for turn in (0, 0.1)]
+    parts += [(1000 * np.stack([np.cos(a), np.sin(a)], axis=1)).astype(dtype) for a in angles]
+    return np.concatenate(parts), np.append(0, np.cumsum([len(part) for part in parts]))
+
+
+@functools.cache
+def expected(dtype, collinear, purpose):
+    batch = convex_hulls(*groups(dtype), collinear=collinear)
+    return [of_hull(batch.points[a:b], batch.vertices[a:b], purpose) for a, b in zip(batch.offsets, batch.offsets[1:])]
+
+
+def of_hull(corners, vertices, purpose):
+    """The fields of a measure of one hull, from rational arithmetic."""
+    h = len(corners)
+    if h < 2:
+        place = (corners.astype(float) + 0.0).tolist()[0] if h else [np.nan] * 2
+        vertex = int(vertices[0]) if h else -1
+        if purpose == "diameter":
+            return [0.0, [vertex] * 2, [place] * 2]
+        return [0.0, [vertex] * 2, vertex] if purpose == "width" else [[place] * 4, 0.0, 0.0, 0.0, 0.0, [vertex] * 2]
+    if purpose == "diameter":
+        length, *ends = reference.diameter(corners)
+        return [length, vertices[ends].tolist(), (corners[ends].astype(float) + 0.0).tolist()]
+    if purpose == "width":
+        length, edge, corner = reference.width(corners)
+        return [length, vertices[[edge, (edge + 1) % h]].tolist(), int(vertices[corner])]
+    *numbers, box, edge = reference.rectangle(corners, purpose)
+    return [box, *numbers, vertices[[edge, (edge + 1) % h]].tolist()]
+
+
+def fields_of(shape):
+    return [getattr(shape, field.name) for field in dataclasses.fields(shape)]
+
+
+def assert_rows(shape, rows):
+    for k, values in enumerate(fields_of(shape)):
+        np.testing.assert_array_equal(values, np.array([row[k] for row in rows]).reshape(np.shape(values)))
+        assert not np.signbit(values[values == 0]).any()
+
+
+@pytest.mark.parametrize("purpose", METHODS)
+@pytest.mark.parametrize("collinear", ["drop", "keep"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_measures_of_batches(any_session, dtype, collinear, purpose):
+    if dtype == np.float64 and not any_session.profile.fp64:
+        pytest.skip("no float64 on this device")
+    batch = convex_hulls(*groups(dtype), collinear=collinear, device=any_session)
+    _, method, options = METHODS[purpose]
+    assert_rows(getattr(batch, method)(**options), expected(dtype, collinear, purpose))
+
+
+@pytest.mark.parametrize("purpose", METHODS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_measures_of_hulls_are_those_of_batches(dtype, purpose):
+    batch = convex_hulls(*groups(dtype))
+    method, _, options = METHODS[purpose]
+    for hull, row in zip(batch, expected(dtype, "drop", purpose)):
+        for value, known in zip(fields_of(getattr(hull, method)(**options)), row):
+            np.testing.assert_array_equal(value, known)
+
+
+@pytest.mark.settings("as_is", "as_gpu", "small_allocations")
+@pytest.mark.parametrize("purpose", METHODS)
+@pytest.mark.parametrize("turn", [0, 0.3])
+def test_measures_of_a_large_hull(any_session, turn, purpose):
+    """Edges in many jobs, with equal measures up to rounding: by a hull of which every fourth turn is a copy."""
+    a = np.arange(4500) * 2 * np.pi / 4500 + turn
+    hull = clgeom.convex_hull(np.stack([np.cos(a), 0.7 * np.sin(a)], axis=1), device=any_session)
+    method, _, options = METHODS[purpose]
+    found = fields_of(getattr(hull, method)(**options))
+    polygon = batch_calipers.Corners(hull.points)
+    caliper = batch_calipers.best_caliper(polygon, range(len(polygon)), purpose)
+    numbers = batch_calipers.numbers_of(polygon, caliper, purpose)
+    edge = [caliper.edge, caliper.across if purpose == "diameter" else (caliper.edge + 1) % len(hull)]
+    ends = next(value for value in found if np.shape(value) == (2,))
+    assert ends.tolist() == hull.vertices[sorted(edge) if purpose == "diameter" else edge].tolist()
+    flat = [number for value in found if np.asarray(value).dtype.kind == "f" for number in np.ravel(value).tolist()]
+    assert set(numbers) <= set(flat)
+
+
+coordinates = st.one_of(
+    st.integers(-4, 4).map(float), st.floats(-2, 2), st.floats(allow_nan=False, allow_infinity=False)
+)
+
+
+@given(points=st.lists(st.tuples(coordinates, coordinates), max_size=9), purpose=st.sampled_from(sorted(METHODS)))
+def test_measures_of_any_points(points, purpose):
+    hull = clgeom.convex_hull(np.array(points, np.float64).reshape(-1, 2))
+    method, _, options = METHODS[purpose]
+    with np.errstate(all="raise"):
+        found = fields_of(getattr(hull, method)(**options))
+    for value, known in zip(found, of_hull(hull.points, hull.vertices, purpose)):
+        np.testing.assert_array_equal(value, known)
+
+
+def test_measures_of_device_arrays_and_of_many_types(session):
+    from batches import device_arrays
+
+    points, offsets = groups(np.float32)
+    batch = convex_hulls(*device_arrays(session, points, offsets))
+    assert_rows(batch.widths(), expected(np.float32, "drop", "width"))
+
+
+def test_measures_across_the_antimeridian_are_of_continuous_longitudes():
+    hull = clgeom.convex_hull([(179, 0), (-179, 0), (-179, 1), (179, 1)], antimeridian=True)
+    assert (hull.diameter().length, hull.width().length, hull.min_rectangle().area) == (5**0.5, 1.0, 2.0)
+
+
+def test_rectangle_by_something_else_is_refused():
+    with pytest.raises(InvalidInput, match="'by' parameter of min_rectangle"):
+        clgeom.convex_hull([(0, 0), (1, 0), (0, 1)]).min_rectangle("volume")
+
+
+def test_geometries_of_measures():
+    shapely = pytest.importorskip("shapely")
+    batch = convex_hulls(np.array([(0, 0), (2, 0), (2, 1), (3, 3), (5, 5), (6, 6)], float), [0, 3, 4, 6, 6])
+    kinds = ["Polygon", "Point", "LineString", "GeometryCollection"]
+    boxes = batch.min_rectangles().to_shapely()
+    assert [shape.geom_type for shape in boxes] == kinds and shapely.is_valid(boxes).all()
+    lines = batch.diameters().to_shapely()
+    assert [shape.geom_type for shape in lines] == ["LineString", *kinds[1:]]
+    assert batch[0].min_rectangle().to_shapely().equals(boxes[0])
+    assert batch[2].diameter().to_shapely().equals(lines[2])
+
+
+@given(above=st.integers(0, 2**200), below=st.integers(1, 2**200), exponent=st.integers(-1300, 900))
+def test_roots_and_ratios_are_correctly_rounded(above, below, exponent):
+    number = reference.Fraction(above, below)
+    assert ratio(above, below, exponent) == reference.float_of(number * reference.Fraction(2) ** exponent)
+    assert root(above, below, exponent) == reference.rounded_root(number * reference.Fraction(4) ** exponent)
+    square = reference.Fraction(above**2 << 2 * 80, below**2)
+    assert (
+        root(above**2 << 160, below**2, exponent)
+        == reference.float_of(reference.Fraction(above << 80, below) * reference.Fraction(2) ** exponent)
+        and square >= 0
+    )
+
+
+def test_device_without_trust_in_its_floats_measures_on_the_host(session):
+    own = imposed_session(session.device, fp64=False)
+    batch = convex_hulls(*groups(np.float32), device=own)
+    assert_rows(batch.min_rectangles(), expected(np.float32, "drop", "area"))

@@ -1,0 +1,84 @@
+"""Measures of convex polygons by brute force over all edges, pairs and triples, in rational arithmetic."""
+
+from decimal import Context, Decimal
+from fractions import Fraction
+from itertools import combinations
+
+#: Digits far beyond those of a float, and its exponents squared.
+WIDE = Context(prec=150, Emin=-9999, Emax=9999)
+
+
+def _minus(a, b):
+    return a[0] - b[0], a[1] - b[1]
+
+
+def _dot(a, b):
+    return a[0] * b[0] + a[1] * b[1]
+
+
+def _cross(a, b):
+    return a[0] * b[1] - a[1] * b[0]
+
+
+def _square(a):
+    return _dot(a, a)
+
+
+def rationals(corners):
+    return [tuple(map(Fraction, corner)) for corner in corners.tolist()]
+
+
+def diameter(corners):
+    """(length, first corner, second corner) of two corners or more."""
+    p = rationals(corners)
+    i, j = max(combinations(range(len(p)), 2), key=lambda ij: (_square(_minus(p[ij[0]], p[ij[1]])), -ij[0], -ij[1]))
+    return rounded_root(_square(_minus(p[i], p[j]))), i, j
+
+
+def _edges(p):
+    """(edge, its number, height, corner farthest from it, places along the edge from its first corner) of all edges."""
+    for i in range(len(p)):
+        edge = _minus(p[(i + 1) % len(p)], p[i])
+        heights = [_cross(edge, _minus(q, p[i])) for q in p]
+        places = [_dot(edge, _minus(q, p[i])) for q in p]
+        yield edge, i, max(heights), heights.index(max(heights)), min(places), max(places)
+
+
+def width(corners):
+    """(length, edge, corner) of two corners or more."""
+    found = [(height**2 / _square(edge), i, j) for edge, i, height, j, _, _ in _edges(rationals(corners))]
+    square, edge, corner = min(found)
+    return rounded_root(square), edge, corner
+
+
+def rectangle(corners, by):
+    """(area, perimeter, length, height, corners, edge) of two corners or more."""
+    p = rationals(corners)
+
+    def size(one):
+        edge, i, height, _, low, high = one
+        sides = (height + high - low) ** 2 if by == "perimeter" else height * (high - low)
+        return sides / _square(edge), i
+
+    edge, i, height, _, low, high = min(_edges(p), key=size)
+    square, length = _square(edge), high - low
+    numbers = [float_of(height * length / square)]
+    numbers += [rounded_root(one**2 / square) for one in (2 * (height + length), length, height)]
+    places = [(low, 0), (high, 0), (high, height), (low, height)]
+    box = [
+        [p[i][0] + (edge[0] * s - edge[1] * t) / square, p[i][1] + (edge[1] * s + edge[0] * t) / square]
+        for s, t in places
+    ]
+    return *numbers, [[float_of(x) for x in corner] for corner in box], i
+
+
+def rounded_root(number):
+    return float(WIDE.sqrt(WIDE.divide(Decimal(number.numerator), Decimal(number.denominator))))
+
+
+def float_of(number):
+    """The nearest float, infinite beyond the range."""
+    try:
+        return float(number)
+    except OverflowError:
+        return float("inf") if number > 0 else float("-inf")
