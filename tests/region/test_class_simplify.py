@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import clgeom
 from clgeom.errors import InvalidInput
 from clgeom.region.classes.simplify import Goal, simplify_arcs
 from tests.exact_polygons import no_edges_cross, place, turn, twice_area
@@ -166,6 +167,21 @@ def test_staircase_becomes_a_straight_line():
     assert len(shared) == 1
     assert len(shared[0]) <= 4
     assert all(abs(turn((0, 40), (40, 0), corner)) <= 80 for corner in shared[0])
+
+
+@pytest.mark.parametrize("cell", [1, 20, 0.3, 1 / 3])
+def test_distance_may_be_the_tolerance(cell):
+    """Bumps of one cell go by a tolerance of a cell, as do corners at a distance of sqrt(2) by sqrt(2) rounded up."""
+    classes = np.where(np.arange(40) < 20, 1, 2).repeat(40).reshape(40, 40)
+    classes[19, 10] = classes[19, 20:23] = 2
+    classes[20, 30] = 1
+    polygons = clgeom.polygonize(classes, transform=(cell, 0, 0, 0, -cell, 0))
+    assert len(polygons.simplify(tolerance=np.nextafter(cell, 0)).arcs.corners) > 11
+    assert len(polygons.simplify(tolerance=cell).arcs.corners) == 11
+    slope = class_arcs((np.add.outer(np.arange(9), np.arange(9)) // 2 % 5 > 1).astype(int))
+    for tolerance in (np.sqrt(2), np.nextafter(np.sqrt(2), 0), np.sqrt(0.5), 1.0, np.sqrt(0.8)):
+        for old, new in zip(lines(slope), lines(simplify_arcs(slope, Goal(tolerance=float(tolerance))))):
+            check_distances(old, new, float(tolerance))
 
 
 def test_layers_do_not_see_each_other():

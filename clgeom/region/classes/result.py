@@ -125,7 +125,7 @@ class ClassPolygons(Faces):
             if not 0 <= tolerance < np.inf:
                 raise wrong("tolerance", "simplify", "a distance of 0 or more", short(given))
             a, b, _, d, e, _ = self.grid.transform
-            tolerance /= float(np.linalg.norm(np.array([[a, b], [d, e]]), 2))
+            tolerance /= float(np.linalg.norm(np.array([[a, b], [d, e]]), 2)) if b or d else max(abs(a), abs(e))
         if iou is not None:
             given, iou = iou, real(iou)
             if not 0 < iou <= 1:

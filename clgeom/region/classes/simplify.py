@@ -290,12 +290,19 @@ class _Lines:
         along_x, along_y = (nx - px)[of], (ny - py)[of]
         x, y = self.x[corner] - px[of], self.y[corner] - py[of]
         dot, square = x * along_x + y * along_y, along_x**2 + along_y**2
-        cross = (x * along_y - y * along_x).astype(np.float64)
-        away = cross * cross / square
-        away = np.where(dot < 0, (x * x + y * y).astype(np.float64), away)
-        away = np.where(dot > square, ((x - along_x) ** 2 + (y - along_y) ** 2).astype(np.float64), away)
-        # the tolerance is rounded down by more than the roundings of the distance
-        return np.maximum.reduceat(away, begins) <= self.goal.tolerance * self.goal.tolerance * (1 - 2.0**-48)
+        cross = x * along_y - y * along_x
+        past = np.where(dot < 0, x * x + y * y, np.where(dot > square, (x - along_x) ** 2 + (y - along_y) ** 2, -1))
+        away = np.where(past < 0, cross.astype(np.float64) ** 2 / square, past)
+        # more than the roundings of the distance around the tolerance, exact fractions decide
+        most, rounding = self.goal.tolerance * self.goal.tolerance, 2.0**-48
+        near = away <= most * (1 - rounding)
+        close = np.flatnonzero(~near & (away <= most * (1 + rounding)))
+        if len(close):
+            facts, number = np.unique(np.stack([cross, past, square])[:, close], axis=1, return_inverse=True)
+            limit = Fraction(self.goal.tolerance) ** 2
+            fits = [(Fraction(c * c, s) if p < 0 else p) <= limit for c, p, s in facts.T.tolist()]
+            near[close] = np.array(fits)[number.reshape(-1)]
+        return np.asarray(np.logical_and.reduceat(near, begins))
 
     def made(self) -> Arcs:
         """Return the arcs of the vertices that are there."""
