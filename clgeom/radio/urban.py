@@ -234,10 +234,8 @@ def urban_micro(
         In m: 10, the only height of the report. Others need ``strict=False``.
     mobile_height : float or array_like
         In m, 1.5 to 22.5.
-    line_of_sight : bool or array_like of bool
-        Where base and mobile station see each other.
-    outside, strict, dtype, device
-        As for `walfisch_ikegami`.
+    line_of_sight, outside, strict, dtype, device
+        As for `urban_macro`.
 
     Returns
     -------
@@ -298,10 +296,8 @@ def rural_macro(
         In m, 10 to 150 and 1 to 10.
     roof_height, street_width : float or array_like
         Average height of buildings and average width of streets, in m, 5 to 50.
-    line_of_sight : bool or array_like of bool
-        Where base and mobile station see each other.
-    outside, strict, dtype, device
-        As for `walfisch_ikegami`.
+    line_of_sight, outside, strict, dtype, device
+        As for `urban_macro`.
 
     Returns
     -------
@@ -321,7 +317,7 @@ def rural_macro(
     Notes
     -----
     With line of sight the loss has two formulas, and the second holds beyond the breakpoint, ``2 pi hB hM f / c`` along
-    the ground, with heights in m, f in Hz and c = 3e8 m/s. There the two differ by up to 0.05 dB, as printed, and
+    the ground, with heights in m, f in Hz and c = 3e8 m/s. There the loss jumps by up to 0.04 dB, as printed, and
     rounding may choose the other one for a distance next to it.
 
     Source: 3GPP TR 38.901, table 7.4.1-1, without the shadow fading, whose deviation is 4 dB with line of sight up to
