@@ -149,7 +149,8 @@ def _where_to_look(error: Any) -> str:
     asked = isinstance(error, click.NoSuchOption) and error.possibilities
     if asked or error.ctx is None or not isinstance(error, (click.MissingParameter, click.NoSuchOption)):
         return ""
-    return f" See '{error.ctx.command_path} --help'."
+    stop = "" if _message_of(error).rstrip().endswith(".") else "."
+    return f"{stop} See '{error.ctx.command_path} --help'."
 
 
 def _stopped() -> int:

@@ -22,7 +22,7 @@ from clgeom.commands.options import (
     with_default,
 )
 from clgeom.commands.terminal import Call
-from clgeom.errors import InvalidInput
+from clgeom.errors import InputWarning, InvalidInput, warn
 from clgeom.io.outputs import GEOMETRIES, IN_LONLAT, either
 
 #: Options that simplify.
@@ -160,6 +160,8 @@ def polygonize(
         polygons, work = terminal.worked(_polygons, raster, names, session, profile, options)
     if not len(polygons):
         raise InvalidInput(f"There is nothing in '{file}': every cell is without data.")
+    if names and not names.keys() & set(polygons.classes.tolist()):
+        warn(f"'{options['names']}' names no class of '{file}'.", InputWarning)
     written = _write(polygons, output, picture, page, layer, options)
     rows = _rows(polygons)
     facts = {
@@ -214,10 +216,12 @@ def _raster(file: str, options: dict[str, Any]) -> Any:
     from dataclasses import replace
 
     from clgeom.arguments import wrong_file
+    from clgeom.commands.region_facts import check_crs
     from clgeom.geo.geodesy import shown
     from clgeom.io.rasters import open_raster
 
     raster = open_raster(file, **{name: options[name] for name in ("band", "array", "nodata", "window")})
+    check_crs(raster, options["crs"], file)
     crs = options["crs"] or raster.crs
     if crs is not None and raster.transform is None:
         raise wrong_file(file, f"has no transform: the position of its cells in {shown(crs)} is unknown")

@@ -36,7 +36,7 @@ MODELS = (
 CUTS = ("count", "width")
 OUTLINES = ("segments", "cells")
 #: Parameters of functions that are not options of the command: errors name the input.
-INPUTS = {"transform": "transform", "raster": "raster", "points": "points"}
+INPUTS = {"transform": "transform", "raster": "raster", "points": "points", "polygons": "option --clip"}
 #: Least area of the parts of a computed map, in m2: a square of 50 m, which planners use as a bin. Smaller parts are
 #: specks of the shadowing: of the usual map at -75 dBm 853 of 880 parts, with 14% of the cells.
 MADE_LEAST = 2500.0

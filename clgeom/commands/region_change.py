@@ -33,7 +33,11 @@ def run_on_change(call: Call, file: str, levels: Any, outputs: Any, profile: boo
     unit = options["unit"] or new.unit or old.unit or ""
     how = {"direction": options["direction"], "device": call.session, "profile": profile}
     with call.progress("regions"):
-        found, work = terminal.worked(coverage_change, old, new, levels, **how)
+        try:
+            found, work = terminal.worked(coverage_change, old, new, levels, **how)
+        except InvalidInput as error:
+            said = str(error).replace("The 'before' and 'after' parameters of coverage_change", "--before and FILE")
+            raise InvalidInput(said) from error
     phases, kept = found.phases, found.select(found.cells * found.grid.cell_area >= options["least"])
     if not len(kept):
         raise InvalidInput(f"No cell of '{file}' was gained or lost since '{options['before']}' in a part to write.")

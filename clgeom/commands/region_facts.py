@@ -56,6 +56,22 @@ def check_densify(densify: float | None, crs: Any) -> None:
         )
 
 
+def check_crs(raster: Any, crs: str | None, file: str) -> None:
+    """Refuse the option --crs with a geographic system for a raster whose cells have no latitudes."""
+    from clgeom.geo.longitudes import latitude_fault, turn_of_crs
+    from clgeom.region.coverage.grid import Grid
+
+    if crs is None or raster.transform is None or (turn := turn_of_crs(crs)) is None:
+        return
+    rows, columns = raster.values.shape[-2:]
+    middles = Grid(raster.transform, crs, (rows, columns)).to_map(
+        [(x, y) for x in (0.5, columns - 0.5) for y in (0.5, rows - 0.5)]
+    )
+    fault = latitude_fault(middles[:, 1], turn)
+    if fault is not None:
+        raise InvalidInput(f"The option --crs {crs} does not fit: the cells of '{file}' {fault}.")
+
+
 def measured(raster: Any, kept: Any, levels: Any, options: dict[str, Any], session: Session) -> Any:
     """Return metrics of the convex hull and of the regions of each level."""
     from clgeom.region.coverage.measures import hull_of, measure

@@ -12,6 +12,7 @@ from clgeom.arguments import wrong_file
 from clgeom.commands import terminal
 from clgeom.commands.region_facts import (
     METRICS,
+    check_crs,
     check_densify,
     covered_cells,
     drawn_levels,
@@ -161,6 +162,7 @@ def placed_from(file: str | None, session: Session, options: dict[str, Any], com
         whole = compared or options["metrics"] or options["weights"] or isinstance(options["segments"], list)
         raster = (read_raster if whole else open_raster)(file, **read)
         crs = options["crs"]
+        check_crs(raster, crs, file)
         if crs is None and raster.crs is not None:
             crs = _known_crs(raster.crs, file)
         if crs is not None and raster.transform is None:

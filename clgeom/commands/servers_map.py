@@ -15,7 +15,7 @@ import numpy as np
 from clgeom.commands import terminal
 from clgeom.commands.servers_options import AROUND, BARE
 from clgeom.commands.terminal import Call, finite
-from clgeom.core.messages import listed, shown
+from clgeom.core.messages import counted, listed, shown
 from clgeom.errors import InputWarning, InvalidInput, warn
 from clgeom.geo.geodesy import as_crs, same_crs
 from clgeom.io.atomic import all_or_none
@@ -43,6 +43,9 @@ def run_servers(call: Call, path: str, outputs: Any, picture: Any, page: Any, op
     grid, at = _grid(sites, place, options)
     transmitters = _transmitters(sites, at, options["model"], grid)
     ground = None if options["dem"] is None else heights_on(options["dem"], grid.transform, grid.crs, grid.shape)
+    columns, rows = grid.to_cells(at).T
+    if not ((columns >= 0) & (columns < grid.shape[1]) & (rows >= 0) & (rows < grid.shape[0])).any():
+        warn(f"No transmitter stands in the map: {grid.extent}, in {shown(str(grid.crs))}.", InputWarning)
     if ground is not None:
         _check_ground(sites, at, ground, grid, options["dem"])
     session = call.session
@@ -68,7 +71,7 @@ def run_servers(call: Call, path: str, outputs: Any, picture: Any, page: Any, op
     size = f"{grid.shape[0]:,} x {grid.shape[1]:,} cells of {grid.transform[0]:g} m, {shown(str(grid.crs))}"
     call.report(
         {**facts, **call.facts(work), "servers": rows},
-        ("sites", f"{len(transmitters):,} transmitters, from {path}"),
+        ("sites", f"{counted(len(transmitters), 'transmitter', 'transmitters')}, from {path}"),
         ("map", f"{size}, {grid.extent}"),
         ("device", terminal.device_words(session)),
         ("time", work.words(reading=reading)),
@@ -238,7 +241,7 @@ def _check_model(sites: Sites, site: Site, values: dict[str, Any], model: str) -
     for name, own in names.items():
         low, high, unit = MODELS[model].ranges[own] if own in MODELS[model].ranges else (-math.inf, math.inf, "")
         if name in values and not low <= values[name] <= high and not (model == "free-space" and name == "height_m"):
-            limits = f"{low:g}" if low == high else f"within {low:g} to {high:g}"
+            limits = f"{low:g}" if low == high else f"{low:g} to {high:g}"
             what = f"the model '{model}' needs {limits} {unit}, and it is {values[name]:g}"
             raise sites.refuse(site, name, what)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from clgeom.core.messages import counted
 from clgeom.geo.geodesy import axes_of_crs
-from clgeom.plotting.figures import dress, legend_below, new_axes, plain, saved_figure
+from clgeom.plotting.figures import dress, fit_height, legend_below, new_axes, plain, saved_figure
 
 #: Matplotlib's palettes of distinct colours; more classes share them.
 FEW, MANY = "Set3", "tab20"
@@ -53,7 +53,7 @@ def plot_classes(polygons: Any, ax: Any = None, *, title: str | None = None) -> 
 def save_classes_plot(polygons: Any, path: Any, **options: Any) -> None:
     """Write a figure of polygons of classes to a .png, .svg or .pdf file."""
     with saved_figure(path, (8, 7)) as figure:
-        plot_classes(polygons, figure.add_subplot(), **options)
+        fit_height(plot_classes(polygons, figure.add_subplot(), **options))
 
 
 def _codes(count: int) -> np.ndarray:

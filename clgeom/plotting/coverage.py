@@ -16,6 +16,7 @@ from clgeom.plotting.figures import (
     colour_bar,
     dress,
     fill_rings,
+    fit_height,
     legend_below,
     line_colours,
     new_axes,
@@ -84,7 +85,7 @@ def plot_power(raster: Any, values: Any, ax: Any, title: str) -> Any:
 def save_coverage_plot(outlines: Mapping[str, Sequence[Any]], path: Any, **options: Any) -> None:
     """Write a figure of outlines to a .png, .svg or .pdf file. The parameters of `plot_coverage`."""
     with saved_figure(path, (8, 7)) as figure:
-        plot_coverage(outlines, figure.add_subplot(), **options)
+        fit_height(plot_coverage(outlines, figure.add_subplot(), **options))
 
 
 def save_comparison_plot(

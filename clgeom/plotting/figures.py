@@ -135,6 +135,15 @@ def figure_size(corners: Points) -> tuple[float, float]:
     return (9.6, max(9.6 * ratio * 0.85 + 1.2, 3.4)) if ratio < 0.7 else (7.2, min(7.2 * ratio + 0.8, 8.4))
 
 
+def fit_height(ax: Any) -> None:
+    """Make the figure of a wide map as high as the map needs."""
+    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    width, height = ax.figure.get_size_inches()
+    needed = abs(high - low) / abs(right - left) * 0.9 * width + 2  # title, numbers, names and a legend of six lines
+    if needed < height:  # no map that reaches beyond float64
+        ax.figure.set_size_inches(width, max(needed, 3.2))
+
+
 def require_few(items: Sequence[Any] | NDArray[Any], most: int, what: str, names: str) -> None:
     """Raise `InvalidInput` for more items than a picture shows."""
     if len(items) > most:

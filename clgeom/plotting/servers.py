@@ -10,7 +10,7 @@ import numpy as np
 from clgeom.geo.geodesy import axes_of_crs
 from clgeom.intake.typing import NDArray
 from clgeom.markup import INK
-from clgeom.plotting.figures import dress, legend_below, plain, saved_figure
+from clgeom.plotting.figures import dress, fit_height, legend_below, plain, saved_figure
 
 #: Most servers that the legend names.
 MOST_NAMES = 24
@@ -57,3 +57,4 @@ def save_servers_plot(
         dress(ax, f"Best server: {len(served):,} of {len(names):,} transmitters serve{more}", axes_of_crs(crs))
         ax.grid(False)
         legend_below(ax, patches, columns=4)
+        fit_height(ax)

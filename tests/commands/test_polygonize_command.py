@@ -7,6 +7,7 @@ import pytest
 from command_line import done, here, refused
 
 import clgeom
+from clgeom.errors import InputWarning
 
 __all__ = ["here"]
 
@@ -88,6 +89,7 @@ def test_picture_and_geojson(land, here):
         (["none.npz"], "every cell is without data"),
         (["land.npz", "-o", "land.txt"], "must end in"),
         (["halves.npy", "--crs", "EPSG:32632"], "has no transform"),
+        (["land.npz", "--crs", "EPSG:4326"], "of 'land.npz' are no longitudes and latitudes: latitudes are from -90"),
     ],
 )
 def test_errors_are_one_line(land, here, options, words):
@@ -99,3 +101,9 @@ def test_errors_are_one_line(land, here, options, words):
     np.save("halves.npy", np.full((2, 2), 0.5))
     np.savez("none.npz", values=np.zeros((2, 2), np.uint8), nodata=0)
     assert words in refused("polygonize", *options)
+
+
+def test_names_of_other_classes_have_a_warning(land, here):
+    (here / "other.csv").write_text("9,sea\n")
+    with pytest.warns(InputWarning, match="'other.csv' names no class of 'land.npz'"):
+        done("polygonize", "land.npz", "--names", "other.csv")

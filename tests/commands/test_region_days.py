@@ -111,7 +111,7 @@ def test_what_was_gained_and_lost_since_another_day():
     assert "--iou does not go together with --before" in refused(
         "day.npz", "--before", "day.npz", "--level", 60, "--iou", 0.9
     )
-    assert "must have the same cells" in refused("day.npz", "--before", "far.npz", "--level", 60)
+    assert "--before and FILE must have the same cells" in refused("day.npz", "--before", "far.npz", "--level", 60)
 
 
 @needs("pyogrio", "pyarrow", "shapely")

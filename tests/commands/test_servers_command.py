@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from command_line import PNG, done, here, refused  # noqa: F401
 
+from clgeom.errors import InputWarning
 from clgeom.radio import Transmitter, best_server, sector_antenna, terrain_loss
 
 pytest.importorskip("pyproj")
@@ -178,10 +179,15 @@ def assert_match(words, said):
     assert re.search(words, said), said
 
 
+def test_a_map_without_transmitters_has_a_warning(table):
+    with pytest.warns(InputWarning, match="No transmitter stands in the map: x 695000 to 696000, y 5331000 to"):
+        done("servers", "sites.csv", *LINK, "--bounds", 695_000, 5_331_000, 696_000, 5_332_000)
+
+
 def test_wrong_calls_are_refused(table):
     hill()
     for words, call in (
-        ("Missing option '--model'", ["sites.csv"]),
+        ("Missing option '--model'.*rma-los. See 'clgeom servers --help'", ["sites.csv"]),
         ("unknown coordinate reference system: name it", ["sites.csv", "--model", "free-space"]),
         ("at most 134,217,728 cells. Got .*: choose larger cells", ["sites.csv", *LINK, "--cell", 0.5]),
         ("option --map-crs must be a known projected system", ["sites.csv", *LINK, "--map-crs", "EPSG:4326"]),
