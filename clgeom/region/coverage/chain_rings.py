@@ -83,8 +83,10 @@ def rings_of(chains: Chains) -> ChainRings:
     """Return the rings of regions; a region without cells has an empty one."""
     if isinstance(chains, RingChains):
         return chains.rings
-    lower, lower_offsets = _straightened(chains.lower, chains.head.lower_offsets)
-    upper, upper_offsets = _straightened(chains.upper, chains.head.upper_offsets)
+    (below, above, _, _), regions = chains.head, len(chains)
+    points, both = _straightened(chains.vertices(), np.append(below, below[-1] + above[1:]))
+    lower_offsets, upper_offsets = both[: regions + 1], both[regions:] - both[regions]
+    lower, upper = np.split(points, both[regions : regions + 1])
     sizes = np.diff(lower_offsets)
     offsets, corners = lower_offsets + upper_offsets, np.empty((len(lower) + len(upper), 2), lower.dtype)
     corners[np.arange(len(lower)) + np.repeat(upper_offsets[:-1], sizes)] = lower

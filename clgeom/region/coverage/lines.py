@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from clgeom.core.device import Session
+from clgeom.core.launch import read
 from clgeom.region.arc.chains import Chains, chains_of
 from clgeom.region.arc.outline_plans import OutlineOptions
 from clgeom.region.coverage.masks import CANDIDATES_AT_ONCE, REAL, new_buffer, regions_at_once
@@ -16,6 +17,30 @@ from clgeom.region.coverage.runs import Runs
 #: Bytes of a candidate in the largest buffer of `chains_of`.
 CANDIDATE_BYTES = 16
 NONE = np.iinfo(np.int32).max
+
+
+@dataclass(frozen=True)
+class LinesThere:
+    """The grid lines of regions on a device, as points of both sides."""
+
+    lower: Any
+    upper: Any
+    starts: np.ndarray
+
+    def chains(self, session: Session, segments: int, cuts: str) -> Chains:
+        """Return the chains of the regions."""
+        regions, starts = len(self.starts) - 1, new_buffer(session, self.starts.astype(np.uint32))
+        count = int(self.starts[-1])
+        options = OutlineOptions(REAL, count, "lower", "upper", segments, "starts", regions, cuts)
+        chains = chains_of(session, options, lower=self.lower, upper=self.upper, starts=starts)
+        chains.vertices()
+        return chains
+
+    def read(self, session: Session) -> Lines:
+        """Return the lines on the host."""
+        sides = [read(session, side, REAL, 2 * int(self.starts[-1])) for side in (self.lower, self.upper)]
+        (x, low), (_, high) = (side.astype(np.int64).reshape(-1, 2).T for side in sides)
+        return Lines(x, low, high, self.starts)
 
 
 @dataclass(frozen=True)
@@ -64,7 +89,7 @@ def outline_chains(session: Session, lines: Lines, most: int, *, cuts: str) -> l
         corners = np.empty((2, len(short.x), 2), REAL)
         corners[:, :, 0], corners[0, :, 1], corners[1, :, 1] = short.x, short.low, short.high
         made.append((Chains.known(corners.reshape(-1, 2), short.starts), np.flatnonzero(is_short)))
-    for some in _shares(session, np.flatnonzero(~is_short), sizes, most):
+    for some in shares_of(session, np.flatnonzero(~is_short), sizes, most):
         made.append((_chains(session, lines_of_some(lines, some), most, cuts), some))
     return made
 
@@ -77,14 +102,14 @@ def lines_of_some(lines: Lines, regions: np.ndarray) -> Lines:
     return Lines(lines.x[pick], lines.low[pick], lines.high[pick], starts)
 
 
-def _shares(session: Session, chosen: np.ndarray, sizes: np.ndarray, segments: int) -> Iterator[np.ndarray]:
+def shares_of(session: Session, chosen: np.ndarray, sizes: np.ndarray, segments: int) -> list[np.ndarray]:
     """Shares of the regions for one call of `chains_of` each, so that no buffer is larger than allowed."""
     if len(chosen) == 0:
-        return
+        return []
     candidates = max(min(CANDIDATES_AT_ONCE, session.profile.max_alloc_bytes // CANDIDATE_BYTES) // 2, 1)
     share = np.cumsum(sizes[chosen]) // candidates  # so a share has fewer than twice as many, or one region
     share = np.maximum(share, np.arange(len(chosen)) // regions_at_once(session, segments))
-    yield from np.split(chosen, np.flatnonzero(np.diff(share)) + 1)
+    return np.split(chosen, np.flatnonzero(np.diff(share)) + 1)
 
 
 def _chains(session: Session, lines: Lines, segments: int, cuts: str) -> Chains:
@@ -92,8 +117,4 @@ def _chains(session: Session, lines: Lines, segments: int, cuts: str) -> Chains:
     lower, upper = (
         new_buffer(session, np.stack([lines.x, rows], axis=1).astype(REAL)) for rows in (lines.low, lines.high)
     )
-    options = OutlineOptions(REAL, len(lines.x), "lower", "upper", segments, "starts", len(lines.starts) - 1, cuts)
-    starts_there = new_buffer(session, lines.starts.astype(np.uint32))
-    chains = chains_of(session, options, lower=lower, upper=upper, starts=starts_there)
-    chains.vertices()
-    return chains
+    return LinesThere(lower, upper, lines.starts).chains(session, segments, cuts)

@@ -8,72 +8,80 @@
 //   rings    of parts of at most `most` lines: the lowest corners from left to right, then the highest ones back, without
 //            corners on the line between their neighbours
 //
-// Reads every run twice; writes two corners a line.
+// Reads every run twice; writes two corners a line, and up to two vertices.
 #include "portable.h"
-#define NONE INT_MAX
+
+// Facts of a part: its first column, its numbers of lines and lower vertices, its first line and vertex; then its cells.
+#define FIRST 0
+#define SPAN 1
+#define LOWERS 2
+#define LINE 3
+#define RING 4
+#define CELLS 3               // as ulong
+#define FACTS 8
 
 // Appends the corner on line k of `count` unless it is between its neighbours.
-#define ADD_CORNER(rows)                                                                                          \
-    if (k == 0 || k == count - 1 || 2 * rows[k] != rows[k - 1] + rows[k + 1]) {                                   \
-        vstore2((float2)(x + k, rows[k]), made, corners);                                                         \
+#define ADD_CORNER(points)                                                                                        \
+    if (k == 0 || k == count - 1 || 2 * points[k].y != points[k - 1].y + points[k + 1].y) {                       \
+        corners[made] = points[k];                                                                                \
         ++made;                                                                                                   \
     }
 
-// `firsts` has the first column of each part, `rings` its first vertex, and `lowers` the number of its lower vertices;
-// counts[0] becomes the number of parts, counts[1] that of the lines of parts with more than `least`.
+// Row 0 of `facts` has the number of parts, of lines of parts with more than `least`, and of vertices; then a row a part.
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void coverage_outlines(global const int *restrict tops, global const int *restrict bottoms,
                        global const uint *restrict columns, const uint n, const uint width, const uint least,
-                       const uint most, global uint *restrict parents, global uint *restrict firsts,
-                       global uint *restrict spans, global uint *restrict begins, global ulong *restrict cells,
-                       global int *restrict lows, global int *restrict highs, global uint *restrict rings,
-                       global uint *restrict lowers, global float *restrict corners, global uint *restrict counts)
+                       const uint most, global uint *restrict parents, global ulong *restrict memory,
+                       global float2 *restrict lower, global float2 *restrict upper, global float2 *restrict corners)
 {
-    uint parts = 0, lines = 0, made = 0;
+    global uint *const facts = (global uint *)(memory + FACTS / 2);
+    global ulong *const cells = memory + FACTS / 2 + CELLS;
+    uint parts = 0, lines = 0, made = 0, wide_lines = 0;
     for (uint i = 0; i < n; ++i) {
-        const uint part = parents[i] == i ? parts++ : parents[parents[i]], column = columns[i];
+        const uint is_first = parents[i] == i, part = is_first ? parts++ : parents[parents[i]], column = columns[i];
+        global uint *const own = facts + FACTS * part;
         const uint cells_here = bottoms[i] - tops[i] + 1;
-        if (parents[i] == i) {
-            firsts[part] = column;
-            cells[part] = 0;
-        }
+        if (is_first)
+            own[FIRST] = column;
+        cells[FACTS / 2 * part] = cells_here + (is_first ? 0 : cells[FACTS / 2 * part]);
         parents[i] = part;
-        spans[part] = column - firsts[part] + 2;     // runs are in the order of columns
-        cells[part] += cells_here;
+        own[SPAN] = column - own[FIRST] + 2;         // runs are in the order of columns
     }
-    counts[0] = parts;
-    for (uint wide = 1;; wide = 0) {
-        for (uint part = 0; part < parts; ++part)
-            if ((spans[part] > least) == wide) {
-                begins[part] = lines;
-                lines += spans[part];
+    for (uint others = 0; others < 2; ++others)
+        for (uint part = 0; part < parts; ++part) {
+            global uint *const own = facts + FACTS * part;
+            if ((own[SPAN] <= least) != others)
+                continue;
+            own[LINE] = lines;
+            const uint x = own[FIRST] % width;
+            for (uint k = 0; k < own[SPAN]; ++k, ++lines) {
+                lower[lines] = (float2)(x + k, INFINITY);
+                upper[lines] = (float2)(x + k, -1);
             }
-        if (!wide)
-            break;
-        counts[1] = lines;
-    }
-    for (uint line = 0; line < lines; ++line) {
-        lows[line] = NONE;
-        highs[line] = -1;
-    }
+            wide_lines = others ? wide_lines : lines;
+        }
     for (uint i = 0; i < n; ++i) {
-        const uint part = parents[i], line = begins[part] + columns[i] - firsts[part];
-        const int low = tops[i], high = bottoms[i] + 1;
-        lows[line] = min(lows[line], low);
-        lows[line + 1] = min(lows[line + 1], low);
-        highs[line] = max(highs[line], high);
-        highs[line + 1] = max(highs[line + 1], high);
+        global const uint *const own = facts + FACTS * parents[i];
+        const uint line = own[LINE] + columns[i] - own[FIRST];
+        const float low = tops[i], high = bottoms[i] + 1;
+        for (uint side = line; side < line + 2; ++side) {
+            lower[side].y = low < lower[side].y ? low : lower[side].y;
+            upper[side].y = high > upper[side].y ? high : upper[side].y;
+        }
     }
     for (uint part = 0; part < parts; ++part) {
-        const uint count = spans[part], x = firsts[part] % width;
-        global const int *low = lows + begins[part], *high = highs + begins[part];
-        const uint shown = count <= most ? count : 0;
-        rings[part] = made;
-        for (uint k = 0; k < shown; ++k)
+        global uint *const own = facts + FACTS * part;
+        const uint count = own[SPAN] <= most ? own[SPAN] : 0;
+        global const float2 *const low = lower + own[LINE], *const high = upper + own[LINE];
+        own[RING] = made;
+        for (uint k = 0; k < count; ++k)
             ADD_CORNER(low)
-        lowers[part] = made - rings[part];
-        for (uint k = shown; k-- > 0;)
+        own[LOWERS] = made - own[RING];
+        for (uint k = count; k-- > 0;)
             ADD_CORNER(high)
     }
-    rings[parts] = made;
+    global uint *const sizes = (global uint *)memory;
+    sizes[0] = parts;
+    sizes[1] = wide_lines;
+    sizes[2] = made;
 }
