@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Set
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -38,6 +39,8 @@ MOST_PLANS, MOST_WITH_MEMORY = 128, 16
 MOST_IDLE = 2
 #: The part of the device's memory that a set may take.
 SET_PART = 256
+#: Numbers of leases, by which the plan that ran last is known.
+_leases = itertools.count(1)
 #: Work-items of a launch, and of a group.
 Size: TypeAlias = tuple[tuple[int], tuple[int]]
 
@@ -195,7 +198,7 @@ class KeptPlan:
     """A plan that runs often, its launches, and its idle scratch memory. It holds the plan, so that its id stays."""
 
     def __init__(self, plan: Plan) -> None:
-        self.plan = plan
+        self.plan, self.lent_at = plan, 0
         self.idle: IdleScratch | None = None
         self._launches: list[Launch] | None = None
 
@@ -220,6 +223,7 @@ class KeptPlan:
                 return None
             _make_room(session)
             self.idle = IdleScratch(session.pool)
+        self.lent_at = next(_leases)
         leased = self.idle.take(bound.keys()) or ScratchSet(session, self.plan, bound, allocate)
         return self.idle.lend(leased)
 
@@ -234,10 +238,10 @@ def kept_plan(session: Session, plan: Plan) -> KeptPlan | None:
 
 
 def _make_room(session: Session) -> None:
-    """Drop the memory of the oldest plan if there are too many with memory."""
+    """Drop the memory of the plan that has not run for longest if there are too many with memory."""
     some = [kept for kept in session.thread_cache.of("plans").values() if kept.idle is not None]
     if len(some) >= MOST_WITH_MEMORY:
-        some[0].idle = None
+        min(some, key=lambda kept: kept.lent_at).idle = None
 
 
 def number_setter(kernel: cl.Kernel) -> Callable[[int, np.generic], object]:

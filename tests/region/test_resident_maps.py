@@ -14,7 +14,9 @@ from device_settings import imposed_session
 from clgeom.core import kept
 from clgeom.core.cache import Cache
 from clgeom.core.device import as_session
-from clgeom.core.launch import allocate
+from clgeom.core.launch import allocate, run
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.policies import Policy
 from clgeom.region.arc import chains
 from clgeom.region.arc.chains import Unread
 from clgeom.region.coverage.regions import coverage_regions
@@ -203,6 +205,28 @@ def test_waiting_memory_is_let_go_of(gpu, rounds, monkeypatch):
             coverage_regions(cl_array.to_device(gpu.queue, maps_of(2, 20, columns)), LEVELS, parts=False)
     plans = gpu.thread_cache.of("plans").values()
     assert sum(one.idle is not None for one in plans) == 2 and gpu.pool.active_blocks == 0
+
+
+def test_plans_that_run_last_keep_their_memory(gpu, monkeypatch):
+    """The plan that was made first stays if it goes on running; that which has not run for longest gives way."""
+    gpu.threads.cache = Cache()
+    monkeypatch.setattr(kept, "MOST_WITH_MEMORY", 2)
+    steps = (
+        Step(
+            "primitives/set_value", Policy("group", 1), (Scratch(name, np.uint32, 1),), 1, {"value": "uint", "to": "0"}
+        )
+        for name in "abc"
+    )
+    first, second, third = (Plan(step).kept(memory=True) for step in steps)
+
+    def those_with_memory():
+        return [one.plan for one in gpu.thread_cache.of("plans").values() if one.idle is not None]
+
+    for plans in ((first, second), (first, third), (first, third)):
+        for _ in range(2):
+            for plan in plans:
+                run(gpu, plan)
+    assert those_with_memory() == [first, third]
 
 
 def test_large_memory_is_not_kept(gpu, rounds, monkeypatch):

@@ -65,8 +65,9 @@ void coverage_outlines(global const int *restrict tops, global const int *restri
         const uint line = own[LINE] + columns[i] - own[FIRST];
         const float low = tops[i], high = bottoms[i] + 1;
         for (uint side = line; side < line + 2; ++side) {
-            lower[side].y = low < lower[side].y ? low : lower[side].y;
-            upper[side].y = high > upper[side].y ? high : upper[side].y;
+            const float2 below = lower[side], above = upper[side];
+            lower[side] = (float2)(below.x, low < below.y ? low : below.y);
+            upper[side] = (float2)(above.x, high > above.y ? high : above.y);
         }
     }
     for (uint part = 0; part < parts; ++part) {
