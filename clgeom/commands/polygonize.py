@@ -50,6 +50,7 @@ def _ends_in(*endings: str) -> Any:
 
 RULES = (
     Rule("boundary", "is for simplified polygons (--tolerance, --iou or --vertices).", _is_simplified),
+    Rule("connectivity", "has no effect with --dissolve; leave it out.", lambda given: not given.dissolve),
     Rule("layer", "is for an output (-o) that ends in .gpkg.", _ends_in(".gpkg")),
     Rule("densify", "is for an output (-o) that ends in .geojson, .json or .kml.", _ends_in(*IN_LONLAT)),
     Rule(
