@@ -33,6 +33,7 @@ from clgeom.intake.dispatch import Work, dispatch
 from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.letters import choose_sessions_of
 from clgeom.intake.typing import ChunksLike, DevicesLike
+from clgeom.sequences.align_fronts import LEAST_CELLS, PairFronts, costs_of
 from clgeom.sequences.align_pairs import ShortPairs, are_short
 from clgeom.sequences.align_tiles import PART_CELLS, PART_CELLS_OF_GPUS, PairSpans, PairTiles
 from clgeom.sequences.bands import align_in_growing_bands
@@ -197,8 +198,8 @@ def _aligned(
     _check_sizes(rules, pairs)
     choose_sessions_of(call, (pairs.a, pairs.b), device)
 
-    def solve(pairs: SequencePairs, band: int | None, path: bool) -> Fields:
-        fields: Fields = dispatch(call, AlignWork(replace(rules, band=band, path=path), pairs))
+    def solve(pairs: SequencePairs, band: int | None, path: bool, tables: bool = True) -> Fields:
+        fields: Fields = dispatch(call, AlignWork(replace(rules, band=band, path=path, tables=tables), pairs))
         return fields
 
     with call:
@@ -371,25 +372,44 @@ class AlignWork(Work):
             and are_short(session, rules, longest)
             and not tiles.tile_side(*pairs.sizes(), False, len(pairs))
         ):
-            return self._short_part(tiles, pairs)
+            fields = self._short_part(tiles, pairs)
+            return fields if rules.tables else fields | {"known": np.ones(len(pairs), bool)}
         n, m, strands = pairs.n, pairs.m, [pairs.spans(step) for step in STEPS[rules.strand]]
+        regions, spans, known = np.cumsum(n + m), strands[0], np.zeros(len(pairs), bool)
+        buffer: Any = allocate(session, int(regions[-1])) if rules.path else None
+        is_large = not rules.tables or int(n @ m) >= LEAST_CELLS
+        if is_large and (costs := costs_of(rules)):
+            known, ends, walks = PairFronts(tiles, costs).found(spans, regions, buffer)
+        if rules.tables and not known.any():
+            spans, ends, walks = self._by_tables(tiles, strands, regions, buffer)
+        elif rules.tables and not known.all():
+            left = np.flatnonzero(~known)
+            _, ends[left], walks_left = self._by_tables(tiles, [spans[left]], regions[left], buffer)
+            if walks is not None:
+                walks[left] = walks_left
+        operations = np.empty(0, np.uint8)
+        if walks is not None:
+            operations = _compact_operations(read(session, buffer, np.uint8, int(regions[-1])), n + m, walks[:, 3])
+        self._refuse_unknown(tiles)
+        fields = self._fields(ends.T, walks, spans.b_step.astype(np.int8), pairs) | {"operations": operations}
+        return fields if rules.tables else fields | {"known": known}
+
+    def _by_tables(
+        self, tiles: PairTiles, strands: list[PairSpans], regions: np.ndarray, buffer: Any
+    ) -> tuple[PairSpans, np.ndarray, np.ndarray | None]:
+        """Return (pairs, ends, walks) of the better strand; operations are written to the buffer."""
+        rules, n, m = self.rules, strands[0].n, strands[0].m
         side, found = tiles.tile_side(n, m, rules.path), list[np.ndarray]()
         if len(strands) == 2 or not rules.path or (rules.mode != "global" and not side):
             found = [tiles.in_tiles(one, side)[0] if side else tiles.ends(one) for one in strands]
         spans, ends = _choose_strand(strands, found)
-        walks, operations = None, np.empty(0, np.uint8)
-        if rules.path:
-            regions = np.cumsum(n + m)
-            buffer = allocate(session, int(regions[-1]))
-            if side:
-                ends, walks = tiles.in_tiles(spans, side, (regions, buffer))
-            else:
-                known = np.stack([np.zeros_like(n), n, m], axis=1) if ends is None else ends
-                scores, walks = tiles.paths(spans, known, regions, buffer)
-                ends = np.stack([scores, n, m], axis=1) if ends is None else ends
-            operations = _compact_operations(read(session, buffer, np.uint8, int(regions[-1])), n + m, walks[:, 3])
-        self._refuse_unknown(tiles)
-        return self._fields(ends.T, walks, spans.b_step.astype(np.int8), pairs) | {"operations": operations}
+        if not rules.path:
+            return spans, ends, None
+        if side:
+            return spans, *tiles.in_tiles(spans, side, (regions, buffer))
+        known = np.stack([np.zeros_like(n), n, m], axis=1) if ends is None else ends
+        scores, walks = tiles.paths(spans, known, regions, buffer)
+        return spans, np.stack([scores, n, m], axis=1) if ends is None else ends, walks
 
     def _short_part(self, tiles: PairTiles, pairs: SequencePairs) -> Fields:
         """Return the results of short pairs without paths."""

@@ -1,4 +1,4 @@
-"""Bands that grow until the score proves that all best alignments lie within.
+"""Bands that grow until the score proves that all best alignments lie within, for pairs that fronts leave.
 
 An alignment with a cell on diagonal d = j - i has so many pairs of letters at most, and such gaps at least, that its
 score has a bound. Where the score found within a band is greater than the bounds of all diagonals outside, all best
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clgeom.sequences.align_fronts import costs_of
 from clgeom.sequences.scoring import A_BEGIN, A_END, B_BEGIN, B_END, Rules
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 #: 20,000 letters with 5 % changes, time by that without a band: from 16 on, each twice as wide as the last one, 0.97,
 #: from a share of 64 on 0.43.
 LEAST, SHARE = 16, 64
+#: Pairs without a band, and those that fronts know.
+WHOLE, KNOWN = -1, -2
 #: The part of the longer sequence of which a band saves too little.
 PART = 2
 
@@ -54,7 +57,8 @@ def bound_outside(rules: Rules, n: np.ndarray, m: np.ndarray, band: Any) -> np.n
 def align_in_growing_bands(solve: Callable[..., dict[str, Any]], rules: Rules, pairs: SequencePairs) -> dict[str, Any]:
     """Return the fields of alignments without a band, computed within bands that grow until the scores prove them.
 
-    `solve` is a function of (pairs, band or None, path) that returns the fields of the results.
+    `solve` is a function of (pairs, band or None, path, tables) that returns the fields of the results. Pairs that are
+    much alike need no band (`clgeom.sequences.align_fronts`).
     """
     n, m = (np.asarray(one, np.int64) for one in (pairs.n, pairs.m))
     count, widest = len(n), np.maximum(n, m)
@@ -63,15 +67,24 @@ def align_in_growing_bands(solve: Callable[..., dict[str, Any]], rules: Rules, p
         band[~reached] *= 2
     chosen, todo = band.copy(), np.arange(count)
     found: dict[str, Any] = {}
+    operations = [np.empty(0, np.uint8)] * count
+    if costs_of(rules):
+        fields = solve(pairs, None, rules.path, False)
+        known = fields.pop("known")
+        if known.all():
+            return fields
+        _put(found, fields, todo, slice(None), count)
+        _put_operations(operations, fields, todo)
+        chosen[known], todo = KNOWN, np.flatnonzero(~known)
     while len(todo):
         is_whole = band[todo] >= widest[todo] // PART
-        chosen[todo[is_whole]] = -1  # without a band
+        chosen[todo[is_whole]] = WHOLE
         todo = todo[~is_whole]
         proven, scores = np.zeros(len(todo), bool), np.zeros(len(todo), np.int64)
         for width in np.unique(band[todo]).tolist():
             at = np.flatnonzero(band[todo] == width)
             some = todo[at]
-            fields = solve(pairs.subset(some), width, False)
+            fields = solve(pairs.subset(some), width, False, True)
             scores[at] = fields["scores"]
             proven[at] = scores[at] > bound_outside(rules, n[some], m[some], width)
             if not rules.path:
@@ -79,18 +92,14 @@ def align_in_growing_bands(solve: Callable[..., dict[str, Any]], rules: Rules, p
         chosen[todo[proven]] = band[todo[proven]]
         scores, todo = scores[~proven], todo[~proven]
         band[todo] = _wider(rules, n[todo], m[todo], band[todo], scores)
-    groups = [
-        (width, np.flatnonzero(chosen == width)) for width in np.unique(chosen if rules.path else chosen[chosen < 0])
-    ]
-    operations = [np.empty(0, np.uint8)] * count
+    left = chosen[(chosen != KNOWN) & (rules.path | (chosen < 0))]
+    groups = [(width, np.flatnonzero(chosen == width)) for width in np.unique(left)]
     for width, some in groups:
-        fields = solve(pairs.subset(some), None if width < 0 else int(width), rules.path)
+        fields = solve(pairs.subset(some), None if width < 0 else int(width), rules.path, True)
         _put(found, fields, some, slice(None), count)
         if len(groups) == 1 and len(some) == count:
             return fields
-        if rules.path:
-            for pair, part in zip(some.tolist(), np.split(fields["operations"], np.cumsum(fields["counts"])[:-1])):
-                operations[pair] = part
+        _put_operations(operations, fields, some)
     return found | {"operations": np.concatenate(operations)}
 
 
@@ -107,3 +116,10 @@ def _put(found: dict[str, Any], fields: dict[str, Any], pairs: np.ndarray, which
     for name, values in fields.items():
         if name != "operations":
             found.setdefault(name, np.empty(count, values.dtype))[pairs] = values[which]
+
+
+def _put_operations(operations: list[np.ndarray], fields: dict[str, Any], pairs: np.ndarray) -> None:
+    """Put the operations of some pairs to their places."""
+    if len(fields["operations"]):
+        for pair, part in zip(pairs.tolist(), np.split(fields["operations"], np.cumsum(fields["counts"])[:-1])):
+            operations[pair] = part

@@ -18,6 +18,7 @@ SECOND = "GLSDGEWQQVLNVWGKVEADIAGHGQEVLIRLFTGHPETLEKFDKFKHLKTEAEMKASED"
 #: Scores and ends of local alignments of the first 5, 15, 25 ... letters of both.
 PARTS = [10, 59, 104, 143, 193, 235], [5, 15, 25, 34, 45, 55], [4, 14, 24, 33, 44, 54]
 LOCAL, GLOBAL = (264, "2=1X4=1X2=1X2=1X5=1X5=2X5=2X9=2X14="), (1378, "100=2D248=1D349=")
+WITHIN = (1004, "10=2D248=1D252=")
 
 
 @check(before="sequences")
@@ -36,6 +37,22 @@ def alignments(session: Session) -> None:
     parts = align(a, b, **options)
     same([parts.scores, parts.a_ends, parts.b_ends], PARTS, "scores and ends of pairs")
     same(align(a, b, ends=False, **options).scores, PARTS[0], "scores of pairs")
+
+
+@check("sequences: align_fronts", before="sequences/align_fronts")
+def fronts(session: Session) -> str:
+    """Alignments of sequences that are alike: all of both, and one within the other."""
+    from clgeom.sequences.align import align
+
+    n = np.arange(700)
+    x = np.frombuffer(b"ACGT", np.uint8)[n * 7 % 13 % 4]
+    changed, within = np.delete(x, [100, 101, 350]), {"mode": "semiglobal", "free_ends": ("a_begin", "a_end")}
+    for b, options, expected in ((changed, {}, GLOBAL), (changed[90:600], within, WITHIN)):
+        found = align([x] * 4, [b] * 4, device=session, **options)
+        same(found.scores, [expected[0]] * 4, "scores")
+        same(found.cigars, [expected[1]] * 4, "paths")
+        same(align([x] * 4, [b] * 4, path=False, device=session, **options).scores, found.scores, "scores alone")
+    return "8 pairs of about 700 letters"
 
 
 @check(

@@ -49,6 +49,10 @@ POLICIES: dict[str, Rows] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=8, groups_per_unit=4),
         "any": Policy("group", wg_size=64, items_per_thread=8, groups_per_unit=16),
     },
+    "sequences/align_fronts": {
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=1),
+        "any": Policy("group", wg_size=64, groups_per_unit=16),
+    },
     # Scores of short pairs: items_per_thread is the rows of a strip, a multiple of 4. H100, 1e6 pairs of 150 letters,
     # local scores with BLOSUM62, TCUPS: one work-item a team with 16 rows 3.1, two with 16 4.1, four with 8 3.5; before
     # the profile was transposed in registers two with 8, 12, 16, 20, 24, 28 rows 2.8 3.2 3.4 3.0 2.5 2.6. H200, short2

@@ -260,7 +260,10 @@ def _as_matrix(matrix: Any) -> SubstitutionMatrix:
 
 @dataclass(frozen=True)
 class Rules:
-    """Options of an alignment: scores, mode, free ends, band and strand, and whether to find path and ends."""
+    """Options of an alignment: scores, mode, free ends, band and strand, and whether to find path and ends.
+
+    Without `tables` pairs that are not much alike are left out.
+    """
 
     scoring: Scoring
     local: bool
@@ -270,6 +273,7 @@ class Rules:
     strand: str = "forward"
     path: bool = True
     ends: bool = True
+    tables: bool = True
 
     def gap(self, length: np.ndarray) -> np.ndarray:
         """Cost of a gap, for an array of lengths."""

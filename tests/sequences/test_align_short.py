@@ -84,7 +84,7 @@ def test_short_pairs_of_all_lengths(session, shape, mode):
     options = {"a_offsets": offsets[0], "b_offsets": offsets[1], "mode": mode, "path": False, "device": session}
     with override({"sequences/align_pairs": PairsPolicy("serial", wg_size=1)}):  # as on CPUs
         expected = clgeom.align(a, b, **options)
-    assert {phase.name for phase in expected.phases} == {"align_tiles"}
+    assert {phase.name for phase in expected.phases} <= {"align_tiles", "align_fronts"}
     with in_shape(shape):
         found = clgeom.align(a, b, **options)
     assert is_launched(found)
