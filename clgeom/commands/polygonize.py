@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import csv
+import math
+from types import SimpleNamespace
 from typing import Any
 
 import click
-import numpy as np
 
 from clgeom.commands.options import (
     FINITE,
@@ -23,7 +24,7 @@ from clgeom.commands.options import (
 )
 from clgeom.commands.terminal import Call
 from clgeom.errors import InputWarning, InvalidInput, warn
-from clgeom.io.outputs import GEOMETRIES, IN_LONLAT, either
+from clgeom.io.outputs import APPENDED, GEOMETRIES, IN_LONLAT, either
 
 #: Options that simplify.
 LIMITS = ("tolerance", "iou", "vertices")
@@ -36,6 +37,8 @@ COLUMNS = {
     ">area of cells": ("cells_area", ",.6g"),
     ">area of polygons": ("area", ",.6g"),
 }
+#: Rasters of more cells are read by strips.
+LARGE_CELLS = 1 << 26
 #: Most classes that are printed.
 MOST_ROWS = 100
 
@@ -48,7 +51,18 @@ def _ends_in(*endings: str) -> Any:
     return lambda given: (given.output or "").lower().endswith(endings)
 
 
+def _by_strips(given: Any) -> bool:
+    others = given.dissolve or given.profile or given.picture or given.page
+    return not (others or given.iou is not None or given.vertices is not None) and _ends_in(*APPENDED)(given)
+
+
 RULES = (
+    Rule(
+        "max_bytes",
+        f"is for an output (-o) that ends in {either(APPENDED)}, without --dissolve, --iou, --vertices, --plot, "
+        "--html and --profile.",
+        _by_strips,
+    ),
     Rule("boundary", "is for simplified polygons (--tolerance, --iou or --vertices).", _is_simplified),
     Rule("connectivity", "has no effect with --dissolve; leave it out.", lambda given: not given.dissolve),
     Rule("layer", "is for an output (-o) that ends in .gpkg.", _ends_in(".gpkg")),
@@ -64,7 +78,7 @@ SECTIONS = {
     "Raster input": "band array window nodata crs",
     "Polygons": "connectivity dissolve names",
     "Simplification": "tolerance iou vertices boundary",
-    "Output": "output layer densify picture page profile",
+    "Output": "output layer densify max_bytes picture page profile",
 }
 EXAMPLES = (
     ("Polygons of all classes of a map of land cover", "clgeom polygonize land.tif -o land.gpkg"),
@@ -121,6 +135,12 @@ EXAMPLES = (
     help="Largest distance of an edge from its curve in longitude and latitude (.geojson, .json, .kml).  [default: "
     "1/128 of a cell]",
 )
+@click.option(
+    "--max-bytes",
+    metavar="SIZE",
+    help="Most memory, such as 2GB: polygons are written as soon as they are complete.  [default: 1GB for rasters of "
+    f"more than {LARGE_CELLS:,} cells, if the other options allow it]",
+)
 @plot_option("Draw the polygons")
 @page_option
 @profile_option
@@ -149,6 +169,8 @@ def polygonize(
     from clgeom.geo.geodesy import shown
     from clgeom.plotting.figures import FORMATS as PICTURES
     from clgeom.plotting.html import PAGE_FORMATS
+    from clgeom.region.coverage.grid import as_grid
+    from clgeom.scale.polygons import PolygonizedFile
 
     inputs = [name for name in (file, options["names"]) if name is not None]
     pictures = ((picture, PICTURES), (page, PAGE_FORMATS))
@@ -157,44 +179,55 @@ def polygonize(
     session = call.session
     with call.progress(f"reading {file}"):
         raster, reading = terminal.timed(_raster, file, options)
-    with call.progress("polygons") as progress, watched(progress):
-        polygons, work = terminal.worked(_polygons, raster, names, session, profile, options)
-    if not len(polygons):
-        raise InvalidInput(f"There is nothing in '{file}': every cell is without data.")
-    if names and not names.keys() & set(polygons.classes.tolist()):
+    is_large = options["max_bytes"] is not None or math.prod(raster.values.shape) > LARGE_CELLS
+    given = {"output": output, "picture": picture, "page": page, "profile": profile}
+    by_strips = is_large and _by_strips(SimpleNamespace(**given, **options))
+    polygons, phases = None, ()
+    with call.progress("polygons") as progress, watched(None if by_strips else progress):
+        if by_strips:
+            made, work = terminal.worked(_file, raster, output, names, layer, session, progress, options)
+        else:
+            polygons, work = terminal.worked(_polygons, raster, names, session, profile, options)
+    if polygons is not None:
+        if not len(polygons):
+            raise InvalidInput(f"There is nothing in '{file}': every cell is without data.")
+        arcs, phases = polygons.arcs, polygons.phases
+        made = PolygonizedFile("", 0, len(arcs), len(arcs.corners), polygons.exact_vertices)
+        made._add(polygons)
+        made.written = _write(polygons, output, picture, page, layer, options)
+    if names and not names.keys() & made.classes.keys():
         warn(f"'{options['names']}' names no class of '{file}'.", InputWarning)
-    written = _write(polygons, output, picture, page, layer, options)
-    rows = _rows(polygons)
+    rows = _rows(made.classes, names, abs(as_grid(raster.transform, None, raster.values.shape, caller="").cell_area))
     facts = {
-        "rows": polygons.grid.shape[0],
-        "columns": polygons.grid.shape[1],
+        "rows": raster.values.shape[0],
+        "columns": raster.values.shape[1],
         "crs": None if raster.crs is None else str(raster.crs),
         **call.facts(work),
-        "polygons": len(polygons),
-        "arcs": len(polygons.arcs),
-        "vertices": len(polygons.arcs.corners),
-        "exact_vertices": polygons.exact_vertices,
+        "polygons": made.polygons,
+        "arcs": made.arcs,
+        "vertices": made.vertices,
+        "exact_vertices": made.exact_vertices,
         "classes": rows,
     }
-    if written is not None:
-        facts["written"] = {"vertices": written.vertices, "added": written.added}
+    if made.written is not None:
+        facts["written"] = {"vertices": made.written.vertices, "added": made.written.added}
     if profile:
-        facts["phases"] = terminal.phases_as_json(polygons.phases)
+        facts["phases"] = terminal.phases_as_json(phases)
     band = f"band {options['band']} of {raster.bands}, " if raster.bands > 1 else ""
     if raster.transform is None:
         where = "no transform: the coordinates are columns and rows"
     else:
         where = "no coordinate reference system" if raster.crs is None else shown(raster.crs).strip("'")
-    lines = f"{len(polygons.arcs):,} with {len(polygons.arcs.corners):,} vertices"
+    lines = f"{made.arcs:,} with {made.vertices:,} vertices"
     if _was_simplified(options):
-        lines += f", {polygons.exact_vertices:,} before simplification"
+        lines += f", {made.exact_vertices:,} before simplification"
     call.report(
         facts,
         ("map", f"{' x '.join(map(str, raster.values.shape))} cells ({raster.values.dtype}), {band}{where}"),
         ("device", terminal.device_words(session)),
         ("time", work.words(**{"reading the map": reading})),
         ("lines", lines),
-        ("wrote", [written_words(output, written), picture, page]),
+        ("wrote", [written_words(output, made.written), picture, page]),
     )
     if call.as_json:
         return
@@ -205,7 +238,7 @@ def polygonize(
         click.echo(f"and {len(rows) - MOST_ROWS:,} more classes")
     if profile:
         click.echo()
-        terminal.print_phases(polygons.phases)
+        terminal.print_phases(phases)
 
 
 def _was_simplified(options: dict[str, Any]) -> bool:
@@ -239,6 +272,17 @@ def _polygons(raster: Any, names: Any, session: Any, profile: bool, options: dic
         limits = {name: options[name] for name in LIMITS}
         found = found.simplify(**limits, boundary=options["boundary"])
     return found.dissolve() if options["dissolve"] else found
+
+
+def _file(
+    raster: Any, output: Any, names: Any, layer: Any, session: Any, progress: Any, options: dict[str, Any]
+) -> Any:
+    """Write the polygons as they are complete."""
+    from clgeom.scale.polygons import polygonize_file
+
+    given = {name: options[name] for name in ("tolerance", "boundary", "densify")}
+    given |= {"connectivity": int(options["connectivity"]), "names": names, "layer": layer, "progress": progress}
+    return polygonize_file(raster, output, **given, max_bytes=options["max_bytes"] or "1 GB", device=session)
 
 
 def _names(path: str | None) -> dict[int, str]:
@@ -278,22 +322,18 @@ def _header(row: list[str]) -> tuple[int, int] | None:
     return own, heads.index("name") if "name" in heads else 1
 
 
-def _rows(polygons: Any) -> list[dict[str, Any]]:
+def _rows(classes: Any, names: Any, cell_area: float) -> list[dict[str, Any]]:
     """Return the number of polygons, cells and areas of each class."""
-    values, number = np.unique(polygons.classes, return_inverse=True)
-    counts = {
-        "polygons": np.bincount(number),
-        "cells": np.bincount(number, polygons.cells).astype(np.int64),
-        "cells_area": np.bincount(number, polygons.cells) * polygons.grid.cell_area,
-        "area": np.bincount(number, polygons.areas),
-    }
     return [
         {
             "class": value,
-            "name": polygons.names.get(value),
-            **{name: column[k].item() for name, column in counts.items()},
+            "name": names.get(value),
+            "polygons": polygons,
+            "cells": cells,
+            "cells_area": cells * cell_area,
+            "area": area,
         }
-        for k, value in enumerate(values.tolist())
+        for value, (polygons, cells, area) in sorted(classes.items())
     ]
 
 

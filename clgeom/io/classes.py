@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from clgeom.core.host_floats import keeps_subnormals
@@ -13,10 +15,12 @@ from clgeom.io.atomic import NewFile, check_output, new_file
 from clgeom.io.attributes import areas_in_km2
 from clgeom.io.features import Written
 from clgeom.io.files import FilePath
-from clgeom.io.outputs import GEOMETRIES, IN_LONLAT
+from clgeom.io.outputs import APPENDED, GEOMETRIES, IN_LONLAT
 
 if TYPE_CHECKING:
     from clgeom.region.classes.polygon import ClassPolygon
+
+NO_DENSIFY = "The 'densify' parameter is for .geojson, .json and .kml. Got '{}' instead."
 
 
 @keeps_subnormals
@@ -26,7 +30,7 @@ def write_classes(polygons: Any, path: FilePath, *, crs: Any = None, layer: Any 
     vector.check_layer(path, layer)
     with new_file(path) as file:
         if features.densify_or_none(densify) is not None and file.suffix not in IN_LONLAT:
-            raise InvalidInput(f"The 'densify' parameter is for .geojson, .json and .kml. Got '{file.given}' instead.")
+            raise InvalidInput(NO_DENSIFY.format(file.given))
         return write_new_classes(polygons, file, crs=crs, layer=layer, densify=densify, named=features.PARAMETER)
 
 
@@ -40,15 +44,60 @@ def write_new_classes(
     named: Any = features.OPTION,
 ) -> Written:
     """Write polygons of classes to a new file of one of `GEOMETRIES`; see `write_new_regions`."""
-    columns = polygons._columns() | polygons._columns_of_files(crs)
-    shapes, added = polygons.collected(), 0
-    if file.suffix in IN_LONLAT:
-        shapes, added = _in_degrees(polygons, crs, file.given, densify, named)
+    columns, shapes, added = _content(polygons, file, crs, densify, named)
     if file.suffix == ".kml":  # whose features have a name
         columns |= {"label": _labels(columns)}
         columns.pop("name", None)
     features.write_features(file, columns, shapes, crs, layer=layer)
     return Written(shapes.vertices, added)
+
+
+def _content(
+    polygons: Any, file: NewFile, crs: Any, densify: float | None, named: Any
+) -> tuple[dict[str, Any], Any, int]:
+    """Return columns and geometries for a file, and the number of vertices that were added."""
+    columns = polygons._columns() | polygons._columns_of_files(crs)
+    if file.suffix in IN_LONLAT:
+        return columns, *_in_degrees(polygons, crs, file.given, densify, named)
+    return columns, polygons.collected(), 0
+
+
+@contextlib.contextmanager
+def classes_file(path: FilePath, *, crs: Any, layer: Any, densify: Any, multi: bool) -> Iterator[ClassesFile]:
+    """Yield a new file of one of `APPENDED`, for polygons of classes that come some at a time; see `write_classes`.
+
+    With `multi` all geometries are MultiPolygons where a format needs one type.
+    """
+    check_output(path, APPENDED)
+    vector.check_layer(path, layer)
+    with new_file(path) as file:
+        densify = features.densify_or_none(densify)
+        if densify is not None and file.suffix not in IN_LONLAT:
+            raise InvalidInput(NO_DENSIFY.format(file.given))
+        made = ClassesFile(file, crs, layer, densify, multi)
+        yield made
+        features.end_features(file)
+
+
+@dataclass(eq=False)
+class ClassesFile:
+    """A file of polygons of classes that is not complete yet."""
+
+    file: NewFile
+    crs: Any
+    layer: str | None
+    densify: float | None
+    multi: bool
+    count: int = 0
+    written: Written = field(default=Written(0, 0))
+
+    def add(self, polygons: Any) -> None:
+        """Write polygons after those before."""
+        columns, shapes, added = _content(polygons, self.file, self.crs, self.densify, features.PARAMETER)
+        columns["id"] = columns["id"] + self.count
+        features.append_features(self.file, columns, shapes, self.crs, layer=self.layer, multi=self.multi)
+        self.count += len(columns["id"])
+        self.written = Written(self.written.vertices + shapes.vertices, self.written.added + added)
 
 
 def classes_geojson(polygons: Any, crs: Any, densify: Any) -> str:

@@ -282,6 +282,36 @@ def write_features(file: NewFile, columns: Any, shapes: Any, crs: Any, *, layer:
         vector.write_table(file, vector.geo_table(columns, shapes.to_shapely(), crs), crs, layer=layer)
 
 
+def append_features(file: NewFile, columns: Any, shapes: Any, crs: Any, *, layer: str | None, multi: bool) -> None:
+    """Write features as `write_features` does after those in a file, or begin it; `end_features` completes it.
+
+    With `multi` all geometries of a table are MultiPolygons.
+    """
+    is_new = not file.path.exists()
+    if file.suffix not in ENCODERS:
+        vector.require_packages(file.given)
+        made = shapes.to_shapely()
+        if multi:
+            parts, owner = require_shapely().get_parts(made, return_index=True)
+            made = require_shapely().multipolygons(parts, indices=owner)
+        vector.write_table(file, vector.geo_table(columns, made, crs), crs, layer=layer, append=not is_new)
+        return
+    text = ENCODERS[file.suffix](columns, shapes)
+    if file.suffix in GEOJSON:
+        text = (JSON_BEGIN if is_new else b",\n") + text[len(JSON_BEGIN) : -len(JSON_END)]
+    elif file.suffix == ".csv" and not is_new:
+        text = text[text.index(b"\n") + 1 :]  # without the header
+    with open(file.path, "ab") as opened:
+        opened.write(text)
+
+
+def end_features(file: NewFile) -> None:
+    """Complete a file of `append_features`."""
+    if file.suffix in GEOJSON:
+        with open(file.path, "ab") as opened:
+            opened.write(JSON_END)
+
+
 @keeps_subnormals
 def write_result(file: NewFile, columns: Any, shapes: np.ndarray, crs: Any, *, layer: str | None = None) -> None:
     """Write columns of any kind and Shapely geometries to a new file of GeoJSON, or one of `MAPS`."""
@@ -357,7 +387,7 @@ def _as_json(columns: Any, shapes: Any) -> bytes:
         f'{{"type": "Feature", {first}"properties": {{{form % row}}}, "geometry": {geometry}}}'
         for first, row, geometry in zip(own, zip(*values), shapes.geojson())
     )
-    return f'{{"type": "FeatureCollection", "features": [\n{lines}\n]}}\n'.encode()
+    return JSON_BEGIN + lines.encode() + JSON_END
 
 
 def _json_format(values: np.ndarray) -> tuple[str, list[Any]]:
@@ -452,5 +482,7 @@ def _narrow(values: np.ndarray) -> Any:
     return values.astype(np.int32) if fits else values
 
 
+#: What stands around the features of GeoJSON.
+JSON_BEGIN, JSON_END = b'{"type": "FeatureCollection", "features": [\n', b"\n]}\n"
 #: Functions that encode the files that no other package writes.
 ENCODERS = {".csv": _as_csv, ".geojson": _as_json, ".json": _as_json, ".wkt": _as_wkt}

@@ -14,6 +14,8 @@ IN_SYSTEM = (*IN_LONLAT, *MAPS)
 #: Files that other packages write.
 BY_PACKAGES = (*MAPS, ".kml")
 GEOMETRIES = (*GEOJSON, *BY_PACKAGES, ".csv", ".wkt")
+#: Files to which features can be added.
+APPENDED = (".gpkg", *GEOJSON, ".csv", ".wkt")
 #: Files of the vertices of one hull as arrays.
 ARRAYS = (".npy", ".npz")
 

@@ -108,15 +108,15 @@ def _as_arrow(pyarrow: Any, name: Any, values: np.ndarray) -> Any:
 
 
 @keeps_subnormals
-def write_table(file: NewFile, table: Any, crs: Any = None, *, layer: str | None = None) -> None:
+def write_table(file: NewFile, table: Any, crs: Any = None, *, layer: str | None = None, append: bool = False) -> None:
     """Write a table such as `geo_table` makes to a new file of KML, or one of `MAPS`.
 
     `crs` is the reference system of the geometries. `layer` names the layer of a GeoPackage; by default it is the name
-    of the file. The caller has checked that packages are installed.
+    of the file. `append` adds to the layer of a GeoPackage. The caller has checked that packages are installed.
     """
     system = None if crs is None else as_crs(crs, caller=f"Writing '{file.given}'")
     if file.suffix in DRIVERS:
-        _write_by_gdal(file, table, system, layer)
+        _write_by_gdal(file, table, system, layer, append)
     else:
         from pyarrow import ArrowNotImplementedError, parquet
 
@@ -129,7 +129,7 @@ def write_table(file: NewFile, table: Any, crs: Any = None, *, layer: str | None
 # GDAL -------------------------------------------------------------------------------------------------------------
 
 
-def _write_by_gdal(file: NewFile, table: Any, system: Any, layer: str | None) -> None:
+def _write_by_gdal(file: NewFile, table: Any, system: Any, layer: str | None, append: bool) -> None:
     import pyarrow
     import pyogrio.raw
 
@@ -137,7 +137,7 @@ def _write_by_gdal(file: NewFile, table: Any, system: Any, layer: str | None) ->
     table, kind, missing = _with_one_type(pyarrow, table, driver, file.given)
     table = _gdal_columns(pyarrow, table, driver)
     _check_text(pyarrow, table, driver, file.given)
-    options = {"driver": driver, "geometry_name": GEOMETRY, "geometry_type": kind, "append": False}
+    options = {"driver": driver, "geometry_name": GEOMETRY, "geometry_type": kind, "append": append}
     options["crs"] = None if system is None else system.to_wkt()
     if driver != "ESRI Shapefile":  # whose layer has the name of the file
         options["layer"] = (layer if driver == "GPKG" else None) or Path(file.given).stem

@@ -16,7 +16,11 @@ from clgeom.lazy import lazy_names
 
 TYPE_CHECKING = False  # as in typing, whose import takes longer than that of this module
 #: Public names by module; a module's own name stands for the module.
-_HOMES = {"chunks": "Chunks Peak read_chunks read_sequences", "sorting.file": "SortedFile sort_file"}
+_HOMES = {
+    "chunks": "Chunks Peak read_chunks read_sequences",
+    "polygons": "PolygonizedFile polygonize_file polygonize_strips",
+    "sorting.file": "SortedFile sort_file",
+}
 
 if TYPE_CHECKING:
     from clgeom.scale.chunks import (
@@ -24,6 +28,11 @@ if TYPE_CHECKING:
         Peak as Peak,
         read_chunks as read_chunks,
         read_sequences as read_sequences,
+    )
+    from clgeom.scale.polygons import (
+        PolygonizedFile as PolygonizedFile,
+        polygonize_file as polygonize_file,
+        polygonize_strips as polygonize_strips,
     )
     from clgeom.scale.sorting.file import SortedFile as SortedFile, sort_file as sort_file
 else:

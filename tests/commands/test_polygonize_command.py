@@ -61,6 +61,14 @@ def test_names_are_in_the_column_that_the_header_names(land, here):
     assert {one["class"]: one["name"] for one in found["classes"]} == {1: "water", 2: None, 3: "wood"}
 
 
+def test_polygons_written_as_they_are_complete_are_the_same(land):
+    options = "polygonize", "land.npz", "--tolerance", 30, "--names", "names.csv", "--json", "-o"
+    one, other = json.loads(done(*options, "a.gpkg")), json.loads(done(*options, "b.gpkg", "--max-bytes", "20MB"))
+    same = ("polygons", "arcs", "vertices", "exact_vertices", "classes", "written", "rows", "columns")
+    assert [one[name] for name in same] == [other[name] for name in same]
+    assert pyogrio.read_dataframe("b.gpkg")["id"].tolist() == list(range(1, one["polygons"] + 1))
+
+
 def test_picture_and_geojson(land, here):
     pytest.importorskip("matplotlib")
     done("polygonize", "land.npz", "--iou", 0.9, "-o", "land.geojson", "--plot", "land.png")
@@ -74,6 +82,9 @@ def test_picture_and_geojson(land, here):
         (["missing.tif"], "cannot be read: No such file"),
         (["land.npz", "--boundary"], "The option --boundary is for simplified polygons"),
         (["land.npz", "--layer", "a", "-o", "land.fgb"], "The option --layer is for an output (-o) that ends in .gpkg"),
+        (["land.npz", "--max-bytes", "1GB", "-o", "a.gpkg", "--iou", "0.9"], "The option --max-bytes is for an output"),
+        (["land.npz", "--max-bytes", "1kB", "-o", "a.gpkg"], "The option --max-bytes must be a size of at least"),
+        (["none.npz", "--max-bytes", "1GB", "-o", "a.gpkg"], "every cell is without data"),
         (["land.npz", "--densify", "1", "-o", "land.gpkg"], "The option --densify is for an output"),
         (["land.npz", "--tolerance", "-1"], "The option --tolerance must be a distance of 0 or more"),
         (["land.npz", "--iou", "2"], "The option --iou must be above 0 and at most 1"),

@@ -88,3 +88,10 @@ class Arcs:
         first = np.where(self.ring_arcs < 0, self.starts[arcs + 1] - 1, self.starts[arcs])
         within = np.arange(begins[-1]) - np.repeat(begins[:-1], sizes)
         return self.corners[np.repeat(first, sizes) + steps * within], begins[self.ring_starts]
+
+
+def no_arcs(shape: tuple[int, int, int], dtype: np.dtype) -> Arcs:
+    """Return the arcs of a raster without a face."""
+    none, start = np.empty(0, np.int32), np.zeros(1, np.int64)
+    corners, values, cells = none.reshape(0, 2), none.astype(dtype), none.astype(np.int64)
+    return Arcs(shape, corners, start, none, none, values, none, cells, none, start, start, none)

@@ -34,11 +34,13 @@ class Faces(ClassesOnMap, MapShapes[ClassPolygon]):
         phases: tuple[Phase, ...] = (),
         owners: NDArray[Any] | None = None,
         exact: Arcs | None = None,
+        is_part: bool = False,
     ) -> None:
         self.arcs, self.grid, self.phases = arcs, grid, phases
         self.names = dict(names or {})
         self._owners = arcs.regions if owners is None else owners  # the geometry of each face
         self._exact = arcs if exact is None else exact
+        self._is_part = is_part  # polygons beside them, with which they share lines, are in other results
 
     def __len__(self) -> int:
         return len(self.geometry_offsets) - 1

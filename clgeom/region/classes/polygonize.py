@@ -89,8 +89,7 @@ def polygonize(
     [[2.0, 2.0], [1.0, 2.0], [1.0, 1.0], [2.0, 1.0]]
     """
     call = Call(CALLER, profile=profile)
-    if isinstance(connectivity, bool) or not is_number(connectivity) or connectivity not in (4, 8):
-        raise wrong("connectivity", CALLER, "4 or 8", short(connectivity))
+    connectivity = checked_connectivity(connectivity)
     named = checked_names(names)
     raster = placed_raster(
         opened(classes, caller=CALLER),
@@ -102,27 +101,34 @@ def polygonize(
         strips=True,
     )
     choose_sessions(call, raster.values, device, shared=False)
-    stack, absent = _stack_of(raster.values, raster.nodata, call.session)
+    stack, absent = stack_of(raster.values, raster.nodata, call.session)
     grid = as_grid(raster.transform, raster.crs, (stack.rows, stack.columns), caller=CALLER)
     with call:
         arcs = trace_arcs(stack, connectivity=connectivity, nodata=absent)
     return ClassPolygons(arcs, grid, names=named, phases=tuple(call.phases))
 
 
-def checked_names(names: Any) -> dict[int, str]:
+def checked_connectivity(connectivity: Any, caller: str = CALLER) -> Any:
+    """Return the `connectivity` parameter of `polygonize`."""
+    if isinstance(connectivity, bool) or not is_number(connectivity) or connectivity not in (4, 8):
+        raise wrong("connectivity", caller, "4 or 8", short(connectivity))
+    return connectivity
+
+
+def checked_names(names: Any, caller: str = CALLER) -> dict[int, str]:
     """Return the `names` parameter of `polygonize`."""
     if names is None:
         return {}
     expected = "a mapping from classes, which are integers, to their names"
     if not isinstance(names, Mapping):
-        raise wrong("names", CALLER, expected, short(names))
+        raise wrong("names", caller, expected, short(names))
     for value, name in names.items():
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not isinstance(name, str):
-            raise wrong("names", CALLER, expected, short({value: name}))
+            raise wrong("names", caller, expected, short({value: name}))
     return {int(value): name for value, name in names.items()}
 
 
-def _stack_of(values: Any, nodata: Any, session: Session) -> tuple[Stack, Any]:
+def stack_of(values: Any, nodata: Any, session: Session) -> tuple[Stack, Any]:
     """Return rasters of integers for the device, and the value of cells that are in no face, or None."""
     if isinstance(values, Strips):
         if values.plain and values.dtype.kind in "iu" and values.dtype.name in THRESHOLDS:

@@ -18,6 +18,7 @@ from clgeom.region.classes.faces import Faces
 from clgeom.region.classes.files import class_columns
 from clgeom.region.classes.polygon import ClassPolygon
 from clgeom.region.classes.simplify import Goal, simplify_arcs
+from clgeom.region.coverage.grid import Grid
 
 
 @keeps_subnormals
@@ -53,13 +54,13 @@ class ClassPolygons(Faces):
     >>> import clgeom
     >>> land = clgeom.polygonize([[1, 1, 2, 2], [1, 1, 1, 2], [3, 1, 1, 2]])
     >>> land.classes.tolist(), land.cells.tolist(), land.simplify(tolerance=1).areas.tolist()
-    ([1, 2, 3], [7, 4, 1], [7.5, 3.5, 1.0])
+    ([1, 2, 3], [7, 4, 1], [7.0, 4.5, 0.5])
     """
 
     def _with(self, **changed: Any) -> ClassPolygons:
         """The same polygons of other arcs, or in other geometries."""
         own: dict[str, Any] = {"names": self.names, "phases": self.phases, "owners": self._owners}
-        own |= {"arcs": self.arcs, "exact": self._exact, **changed}
+        own |= {"arcs": self.arcs, "exact": self._exact, "is_part": self._is_part, **changed}
         made = ClassPolygons(grid=self.grid, **own)
         made.peak = self.peak
         return made
@@ -118,14 +119,12 @@ class ClassPolygons(Faces):
         return self._with(arcs=simplify_arcs(self._exact, self._goal(tolerance, iou, vertices, boundary)))
 
     def _goal(self, tolerance: Any, iou: Any, vertices: Any, boundary: Any) -> Goal:
+        if self._is_part:
+            raise InvalidInput("simplify needs all polygons of a raster. polygonize_strips has a 'tolerance' for some.")
         if tolerance is None and iou is None and vertices is None:
             raise InvalidInput("simplify needs a 'tolerance', an 'iou' or a number of 'vertices'.")
         if tolerance is not None:
-            given, tolerance = tolerance, real(tolerance)
-            if not 0 <= tolerance < np.inf:
-                raise wrong("tolerance", "simplify", "a distance of 0 or more", short(given))
-            a, b, _, d, e, _ = self.grid.transform
-            tolerance /= float(np.linalg.norm(np.array([[a, b], [d, e]]), 2)) if b or d else max(abs(a), abs(e))
+            tolerance = cells_of_tolerance(tolerance, self.grid, "simplify")
         if iou is not None:
             given, iou = iou, real(iou)
             if not 0 < iou <= 1:
@@ -229,3 +228,12 @@ class ClassPolygons(Faces):
 
     def _columns(self) -> dict[str, Any]:
         return class_columns(self.classes, self.names, self.maps, self.cells, self.areas, self.grid)
+
+
+def cells_of_tolerance(tolerance: Any, grid: Grid, caller: str) -> float:
+    """Return the `tolerance` parameter of a public function in sides of cells."""
+    distance = real(tolerance)
+    if not 0 <= distance < np.inf:
+        raise wrong("tolerance", caller, "a distance of 0 or more", short(tolerance))
+    a, b, _, d, e, _ = grid.transform
+    return distance / (float(np.linalg.norm(np.array([[a, b], [d, e]]), 2)) if b or d else max(abs(a), abs(e)))

@@ -26,8 +26,6 @@ from clgeom.region.classes.arcs import Arcs
 
 #: Of vertices that stay while their neighbours do.
 NEVER = np.iinfo(np.int64).max
-#: States of vertices: the triangle is not searched yet, is empty, or holds another vertex, which may go later.
-OPEN, EMPTY, BLOCKED = range(3)
 ROUNDS = 2
 #: Most corners of a raster, and for each vertex, with a table that tells how many vertices are before each of them.
 MOST_COUNTS, MOST_EACH = 1 << 27, 64
@@ -45,122 +43,151 @@ class Goal:
 
 def simplify_arcs(arcs: Arcs, goal: Goal, *, caller: str = "simplify") -> Arcs:
     """Return arcs of fewer corners, with the same faces and rings."""
-    return _Lines(arcs, goal).simplified(caller) if len(arcs) else arcs
+    if not len(arcs):
+        return arcs
+    layers, rows, columns = arcs.shape
+    layer = arcs.layers[arcs.left].astype(np.int64)
+    kept = (arcs.right < 0) & (not goal.boundary)
+    work = Vertices(arcs.corners, arcs.starts, kept, rows, columns, goal.tolerance, layer)
+    work.least[least_lines(*work.ends)] = 1
+    work.rooms = _rooms(arcs, goal, work)
+    work.simplify(Obstacles.of(work.place, layers * (rows + 1) * work.width))
+    if goal.vertices is not None:
+        most = int(work.numbers(layers).max(initial=0))
+        if most > goal.vertices:
+            expected = f"at least {most:,}: a map here keeps so many, by its topology and the other limits"
+            raise wrong("vertices", caller, expected, f"{goal.vertices:,}")
+    corners, starts = work.made()
+    return replace(arcs, corners=corners, starts=starts)
 
 
-class _Lines:
-    """Vertices of all arcs as lists; the last corner of a closed arc without a node is its first one."""
+def _rooms(arcs: Arcs, goal: Goal, work: Vertices) -> list[tuple[list[np.ndarray], np.ndarray, bool]]:
+    """Return for each budget the owners of arcs, how much each owner may lose, and whether that is an area."""
+    rooms: list[tuple[list[np.ndarray], np.ndarray, bool]] = []
+    if goal.iou is not None:
+        share = 1 - Fraction(goal.iou)
+        owner = _numbered(arcs.layers, arcs.values)
+        cells = np.bincount(owner, arcs.cells).astype(np.int64)  # exact: below 2**53
+        room = [2 * cell * share.numerator // share.denominator for cell in cells.tolist()]
+        right = np.append(owner, len(cells))[arcs.right]  # the last one is outside
+        rooms.append(([owner[arcs.left], right], np.array([*room, 1 << 62]), True))
+    if goal.vertices is not None:
+        rooms.append(([work.layer], np.maximum(work.numbers(arcs.shape[0]) - min(goal.vertices, NEVER), 0), False))
+    return rooms
 
-    def __init__(self, arcs: Arcs, goal: Goal) -> None:
-        self.arcs, self.goal = arcs, goal
-        _, rows, columns = arcs.shape
-        sizes, first, last = np.diff(arcs.starts), arcs.starts[:-1], arcs.starts[1:] - 1
-        self.x, self.y = np.ascontiguousarray(arcs.corners.T).astype(np.int64)
-        self.arc = np.repeat(np.arange(len(arcs)), sizes)
-        layer = arcs.layers[arcs.left].astype(np.int64)
-        self.width = columns + 1
-        self.row = layer[self.arc] * (rows + 1) + self.y  # of all layers, one below the other
+
+def least_lines(begin: np.ndarray, end: np.ndarray, depth: np.ndarray) -> np.ndarray:
+    """Return of the lines between each two nodes the one that may become straight: that of the least depth."""
+    low, high = np.minimum(begin, end), np.maximum(begin, end)
+    order = np.lexsort((depth, high, low))
+    alone = np.append(True, (np.diff(low[order]) != 0) | (np.diff(high[order]) != 0))[: len(order)]
+    return np.asarray(order[alone & (low != high)[order]])
+
+
+@dataclass(frozen=True, eq=False)
+class Obstacles:
+    """All exact corners, by their places in the order of rows."""
+
+    table: np.ndarray  # how many are before each place, or the places of all
+    is_dense: bool = False
+
+    @staticmethod
+    def of(places: np.ndarray, size: int) -> Obstacles:
+        """Return the obstacles at places, of which there are `size`."""
+        if size > min(MOST_COUNTS, MOST_EACH * len(places)):
+            return Obstacles(np.unique(places))
+        marks = np.zeros(size + 1, np.int32)
+        marks[places + 1] = 1
+        return Obstacles(np.cumsum(marks, out=marks), True)
+
+    def before(self, places: np.ndarray) -> np.ndarray:
+        """Return the number of corners before places."""
+        return np.asarray(self.table[places] if self.is_dense else np.searchsorted(self.table, places))
+
+
+class Vertices:
+    """Vertices of lines, each with its neighbours: those that are there are linked."""
+
+    def __init__(
+        self,
+        corners: np.ndarray,
+        starts: np.ndarray,
+        kept: np.ndarray,
+        rows: int,
+        columns: int,
+        tolerance: float | None,
+        layer: np.ndarray | int = 0,
+    ) -> None:
+        self.corners, self.starts, self.tolerance = corners, starts, tolerance
+        sizes, first, last = np.diff(starts), starts[:-1], starts[1:] - 1
+        self.x, self.y = np.ascontiguousarray(corners.T).astype(np.int64)
+        self.arc = np.repeat(np.arange(len(sizes)), sizes)
+        self.layer, self.width, self.height = layer + np.zeros(len(sizes), np.int64), columns + 1, rows + 1
+        self.row = self.layer[self.arc] * self.height + self.y  # of all layers, one below the other
         self.place = self.row * self.width + self.x
-        begin, end = self.place[first], self.place[last]
-        _, number, count = np.unique(np.append(begin, end), return_inverse=True, return_counts=True)
-        is_free = (begin == end) & (count[number[: len(arcs)]] == 2)  # closed, and meets no other arc
-        self.is_loop, self.edges = begin == end, sizes - 1
+        within = self.place.copy()
+        within[first] = within[last] = -1
+        #: The places of both ends of lines, and the last place between them
+        self.ends = self.place[first], self.place[last], np.maximum.reduceat(within, first)
+        self.is_loop, self.edges = self.ends[0] == self.ends[1], sizes - 1
         slots = np.arange(len(self.arc))
         self.before, self.behind = slots - 1, slots + 1
-        self.before[first[is_free]], self.behind[last[is_free] - 1] = last[is_free] - 1, first[is_free]
-        self.first, self.count = first, sizes - is_free  # vertices of each arc
-        self.stays = np.zeros(len(self.arc), bool)
-        self.stays[first[~is_free]] = self.stays[last] = True
+        self.stays = kept[self.arc]
+        self.stays[first] = self.stays[last] = True
         self.stays |= ((self.x == 0) | (self.x == columns)) & ((self.y == 0) | (self.y == rows))
-        if not goal.boundary:
-            self.stays |= (arcs.right < 0)[self.arc]
         self.is_there = np.ones(len(self.arc), bool)
-        self.is_there[last[is_free]] = False
-        # of several arcs between the same two nodes one may become straight: the one that is so, if any
-        low, high = np.minimum(begin, end), np.maximum(begin, end)
-        order = np.lexsort((self.edges, high, low))
-        alone = np.append(True, (np.diff(low[order]) != 0) | (np.diff(high[order]) != 0))
-        self.may_be_straight = np.zeros(len(arcs), bool)
-        self.may_be_straight[order[alone]] = True
+        self.least = np.where(self.is_loop, 3, 2)  # edges of each line
         self.area = np.full(len(self.arc), NEVER)  # twice that of the triangle of a vertex
         self.key = self.area.copy()  # the same for those that may go
-        self.state = np.zeros(len(self.arc), np.uint8)
-        self.layer = layer
-        self.rooms = self._rooms()
+        self.is_known = np.zeros(len(self.arc), bool)  # whether the triangle was searched
+        self.rooms: list[tuple[list[np.ndarray], np.ndarray, bool]] = []
+        self.is_open = np.ones(len(sizes), bool)  # lines whose budgets are not spent
 
-    def _rooms(self) -> list[tuple[list[np.ndarray], np.ndarray, bool]]:
-        """Return for each budget the owners of arcs, how much each owner may lose, and whether that is an area."""
-        arcs, goal, rooms = self.arcs, self.goal, []
-        if goal.iou is not None:
-            share = 1 - Fraction(goal.iou)
-            owner = _numbered(arcs.layers, arcs.values)
-            cells = np.bincount(owner, arcs.cells).astype(np.int64)  # exact: below 2**53
-            room = [2 * cell * share.numerator // share.denominator for cell in cells.tolist()]
-            right = np.append(owner, len(cells))[arcs.right]  # the last one is outside
-            rooms.append(([owner[arcs.left], right], np.array([*room, 1 << 62]), True))
-        if goal.vertices is not None:
-            rooms.append(([self.layer], np.maximum(self.numbers() - min(goal.vertices, NEVER), 0), False))
-        return rooms
-
-    def numbers(self) -> np.ndarray:
+    def numbers(self, layers: int) -> np.ndarray:
         """The vertices of each map; nodes count once."""
-        _, rows, _ = self.arcs.shape
         places = np.unique(self.place[self.is_there])
-        return np.bincount(places // self.width // (rows + 1), minlength=self.arcs.shape[0])
+        return np.bincount(places // self.width // self.height, minlength=layers)
+
+    def made(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the corners that are there, and the first one of each line."""
+        sizes = np.add.reduceat(self.is_there, self.starts[:-1], dtype=np.int64)
+        return self.corners[self.is_there], np.append(0, np.cumsum(sizes))
 
     # The order of removals ------------------------------------------------------------------------------------------
 
-    def simplified(self, caller: str) -> Arcs:
-        self.is_open = np.ones(len(self.arcs), bool)  # arcs whose budgets are not spent
+    def simplify(self, obstacles: Obstacles) -> None:
+        """Remove vertices, as far as the tolerance, the obstacles and the budgets allow."""
+        self.obstacles = obstacles
         self.close()
-        self.measure(np.flatnonzero(self.is_there & ~self.stays))
-        limit, again = 2, 4
-        while True:
-            removed = 0
+        self.measure(np.flatnonzero(~self.stays))
+        limit = 2
+        while (least := int(self.key.min(initial=NEVER))) < NEVER:
+            while limit <= least:  # the same limits for all lines: each is simplified as it would be alone
+                limit = max(limit * 5 // 4, limit + 1)
             for _ in range(ROUNDS):
-                removed += self.round(limit)
-            least = int(self.key.min(initial=NEVER))
-            if least == NEVER or limit >= again:  # what was blocked may be free now
-                freed = self.reopen(NEVER if least == NEVER else limit)
-                if least == NEVER and not (freed or removed):
-                    break
-                again = 2 * limit
-                least = int(self.key.min(initial=NEVER))
-            if least < NEVER:
-                limit = max(limit * 5 // 4, limit + 1, least + 1)
-        if self.goal.vertices is not None:
-            most = int(self.numbers().max(initial=0))
-            if most > self.goal.vertices:
-                expected = f"at least {most:,}: a map here keeps so many, by its topology and the other limits"
-                raise wrong("vertices", caller, expected, f"{self.goal.vertices:,}")
-        return self.made()
+                self.round(limit)
+            limit = max(limit * 5 // 4, limit + 1)
 
     def measure(self, vertices: np.ndarray) -> None:
         """Compute the areas of triangles that have changed."""
-        p, n, x, y = self.before[vertices], self.behind[vertices], self.x, self.y
-        area = (x[vertices] - x[p]) * (y[n] - y[p]) - (x[n] - x[p]) * (y[vertices] - y[p])
-        self.area[vertices] = self.key[vertices] = np.abs(area)
-        self.state[vertices] = OPEN
+        p, n = self.before[vertices], self.behind[vertices]
+        self.area[vertices] = self.key[vertices] = np.abs(self.cross(p, vertices, n))
+        self.is_known[vertices] = False
 
-    def round(self, limit: int) -> int:
-        """Remove the vertices with the least triangles, of less than a limit; return how many."""
+    def round(self, limit: int) -> None:
+        """Remove the vertices with the least triangles, of less than a limit."""
         some = np.flatnonzero(self.key < limit)
-        some = some[self.is_open[self.arc[some]]]
-        unknown = some[self.state[some] == OPEN]
-        self.search(unknown)
+        may_go = self.is_open[self.arc[some]] & (self.edges > self.least)[self.arc[some]]
+        self.key[some[~may_go]] = NEVER
+        some = some[may_go]
+        self.search(some[~self.is_known[some]])
         some = some[self.key[some] < limit]
-        arc = self.arc[some]
-        some = some[np.where(self.is_loop[arc], self.edges[arc] > 3, (self.edges[arc] > 2) | self.may_be_straight[arc])]
         key, p, n = self.key[some], self.before[some], self.behind[some]
         least = (key < self.key[p]) | ((key == self.key[p]) & (some < p))
         least &= (key < self.key[n]) | ((key == self.key[n]) & (some < n))
         some = some[least]
         some = some[np.argsort(self.key[some], kind="stable")]
-        some = self.within(some[self.keeps_loops(some)])
-        self.remove(some)
-        if not len(some):  # no more of these: arcs that are as short as may be, or budgets that are spent
-            self.key[self.key < limit] = NEVER
-        return len(some)
+        self.remove(self.within(some[self.keeps_loops(some)]))
 
     def keeps_loops(self, some: np.ndarray) -> np.ndarray:
         """Of a closed arc with four edges only the first vertex may go: it keeps three."""
@@ -204,40 +231,28 @@ class _Lines:
         changed = np.unique(np.append(p, n))
         self.measure(changed[~self.stays[changed]])
 
-    def reopen(self, limit: int) -> int:
-        """Search the triangles, of less than a limit, that were not empty; return how many are now."""
-        some = np.flatnonzero((self.state == BLOCKED) & self.is_there & (self.area < limit))
-        some = some[self.is_open[self.arc[some]]]
-        self.key[some] = self.area[some]
-        self.search(some)
-        return int((self.key[some] < NEVER).sum())
-
     # Triangles ------------------------------------------------------------------------------------------------------
 
     def search(self, some: np.ndarray) -> None:
         """Find out whether vertices may go, by their triangles and the distance of corners from the new edges."""
-        near = self.is_near(some)
-        self.key[some[~near]], self.state[some[~near]] = NEVER, EMPTY
-        some = some[near]
-        free = self.is_empty(some)
-        self.state[some] = np.where(free, EMPTY, BLOCKED)
+        self.is_known[some] = True
+        free = self.is_near(some)
+        free[free] = self.is_empty(some[free])
         self.key[some[~free]] = NEVER
 
     def is_empty(self, some: np.ndarray) -> np.ndarray:
-        """Return whether the triangles of vertices hold no other vertex."""
+        """Return whether the triangles of vertices hold no corner but those that went between their neighbours."""
         p, n, x, y = self.before[some], self.behind[some], self.x, self.y
         sides = [(p, some), (some, n), (p, n)]
         steps = [np.gcd(x[b] - x[a], y[b] - y[a]) for a, b in sides]
         area = self.area[some]
-        found: np.ndarray = (
-            area == steps[0] + steps[1] - steps[2]
-        )  # no corner but on the sides to the neighbours (Pick)
-        found |= area == 0
+        # no corner but on the sides to the neighbours (Pick)
+        found: np.ndarray = (area == steps[0] + steps[1] - steps[2]) | (area == 0)
         left = np.flatnonzero(~found)
         if not len(left):
             return found
-        sides = [(a[left], b[left]) for a, b in sides]
-        ends = self.row[[p[left], some[left], n[left]]]
+        some, sides = some[left], [(a[left], b[left]) for a, b in sides]
+        ends = self.row[[p[left], some, n[left]]]
         low, high = ends.min(axis=0), ends.max(axis=0)
         rows = high - low + 1
         of = np.repeat(np.arange(len(left)), rows)
@@ -256,36 +271,42 @@ class _Lines:
             most[at] = np.maximum(most[at], x[a][own] + shift // down[own])
         inside = least <= most
         first = np.where(inside, row * self.width + least, 0)
-        count = np.where(inside, self.counts(np.where(inside, row * self.width + most + 1, 0)) - self.counts(first), 0)
-        found[left] = np.add.reduceat(count, begins) == 3
+        count = np.where(
+            inside,
+            self.obstacles.before(np.where(inside, row * self.width + most + 1, 0)) - self.obstacles.before(first),
+            0,
+        )
+        found[left] = np.add.reduceat(count, begins) == 2 + self.between_inside(some)
         return found
 
-    def counts(self, places: np.ndarray) -> np.ndarray:
-        """Return the number of vertices before places, in the order of rows."""
-        there = int(self.is_there.sum())
-        if getattr(self, "_counted", None) != there:
-            layers, rows, _ = self.arcs.shape
-            size, own = layers * (rows + 1) * self.width, self.place[self.is_there]
-            self._counted, self._is_dense = there, size <= min(MOST_COUNTS, MOST_EACH * len(self.place))
-            if self._is_dense:
-                marks = np.zeros(size + 1, np.int32)
-                marks[own + 1] = 1
-                self._table = np.cumsum(marks, out=marks)
-            else:
-                self._table = np.unique(own)
-        return np.asarray(self._table[places] if self._is_dense else np.searchsorted(self._table, places))
+    def between_inside(self, some: np.ndarray) -> np.ndarray:
+        """Return how many corners between the neighbours of vertices are in their triangles."""
+        of, corner, begins = self.between(some)
+        turn = np.sign(self.cross(self.before[some], some, self.behind[some]))[of]
+        p, v, n = self.before[some][of], some[of], self.behind[some][of]
+        inside = (self.cross(p, v, corner) * turn >= 0) & (self.cross(v, n, corner) * turn >= 0)
+        inside &= self.cross(n, p, corner) * turn >= 0
+        return np.add.reduceat(inside, begins, dtype=np.int64)
+
+    def cross(self, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+        """Return twice the areas of triangles, with the sign of their turn."""
+        x, y = self.x, self.y
+        return np.asarray((x[b] - x[a]) * (y[c] - y[a]) - (x[c] - x[a]) * (y[b] - y[a]))
+
+    def between(self, some: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the exact corners between the neighbours of vertices: (the vertex of each, corners, their begins)."""
+        first = self.before[some] + 1
+        sizes = self.behind[some] - first
+        of = np.repeat(np.arange(len(some)), sizes)
+        begins = np.cumsum(sizes) - sizes
+        return of, np.arange(len(of)) + (first - begins)[of], begins
 
     def is_near(self, some: np.ndarray) -> np.ndarray:
         """Return whether all corners between the neighbours of vertices are within the tolerance of the new edge."""
-        if self.goal.tolerance is None or not len(some):
+        if self.tolerance is None or not len(some):
             return np.ones(len(some), bool)
-        p, n, arc = self.before[some], self.behind[some], self.arc[some]
-        between = (n - p) % self.count[arc] - 1
-        of = np.repeat(np.arange(len(some)), between)
-        begins = np.cumsum(between) - between
-        step = np.arange(len(of)) - begins[of] + 1
-        first, count = self.first[arc][of], self.count[arc][of]
-        corner = first + (p[of] - first + step) % count
+        of, corner, begins = self.between(some)
+        p, n = self.before[some], self.behind[some]
         px, py, nx, ny = self.x[p], self.y[p], self.x[n], self.y[n]
         along_x, along_y = (nx - px)[of], (ny - py)[of]
         x, y = self.x[corner] - px[of], self.y[corner] - py[of]
@@ -294,27 +315,15 @@ class _Lines:
         past = np.where(dot < 0, x * x + y * y, np.where(dot > square, (x - along_x) ** 2 + (y - along_y) ** 2, -1))
         away = np.where(past < 0, cross.astype(np.float64) ** 2 / square, past)
         # more than the roundings of the distance around the tolerance, exact fractions decide
-        most, rounding = self.goal.tolerance * self.goal.tolerance, 2.0**-48
+        most, rounding = self.tolerance * self.tolerance, 2.0**-48
         near = away <= most * (1 - rounding)
         close = np.flatnonzero(~near & (away <= most * (1 + rounding)))
         if len(close):
             facts, number = np.unique(np.stack([cross, past, square])[:, close], axis=1, return_inverse=True)
-            limit = Fraction(self.goal.tolerance) ** 2
+            limit = Fraction(self.tolerance) ** 2
             fits = [(Fraction(c * c, s) if p < 0 else p) <= limit for c, p, s in facts.T.tolist()]
             near[close] = np.array(fits)[number.reshape(-1)]
         return np.asarray(np.logical_and.reduceat(near, begins))
-
-    def made(self) -> Arcs:
-        """Return the arcs of the vertices that are there."""
-        kept = self.is_there.copy()
-        sizes = np.add.reduceat(kept, self.first, dtype=np.int64)
-        own = np.flatnonzero(kept)
-        is_free = np.diff(self.arcs.starts) != self.count
-        begins = np.cumsum(sizes) - sizes
-        # the first vertex of a closed arc once more, at its end
-        own = np.insert(own, (begins + sizes)[is_free], own[begins[is_free]])
-        starts = np.append(0, np.cumsum(sizes + is_free))
-        return replace(self.arcs, corners=np.ascontiguousarray(self.arcs.corners[own]), starts=starts)
 
 
 def _numbered(layers: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -25,7 +25,7 @@ from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit
 from clgeom.intake.arrays import c_name
 from clgeom.primitives.scan import sums_plan
-from clgeom.region.classes.arcs import Arcs
+from clgeom.region.classes.arcs import Arcs, no_arcs
 from clgeom.region.coverage.rasters import Stack
 from clgeom.region.rings.trace import CHAINS, FIRSTS, HOPS, JUMP, WALK
 from clgeom.sorting.radix.passes import digit_windows, order_plan
@@ -158,7 +158,7 @@ class DeviceArcs:
 def trace_arcs(stack: Stack, *, connectivity: int = 4, nodata: Any = None) -> Arcs:
     """Return the arcs of a stack of rasters of integers; cells of `nodata`, of the stack's type, are in no face."""
     made = arcs_on_device(stack, connectivity=connectivity, nodata=nodata)
-    return _no_arcs((stack.maps, stack.rows, stack.columns), stack.dtype) if made is None else made.read()
+    return no_arcs((stack.maps, stack.rows, stack.columns), stack.dtype) if made is None else made.read()
 
 
 def arcs_on_device(stack: Stack, *, connectivity: int = 4, nodata: Any = None) -> DeviceArcs | None:
@@ -184,12 +184,6 @@ def arcs_on_device(stack: Stack, *, connectivity: int = 4, nodata: Any = None) -
         made = work.sizes[own]
         memory[name] = work.memory[own], np.dtype(made.dtype), faces if name == "regions" else made.count
     return DeviceArcs(stack.session, (stack.maps, stack.rows, stack.columns), memory)
-
-
-def _no_arcs(shape: tuple[int, int, int], dtype: np.dtype) -> Arcs:
-    none, start = np.empty(0, np.int32), np.zeros(1, np.int64)
-    corners, values, cells = none.reshape(0, 2), none.astype(dtype), none.astype(np.int64)
-    return Arcs(shape, corners, start, none, none, values, none, cells, none, start, start, none)
 
 
 def _mark(work: _Work, stack: Stack, nodata: Any, n: int) -> None:

@@ -1,0 +1,242 @@
+"""Lines between faces as arrays: pieces of them are joined to arcs, and arcs to the rings of faces, in NumPy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clgeom.geo.ragged import ranges_of
+from clgeom.intake.typing import NDArray
+from clgeom.region.classes.arcs import Arcs, no_arcs
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Lines of corners, each with the faces at both sides; -1 is none, or one that is done with."""
+
+    corners: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    @staticmethod
+    def none() -> Lines:
+        return Lines(np.empty((0, 2), np.int32), np.zeros(1, np.int64), *(np.empty(0, np.int64) for _ in "lr"))
+
+    @staticmethod
+    def joined(*parts: Lines) -> Lines:
+        """Return the lines of several, one after the other."""
+        sizes = np.concatenate([np.diff(one.starts) for one in parts])
+        corners, left, right = (np.concatenate([getattr(one, name) for one in parts]) for name in FIELDS)
+        return Lines(corners, np.append(0, np.cumsum(sizes)), left, right)
+
+    @property
+    def first(self) -> NDArray[np.int32]:
+        return self.corners[self.starts[:-1]]
+
+    @property
+    def last(self) -> NDArray[np.int32]:
+        return self.corners[self.starts[1:] - 1]
+
+    def some(self, chosen: NDArray[np.bool_]) -> Lines:
+        """Return some of the lines."""
+        own, starts = ranges_of(self.starts, np.flatnonzero(chosen))
+        return Lines(self.corners[own], starts, self.left[chosen], self.right[chosen])
+
+    def beside(self, numbers: NDArray[np.int64]) -> Lines:
+        """Return the lines with new numbers of faces; the last number is that of none."""
+        return Lines(self.corners, self.starts, numbers[self.left], numbers[self.right])
+
+
+FIELDS = ("corners", "left", "right")
+
+
+def chained(lines: Lines, behind: NDArray[np.int64]) -> Lines:
+    """Return lines joined with those behind them (-1: none), without corners where they go straight on.
+
+    A line that closes so begins at the leftmost of its topmost corners.
+    """
+    order, sizes, loops = _orders(behind)
+    begins = np.append(0, np.cumsum(sizes))
+    own, pieces = ranges_of(lines.starts, order)
+    kept = np.ones(len(own), bool)
+    is_last = np.zeros(len(order), bool)
+    is_last[begins[1:] - 1] = True
+    kept[pieces[1:][~is_last] - 1] = False  # the first corner of the next piece
+    corners = lines.corners[own]
+    starts = np.append(0, np.cumsum(np.add.reduceat(kept, pieces[begins[:-1]], dtype=np.int64))) if len(own) else begins
+    corners, heads = corners[kept], order[begins[:-1]]
+    corners, starts = _bent(corners, starts, loops)
+    return Lines(corners, starts, lines.left[heads], lines.right[heads])
+
+
+def _orders(behind: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Return chains of members, one after the other, their sizes, and whether each is closed."""
+    after = behind.tolist()
+    order: list[int] = []
+    sizes: list[int] = []
+    loops: list[bool] = []
+    is_head = np.ones(len(after), bool)
+    is_head[behind[behind >= 0]] = False
+    passed = bytearray(len(after))
+    for head in [*np.flatnonzero(is_head).tolist(), *np.flatnonzero(~is_head).tolist()]:
+        if passed[head]:
+            continue
+        at, before = head, len(order)
+        while at >= 0 and not passed[at]:
+            passed[at] = 1
+            order.append(at)
+            at = after[at]
+        sizes.append(len(order) - before)
+        loops.append(at == head)
+    return np.array(order, np.int64), np.array(sizes, np.int64), np.array(loops, bool)
+
+
+def _bent(
+    corners: NDArray[np.int32], starts: NDArray[np.int64], loops: NDArray[np.bool_]
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return chains without corners where they go straight on, closed ones from their first corner on."""
+    ends = starts[1:] - 1
+    before, behind = np.arange(-1, len(corners) - 1), np.arange(1, len(corners) + 1)
+    before[starts[:-1]], behind[ends] = ends - loops, starts[:-1] + loops  # of a closed chain both ends are one corner
+    straight = ((corners[before] == corners) & (corners == corners[behind])).any(axis=1)
+    ends_of_open = np.append(starts[:-1][~loops], ends[~loops])
+    straight[ends_of_open] = False
+    kept = ~straight
+    kept[ends[loops]] = False  # closed again below
+    sizes = np.add.reduceat(kept, starts[:-1], dtype=np.int64) if len(loops) else starts[:-1]
+    corners, begins = corners[kept], np.append(0, np.cumsum(sizes))
+    own, made = ranges_of(begins, np.arange(len(sizes)))
+    if loops.any():
+        key = corners[:, 1].astype(np.int64) << 32 | corners[:, 0]
+        least = np.flatnonzero(key == np.repeat(np.minimum.reduceat(key, begins[:-1]), sizes))
+        first = begins[:-1].copy()
+        first[loops] = least[loops[np.searchsorted(begins, least, side="right") - 1]]
+        sizes_made = sizes + loops
+        made = np.append(0, np.cumsum(sizes_made))
+        place = np.arange(made[-1]) - np.repeat(made[:-1], sizes_made) + np.repeat(first - begins[:-1], sizes_made)
+        own = np.repeat(begins[:-1], sizes_made) + place % np.repeat(sizes, sizes_made)
+    return corners[own], made
+
+
+def faces_of(lines: Lines, values: NDArray[Any], cells: NDArray[np.int64], regions: NDArray[Any], shape: Any) -> Arcs:
+    """Return faces with all lines around them, which are complete, as `Arcs`; lines may have faces of others beside."""
+    if not len(lines):
+        return no_arcs(shape, values.dtype)
+    arc, side = np.nonzero(np.stack([lines.left, lines.right], axis=1) >= 0)
+    face = np.where(side, lines.right[arc], lines.left[arc])
+    after = _following(lines, arc, side, face)
+    leader = _leaders(after)
+    order = np.lexsort((_ranks(after, leader), leader))  # rings by their least arcs
+    begins = np.append(np.flatnonzero(np.diff(leader[order], prepend=-1)), len(order))
+    areas = np.add.reduceat(np.where(side, -1, 1)[order] * _areas(lines)[arc[order]], begins[:-1])
+    owner = face[order[begins[:-1]]]
+    sorted_rings = np.lexsort((areas < 0, owner))  # stable: holes by their least arcs
+    own, ring_starts = ranges_of(begins, sorted_rings)
+    halves = order[own]
+    return Arcs(
+        shape,
+        lines.corners,
+        lines.starts,
+        lines.left.astype(np.int32),
+        lines.right.astype(np.int32),
+        values,
+        np.zeros(len(values), np.int32),
+        cells,
+        numbered(regions).astype(np.int32),
+        np.append(0, np.cumsum(np.bincount(owner, minlength=len(values)))),
+        ring_starts,
+        np.where(side, ~arc, arc)[halves].astype(np.int32),
+    )
+
+
+def numbered(regions: NDArray[Any]) -> NDArray[np.int64]:
+    """Return numbers of regions in the order of their first faces."""
+    _, first, number = np.unique(regions, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[number.reshape(-1)])
+
+
+def _areas(lines: Lines) -> NDArray[np.int64]:
+    """Return for each line the sum over its edges of what they add to twice the area of a ring."""
+    x, y = lines.corners.T.astype(np.int64)
+    each = np.append(x[:-1] * y[1:] - x[1:] * y[:-1], 0)
+    each[lines.starts[1:] - 1] = 0
+    return np.add.reduceat(each, lines.starts[:-1])
+
+
+def _following(lines: Lines, arc: Any, side: Any, face: Any) -> NDArray[np.int64]:
+    """Return the half of a line after each half on the ring of its face, the one to the right of two."""
+    first, last = lines.first.astype(np.int64), lines.last.astype(np.int64)
+    width = int(lines.corners[:, 0].max()) + 1
+    ends = np.stack([first, last])[:, :, 1] * width + np.stack([first, last])[:, :, 0]
+    nodes = np.unique(ends, return_inverse=True)[1].reshape(2, -1)
+    count = int(nodes.max()) + 1
+    begin, end = face * count + nodes[side, arc], face * count + nodes[1 - side, arc]
+    out, back = (lines.corners[lines.starts[:-1] + 1] - first).T, (lines.corners[lines.starts[1:] - 2] - last).T
+    leaves, comes = np.where(side, back[:, arc], out[:, arc]), np.where(side, out[:, arc], back[:, arc])
+    order = np.argsort(begin, kind="stable")
+    own = begin[order]
+    at = np.searchsorted(own, end)
+    other = np.minimum(at + 1, len(own) - 1)
+    two = np.flatnonzero((own[other] == end) & (other > at))
+    one, choice, comes = leaves[:, order[at[two]]], leaves[:, order[other[two]]], comes[:, two]
+    # which of the two is the first one to the left of where it comes from
+    half = [np.sign(_cross(comes, some)) for some in (one, choice)]
+    is_other = np.where(half[0] == half[1], _cross(one, choice) < 0, half[1] > half[0])
+    at[two[is_other]] += 1
+    return np.asarray(order[at])
+
+
+def _cross(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.asarray(one[0] * other[1] - one[1] * other[0])
+
+
+def _leaders(after: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the least member of the cycle of each member."""
+    least, far = np.minimum(np.arange(len(after)), after), after[after]
+    active = np.arange(len(after))
+    while True:
+        differ = active[least[active] != least[after[active]]]
+        if not len(differ):
+            return np.asarray(least)
+        is_open = np.zeros(len(after), bool)
+        is_open[least[differ]] = is_open[least[after[differ]]] = True
+        active = active[is_open[least[active]]]
+        least[active], far[active] = np.minimum(least[active], least[far[active]]), far[far[active]]
+
+
+def _ranks(after: NDArray[np.int64], leader: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of steps to each member from the leader of its cycle."""
+    before = np.empty_like(after)
+    before[after] = np.arange(len(after))
+    is_leader = leader == np.arange(len(after))
+    before[is_leader] = np.flatnonzero(is_leader)
+    rank = (~is_leader).astype(np.int64)
+    active = np.flatnonzero(before != leader)
+    while len(active):
+        rank[active] += rank[before[active]]
+        before[active] = before[before[active]]
+        active = active[before[active] != leader[active]]
+    return np.asarray(rank)
+
+
+def united(count: int, one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the least member of the set of each of `count` members, of which pairs are in one set."""
+    parents: NDArray[np.int64] = np.arange(count)
+    while True:
+        a, b = parents[one], parents[other]
+        differ = a != b
+        if not differ.any():
+            return parents
+        one, other, a, b = one[differ], other[differ], a[differ], b[differ]
+        np.minimum.at(parents, np.maximum(a, b), np.minimum(a, b))
+        while True:  # to the roots
+            up = parents[parents]
+            if (up == parents).all():
+                break
+            parents = up
