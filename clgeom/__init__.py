@@ -25,7 +25,7 @@ _HOMES = {
     "hull.predicates": "orient2d",
     "hull.result": "Hull",
     "hull.scipy_compat": "ConvexHull QhullError",
-    "hull.shapes": "HullDiameter HullRectangle HullWidth",
+    "hull.shapes": "HullCircle HullDiameter HullRectangle HullWidth",
     "hull.wagener.hoods": "Hood lower_hood upper_hood",
     "hull.wagener.trace": "HoodMerge",
     "intake.arrays": "pinned_empty",
@@ -74,7 +74,8 @@ if TYPE_CHECKING:
     from clgeom.hull.predicates import orient2d as orient2d
     from clgeom.hull.result import Hull as Hull
     from clgeom.hull.scipy_compat import ConvexHull as ConvexHull, QhullError as QhullError
-    from clgeom.hull.shapes import HullDiameter as HullDiameter, HullRectangle as HullRectangle, HullWidth as HullWidth
+    from clgeom.hull.shapes import HullCircle as HullCircle, HullDiameter as HullDiameter
+    from clgeom.hull.shapes import HullRectangle as HullRectangle, HullWidth as HullWidth
     from clgeom.hull.wagener.hoods import Hood as Hood, lower_hood as lower_hood, upper_hood as upper_hood
     from clgeom.hull.wagener.trace import HoodMerge as HoodMerge
     from clgeom.region.arc.adaptive import adaptive_region as adaptive_region

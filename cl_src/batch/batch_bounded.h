@@ -5,7 +5,6 @@
 // their remainders: they may be off by some units of the last place. The includer has batch/batch_calipers.h.
 #define UNIT 0x1p-100        // larger than the relative error of any operation
 #define COARSE 0x1p-40       // error of a divisor or radicand from which on a result says nothing
-#define MOST_NUMBERS 12      // of a caliper
 
 typedef struct { double high, low, error; } bounded_t;
 typedef struct { bounded_t x, y; } bounded2_t;

@@ -7,7 +7,7 @@
 #define UNSURE 2
 #define ULP 0x1p-53
 
-enum { WIDTH, AREA, PERIMETER, DIAMETER };
+enum { WIDTH, AREA, PERIMETER, DIAMETER, CIRCLE };
 typedef struct { global const coord_t *xy; uint size; } polygon_t;
 typedef struct { uint edge, across, along, back; double low, high; } caliper_t;
 

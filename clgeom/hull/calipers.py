@@ -13,14 +13,16 @@ A caliper is the edge's first corner and these three corners; others are found b
 from __future__ import annotations
 
 import bisect
+import functools
 import math
 from collections.abc import Callable, Iterable
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-#: What the best caliper has: the least width, the rectangle of least area or perimeter, or the largest distance.
-Purpose: TypeAlias = Literal["width", "area", "perimeter", "diameter"]
+#: What the best caliper has: the least width, the rectangle of least area or perimeter, the largest distance. The least
+#: circle has corners instead.
+Purpose: TypeAlias = Literal["width", "area", "perimeter", "diameter", "circle"]
 
 
 class Caliper(NamedTuple):
@@ -57,9 +59,15 @@ class Corners:
         above, below = value.as_integer_ratio()
         return (above << -self.exponent) // below
 
-    def floats(self, which: list[int]) -> np.ndarray:
-        """Return some corners as floats; -0.0 as 0.0."""
-        return self._floats[which] + 0.0
+    def floats(self, which: Any) -> np.ndarray:
+        """Return some corners as floats."""
+        return np.asarray(self._floats[which])
+
+    @functools.cached_property
+    def in_range(self) -> bool:
+        """Whether coordinates are 0 or so near 1 that no product of six differences leaves the range of doubles."""
+        sizes = np.abs(self._floats)
+        return bool(((sizes == 0) | ((sizes >= 2.0**-60) & (sizes < 2.0**120))).all())
 
     def step(self, a: int, b: int) -> tuple[int, int]:
         """The difference of two corners."""

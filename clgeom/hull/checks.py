@@ -202,9 +202,10 @@ def hulls_of_all_sizes(session: Session, dtype: np.dtype) -> str:
 
 @check("hull/batch: batch_calipers", by_type=True)
 def calipers_of_batches(session: Session, dtype: np.dtype) -> str:
-    """The width, the diameter and the least rectangles of hulls of all sizes, as integers give them on the host."""
+    """All measures of hulls of all sizes are as integers give them on the host."""
     from clgeom.hull.batch.calipers import NUMBERS, best_calipers
     from clgeom.hull.calipers import Corners, best_caliper, numbers_of
+    from clgeom.hull.circles import circle_numbers, least_circle
 
     hulls = [two_parabolas(m, 0, dtype) for m in (1, 2, 3, 40, 300)]
     parts = [points[vertices] for points, vertices in hulls]
@@ -214,6 +215,11 @@ def calipers_of_batches(session: Session, dtype: np.dtype) -> str:
         found = best_calipers(session, np.concatenate(parts), offsets, purpose)
         for part, caliper, numbers in zip(parts, found.calipers, found.numbers):
             polygon = Corners(part)
+            if purpose == "circle":
+                support = least_circle(polygon)
+                same(caliper[:3], [*support, -1][:3], f"{dtype}, corners of the circle, {len(part)} corners")
+                same(numbers, circle_numbers(polygon, support), f"{dtype}, numbers of the circle")
+                continue
             best = best_caliper(polygon, range(len(polygon)), purpose)
             same(caliper[0], best.edge, f"{dtype}, {purpose}, {len(part)} corners")
             same(numbers, numbers_of(polygon, best, purpose), f"{dtype}, numbers of the {purpose}")

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from clgeom.arguments import one_of
+from clgeom.arguments import one_of, wrong
 from clgeom.core.device import as_session
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.hull.batch.calipers import best_calipers
-from clgeom.hull.shapes import HullDiameter, HullRectangle, HullWidth
+from clgeom.errors import short
+from clgeom.hull.batch.calipers import Found, best_calipers
+from clgeom.hull.measures import two_difference, two_product
+from clgeom.hull.shapes import HullCircle, HullDiameter, HullRectangle, HullWidth
 from clgeom.intake.device_arrays import on_host
-from clgeom.intake.typing import NDArray
+from clgeom.intake.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:
     from clgeom.core.device import Session
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 #: What a rectangle has the least of.
 By: TypeAlias = Literal["area", "perimeter"]
-Shape = TypeVar("Shape", HullDiameter, HullWidth, HullRectangle)
+Shape = TypeVar("Shape", HullDiameter, HullWidth, HullRectangle, HullCircle)
 #: Columns of `Polygons.calipers`.
 EDGE, ACROSS = 0, 2
 
@@ -35,10 +37,13 @@ class Polygons:
     offsets: NDArray[Any]
     session: Session | None
 
+    def best(self, purpose: Purpose) -> Found:
+        return best_calipers(as_session(self.session), self.corners, self.offsets, purpose)
+
     def calipers(self, purpose: Purpose) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the best calipers as numbers of corners, and the ends of their edges; and the calipers' numbers."""
         counts, first = np.diff(self.offsets), self.offsets[:-1, None]
-        found = best_calipers(as_session(self.session), self.corners, self.offsets, purpose)
+        found = self.best(purpose)
         edge, *others = found.calipers.T
         end = (edge + 1) % np.maximum(counts, 1)
         places = np.stack([edge, end, *others], axis=1) + first
@@ -77,6 +82,44 @@ def rectangles_of(polygons: Polygons, by: By) -> HullRectangle:
     corners[single] = polygons.floats(places[single, :1])
     area, perimeter, length, height = numbers[:, :4].T
     return HullRectangle(corners, area, perimeter, length, height, polygons.points(places[:, :ACROSS]))
+
+
+def circles_of(polygons: Polygons) -> HullCircle:
+    counts = np.diff(polygons.offsets)
+    found = polygons.best("circle")
+    places = np.where(found.calipers[:, :3] < 0, -1, found.calipers[:, :3] + polygons.offsets[:-1, None])
+    places[counts < 2, 1:] = -1
+    places[counts < 1] = -1
+    center, single = found.numbers[:, :2].copy(), counts < 2
+    center[single] = polygons.floats(places[single, 0])
+    return HullCircle(center, found.numbers[:, 2], polygons.points(places))
+
+
+def extents_of(polygons: Polygons, direction: ArrayLike) -> NDArray[np.float64]:
+    """Return the length of each polygon along a direction; products and sums are pairs of floats.
+
+    Places along the direction are relative to the first corner, so that a length is a sum of two that are not below 0.
+    """
+    along = np.asarray(direction, np.float64)
+    if along.shape != (2,) or not np.isfinite(along).all() or not along.any():
+        raise wrong("direction", "extent", "two finite numbers, not both 0", short(direction))
+    along = np.ldexp(along, -int(np.frexp(np.abs(along).max())[1]))
+    counts = np.diff(polygons.offsets)
+    lengths, some = np.zeros(len(counts)), np.flatnonzero(counts)
+    if not len(some):
+        return lengths
+    begins, owner = polygons.offsets[some], np.repeat(np.arange(len(some)), counts[some])
+    corners = polygons.corners.astype(np.float64)
+    scale = np.frexp(np.maximum.reduceat(np.abs(corners).max(axis=1), begins))[1]
+    corners = np.ldexp(corners, -scale[owner, None])
+    (x, y), (x_low, y_low) = (one.T for one in two_difference(corners, corners[begins][owner]))
+    (left, left_low), (right, right_low) = two_product(x, along[0]), two_product(y, along[1])
+    total, rest = two_difference(left, -right)
+    total += rest + (left_low + right_low + (x_low * along[0] + y_low * along[1]))
+    found = np.maximum.reduceat(total, begins) - np.minimum.reduceat(total, begins)
+    with np.errstate(over="ignore", under="ignore"):
+        lengths[some] = np.ldexp(found / np.sqrt(along @ along), scale)
+    return lengths
 
 
 def _first(shape: Shape) -> Shape:
@@ -154,6 +197,48 @@ class Measures:
         """
         return _first(rectangles_of(self._polygons(), by))
 
+    def min_circle(self) -> HullCircle:
+        """Return the least circle around the hull.
+
+        Returns
+        -------
+        HullCircle
+            With `center`, `radius` and `support` (indices of points on it).
+
+        Examples
+        --------
+        >>> import clgeom
+        >>> clgeom.convex_hull([(0, 0), (6, 0), (3, 9)]).min_circle().radius
+        5.0
+        """
+        return _first(circles_of(self._polygons()))
+
+    def extent(self, direction: ArrayLike) -> float:
+        """Return the length of the hull along a direction: of its projection onto a line.
+
+        Parameters
+        ----------
+        direction : array_like, shape (2,)
+            Of any length but 0.
+
+        Returns
+        -------
+        float
+            Off by less than 2**-50 of itself and 2**-95 of the largest coordinate.
+
+        Raises
+        ------
+        InvalidInput
+            For a direction that is not two finite numbers, or both 0.
+
+        Examples
+        --------
+        >>> import clgeom
+        >>> clgeom.convex_hull([(0, 0), (6, 0), (3, 9)]).extent((0, 1))
+        9.0
+        """
+        return float(extents_of(self._polygons(), direction)[0])
+
 
 @keeps_subnormals
 class BatchMeasures:
@@ -222,3 +307,46 @@ class BatchMeasures:
         [12.0, 0.0]
         """
         return rectangles_of(self._polygons(), by)
+
+    def min_circles(self) -> HullCircle:
+        """Return the `Hull.min_circle` of each hull, as arrays.
+
+        Returns
+        -------
+        HullCircle
+            With arrays `center`, `radius` and `support`.
+
+        Examples
+        --------
+        >>> import clgeom
+        >>> batch = clgeom.convex_hulls([(0, 0), (4, 0), (4, 3), (5, 5), (6, 5)], [0, 3, 5])
+        >>> batch.min_circles().radius.tolist()
+        [2.5, 0.5]
+        """
+        return circles_of(self._polygons())
+
+    def extents(self, direction: ArrayLike) -> NDArray[np.float64]:
+        """Return the `Hull.extent` of each hull, as an array.
+
+        Parameters
+        ----------
+        direction : array_like, shape (2,)
+            Of any length but 0.
+
+        Returns
+        -------
+        ndarray of float64, shape (m,)
+
+        Raises
+        ------
+        InvalidInput
+            For a direction that is not two finite numbers, or both 0.
+
+        Examples
+        --------
+        >>> import clgeom
+        >>> batch = clgeom.convex_hulls([(0, 0), (4, 0), (4, 3), (5, 5), (6, 5)], [0, 3, 5])
+        >>> batch.extents((0, 1)).tolist()
+        [3.0, 0.0]
+        """
+        return extents_of(self._polygons(), direction)

@@ -128,6 +128,58 @@ class HullRectangle:
         return shapes if self.corners.ndim == 3 else shapes[0]
 
 
+@dataclass(frozen=True, eq=False)
+class HullCircle:
+    """The least circle around a hull; arrays with a row for each hull in a batch.
+
+    Parameters
+    ----------
+    center : ndarray of float64, shape (2,) or (m, 2)
+        Each coordinate is correctly rounded; NaN without points.
+    radius : float or ndarray of float64, shape (m,)
+        Of the exact circle, correctly rounded.
+    support : ndarray of int64, shape (3,) or (m, 3)
+        Indices of the two ends of a diameter and -1, or of three points on the circle, whose triangle is acute: the
+        first pair, otherwise the first triple. One index and -1 for a single point, -1 without points.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> circle = clgeom.convex_hull([(0, 0), (4, 0), (4, 3)]).min_circle()
+    >>> circle.center.tolist(), circle.radius, circle.support.tolist()
+    ([2.0, 1.5], 2.5, [0, 2, -1])
+    """
+
+    center: NDArray[np.float64]
+    radius: Any
+    support: NDArray[np.int64]
+
+    def to_shapely(self, quad_segs: int = 16) -> Any:
+        """Return a polygon with its vertices on the circle, or an array of polygons.
+
+        Parameters
+        ----------
+        quad_segs : int
+            Segments of a quarter of the circle.
+
+        Returns
+        -------
+        shapely.Geometry or ndarray of shapely.Geometry
+            A Polygon; a Point for radius 0, an empty GeometryCollection without points.
+
+        Raises
+        ------
+        InvalidInput
+            Shapely is not installed.
+        """
+        shapely = require_shapely()
+        centers, radii = self.center.reshape(-1, 2), np.ravel(self.radius)
+        shapes = np.atleast_1d(_lines(np.stack([centers, centers], axis=1)))
+        wide = radii > 0
+        shapes[wide] = shapely.buffer(shapely.points(centers[wide]), radii[wide], quad_segs=quad_segs)
+        return shapes if self.center.ndim == 2 else shapes[0]
+
+
 def _lines(ends: np.ndarray) -> Any:
     """Return segments as Shapely geometries."""
     shapely = require_shapely()

@@ -14,6 +14,7 @@ from reference import measures as reference
 
 import clgeom
 from clgeom.errors import InvalidInput
+from clgeom.hull import circles
 from clgeom.hull.batch import calipers as batch_calipers
 from clgeom.hull.batch.hulls import convex_hulls
 from clgeom.hull.calipers import ratio, root
@@ -24,6 +25,7 @@ METHODS = {
     "diameter": ("diameter", "diameters", {}),
     "width": ("width", "widths", {}),
     "area": ("min_rectangle", "min_rectangles", {"by": "area"}),
+    "circle": ("min_circle", "min_circles", {}),
     "perimeter": ("min_rectangle", "min_rectangles", {"by": "perimeter"}),
 }
 
@@ -51,9 +53,14 @@ def of_hull(corners, vertices, purpose):
     if h < 2:
         place = (corners.astype(float) + 0.0).tolist()[0] if h else [np.nan] * 2
         vertex = int(vertices[0]) if h else -1
+        if purpose == "circle":
+            return [place, 0.0, [vertex, -1, -1]]
         if purpose == "diameter":
             return [0.0, [vertex] * 2, [place] * 2]
         return [0.0, [vertex] * 2, vertex] if purpose == "width" else [[place] * 4, 0.0, 0.0, 0.0, 0.0, [vertex] * 2]
+    if purpose == "circle":
+        center, radius, support = reference.circle(corners)
+        return [center, radius, [-1 if k < 0 else int(vertices[k]) for k in support]]
     if purpose == "diameter":
         length, *ends = reference.diameter(corners)
         return [length, vertices[ends].tolist(), (corners[ends].astype(float) + 0.0).tolist()]
@@ -96,7 +103,7 @@ def test_measures_of_hulls_are_those_of_batches(dtype, purpose):
 
 
 @pytest.mark.settings("as_is", "as_gpu", "small_allocations")
-@pytest.mark.parametrize("purpose", METHODS)
+@pytest.mark.parametrize("purpose", sorted(set(METHODS) - {"circle"}))
 @pytest.mark.parametrize("turn", [0, 0.3])
 def test_measures_of_a_large_hull(any_session, turn, purpose):
     """Edges in many jobs, with equal measures up to rounding: by a hull of which every fourth turn is a copy."""
@@ -112,6 +119,37 @@ def test_measures_of_a_large_hull(any_session, turn, purpose):
     assert ends.tolist() == hull.vertices[sorted(edge) if purpose == "diameter" else edge].tolist()
     flat = [number for value in found if np.asarray(value).dtype.kind == "f" for number in np.ravel(value).tolist()]
     assert set(numbers) <= set(flat)
+
+
+@pytest.mark.parametrize("ratio_of_axes", [0.7, 1])
+def test_circle_of_a_large_hull(ratio_of_axes):
+    a = np.random.default_rng(3).uniform(0, 2 * np.pi, 5000)
+    hull = clgeom.convex_hull(np.stack([np.cos(a), ratio_of_axes * np.sin(a)], axis=1) + 3)
+    assert len(hull) > circles.MANY
+    polygon, support = circles.Corners(hull.points), hull.min_circle().support
+    places = [hull.vertices.tolist().index(k) for k in support if k >= 0]
+    circle = circles.circle_of(polygon, places)
+    assert max(circle.outside(polygon[i]) for i in range(len(hull))) == 0
+    assert len(places) == 2 or circles._is_acute(polygon, places)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_extents(dtype):
+    batch = convex_hulls(*groups(dtype))
+    for direction in ((1, 0), (-3, 4), (1e-300, 2e-300)):
+        found = batch.extents(direction)
+        for hull, length in zip(batch, found.tolist()):
+            assert hull.extent(direction) == length
+            if len(hull):
+                known, size = reference.extent(hull.points, direction), float(np.abs(hull.points).max())
+                margin = 2.0**-50 * known + 2.0**-95 * size if known < np.inf else 0
+                assert length == known or abs(length - known) <= max(margin, 5e-324)
+
+
+@pytest.mark.parametrize("direction", [(0, 0), (1, np.nan), (1, 2, 3), 5])
+def test_direction_that_is_none_is_refused(direction):
+    with pytest.raises(InvalidInput, match="'direction' parameter of extent"):
+        clgeom.convex_hull([(0, 0), (1, 0), (0, 1)]).extent(direction)
 
 
 coordinates = st.one_of(
@@ -155,6 +193,7 @@ def test_geometries_of_measures():
     assert [shape.geom_type for shape in boxes] == kinds and shapely.is_valid(boxes).all()
     lines = batch.diameters().to_shapely()
     assert [shape.geom_type for shape in lines] == ["LineString", *kinds[1:]]
+    assert [shape.geom_type for shape in batch.min_circles().to_shapely()] == ["Polygon", "Point", "Polygon", kinds[3]]
     assert batch[0].min_rectangle().to_shapely().equals(boxes[0])
     assert batch[2].diameter().to_shapely().equals(lines[2])
 

@@ -72,6 +72,38 @@ def rectangle(corners, by):
     return *numbers, [[float_of(x) for x in corner] for corner in box], i
 
 
+def circle(corners):
+    """(center, radius, corners of the first pair or acute triple) of two corners or more."""
+    p = rationals(corners)
+
+    def holds(center, a):
+        return all(_square(_minus(q, center)) <= _square(_minus(a, center)) for q in p)
+
+    for i, j in combinations(range(len(p)), 2):
+        center = ((p[i][0] + p[j][0]) / 2, (p[i][1] + p[j][1]) / 2)
+        if holds(center, p[i]):
+            return [float_of(x) for x in center], rounded_root(_square(_minus(p[i], center))), [i, j, -1]
+    for i, j, k in combinations(range(len(p)), 3):
+        a, b, c = p[i], p[j], p[k]
+        if min(_dot(_minus(v, u), _minus(w, u)) for u, v, w in ((a, b, c), (b, c, a), (c, a, b))) <= 0:
+            continue
+        (bx, by), (cx, cy) = b, c = _minus(b, a), _minus(c, a)
+        below = 2 * _cross(b, c)
+        center = (
+            a[0] + (cy * _square(b) - by * _square(c)) / below,
+            a[1] + (bx * _square(c) - cx * _square(b)) / below,
+        )
+        if holds(center, a):
+            return [float_of(x) for x in center], rounded_root(_square(_minus(a, center))), [i, j, k]
+    raise AssertionError("no circle")
+
+
+def extent(corners, direction):
+    p, d = rationals(corners), tuple(map(Fraction, direction))
+    places = [_dot(q, d) for q in p]
+    return rounded_root((max(places) - min(places)) ** 2 / _square(d))
+
+
 def rounded_root(number):
     return float(WIDE.sqrt(WIDE.divide(Decimal(number.numerator), Decimal(number.denominator))))
 

@@ -15,6 +15,7 @@ from clgeom.core.launch import run
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.tuning import select
 from clgeom.hull.calipers import Caliper, Corners, Purpose, best_caliper, numbers_of
+from clgeom.hull.circles import MANY, circle_numbers, least_circle
 from clgeom.hull.predicates import predicate_parameters
 from clgeom.intake.arrays import POINT_TYPES, c_name, chunk_bounds, to_device
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 CALIPERS = "hull/batch/batch_calipers"
 #: Purposes in the order of the kernel, and how many numbers a caliper has.
-NUMBERS: dict[Purpose, int] = {"width": 1, "area": 12, "perimeter": 12, "diameter": 1}
+NUMBERS: dict[Purpose, int] = {"width": 1, "area": 12, "perimeter": 12, "diameter": 1, "circle": 3}
 #: So few corners are measured on the host.
 FEW = 24
 #: Edges of a job of a polygon that is too large for one job.
@@ -33,7 +34,10 @@ UNSURE_BEST, UNSURE_NUMBERS = np.uint32(1 << 31), np.uint32(1 << 30)
 
 
 class Found(NamedTuple):
-    """The best caliper of each polygon as a row, and its numbers; 0 for polygons of up to one corner."""
+    """The best caliper of each polygon as a row, and its numbers; 0 for polygons of up to one corner.
+
+    Of a circle, the row has its corners, and -1 where there is no third one.
+    """
 
     calipers: np.ndarray
     numbers: np.ndarray
@@ -45,21 +49,25 @@ def best_calipers(session: Session, corners: np.ndarray, offsets: np.ndarray, pu
     width = NUMBERS[purpose]
     found = Found(np.zeros((len(counts), 4), np.int64), np.zeros((len(counts), width)))
     several = np.flatnonzero(counts > 1)
-    unsure, unknown = several, several
+    alone = several[counts[several] > MANY] if purpose == "circle" else several[:0]
+    unsure = unknown = several
     if corners.dtype not in POINT_TYPES:
         corners = corners.astype(np.float64)
     if len(corners) > FEW and session.profile.fp64 and predicate_parameters(session, np.dtype(np.float64))["filtered"]:
         parts = [
             _by_kernel(session, corners, offsets, some, purpose, found)
-            for some in _ranges(session, corners, offsets, several)
+            for some in _ranges(session, corners, offsets, np.setdiff1d(several, alone))
         ]
-        unsure, unknown = (np.concatenate([part[k] for part in parts] or [several]) for k in (0, 1))
+        unsure, unknown = (np.concatenate([alone, *(part[k] for part in parts)]) for k in (0, 1))
     is_unsure = np.isin(unknown, unsure)
     for i, anew in zip(unknown.tolist(), is_unsure.tolist()):
-        polygon = Corners(corners[offsets[i] : offsets[i + 1]])
-        if anew:
-            found.calipers[i] = best_caliper(polygon, range(len(polygon)), purpose)
-        found.numbers[i] = numbers_of(polygon, Caliper(*found.calipers[i].tolist()), purpose)
+        polygon, row = Corners(corners[offsets[i] : offsets[i + 1]]), found.calipers[i]
+        if purpose == "circle":
+            support = least_circle(polygon) if anew else [k for k in row[:3].tolist() if k >= 0]
+            row[:3], found.numbers[i] = [*support, -1][:3], circle_numbers(polygon, support)
+        else:
+            best = best_caliper(polygon, range(len(polygon)), purpose) if anew else Caliper(*row.tolist())
+            row[:], found.numbers[i] = best, numbers_of(polygon, best, purpose)
     if purpose == "diameter":
         found.calipers[:, :2].sort(axis=1)
     return found
@@ -87,7 +95,8 @@ def _by_kernel(
         return which, which
     policy = select(session.profile, CALIPERS, corners.dtype, len(which))
     sizes = offsets[which + 1] - offsets[which]
-    pieces = np.where(sizes > policy.items_per_thread, -(-sizes // PIECE), 1)
+    most = MANY if purpose == "circle" else policy.items_per_thread
+    pieces = np.where(sizes > most, -(-sizes // PIECE), 1)
     owner = np.repeat(np.arange(len(which)), pieces)
     ends = np.cumsum(pieces)
     part = np.arange(len(owner)) - (ends - pieces)[owner]
@@ -96,14 +105,15 @@ def _by_kernel(
     jobs[:, 2], jobs[:, 3] = part * sizes[owner] // pieces[owner], (part + 1) * sizes[owner] // pieces[owner]
     best, bounds = Scratch("found", np.uint32, 4 * len(jobs)), Scratch("bounds", np.float64, 2 * len(jobs))
     numbers = Scratch("numbers", np.float64, NUMBERS[purpose] * len(jobs))
-    args = "corners[0]", "jobs[0]", np.uint32(len(jobs)), np.uint32(list(NUMBERS).index(purpose)), best, bounds, numbers
+    number, width = np.uint32(list(NUMBERS).index(purpose)), np.uint32(NUMBERS[purpose])
+    args = "corners[0]", "jobs[0]", np.uint32(len(jobs)), number, width, best, bounds, numbers
     groups = policy.groups(-(-len(jobs) // policy.wg_size), session.profile.compute_units)
     step = Step(CALIPERS, policy, args, groups, {"real": c_name(corners.dtype)}, bytes_moved=array.nbytes + jobs.nbytes)
     result = run(session, Plan(step), corners=array, jobs=to_device(session, jobs, caller="calipers"))
     rows = result.read(best).reshape(-1, 4)
     doubtful, unknown = rows[:, 0] >= UNSURE_BEST, rows[ends - pieces, 0] >= UNSURE_NUMBERS
     rows[:, 0] &= UNSURE_NUMBERS - 1
-    found.calipers[which] = rows[ends - pieces]
+    found.calipers[which] = rows[ends - pieces].view(np.int32)  # no third corner of a circle: -1
     found.numbers[which] = result.read(numbers).reshape(len(jobs), -1)[ends - pieces]
     unsure = doubtful[ends - pieces]
     several = np.flatnonzero(pieces > 1)
@@ -113,16 +123,10 @@ def _by_kernel(
         polygon = corners[offsets[which[k]] : offsets[which[k] + 1]]
         low, high = ranges[own].T
         near = np.flatnonzero(low <= high.min()) + own.start
-        unsure[k] = not in_range(polygon)
+        unsure[k] = not Corners(polygon).in_range
         if len(near) == 1 and not doubtful[near[0]]:
             found.calipers[which[k]] = rows[near[0]]
         elif not unsure[k]:
             edges = [range(*jobs[j, 2:].tolist()) if doubtful[j] else [int(rows[j, 0])] for j in near.tolist()]
             found.calipers[which[k]] = best_caliper(Corners(polygon), [i for some in edges for i in some], purpose)
     return which[unsure], which[unknown]
-
-
-def in_range(coordinates: np.ndarray) -> bool:
-    """Return whether coordinates are 0 or so near 1 that no product of six differences leaves the range of doubles."""
-    sizes = np.abs(coordinates.astype(np.float64, copy=False))
-    return bool(((sizes == 0) | ((sizes >= 2.0**-60) & (sizes < 2.0**120))).all())

@@ -6,7 +6,9 @@
 //   found      edge across along back | ..                           corners of the polygon, and in the edge the bits
 //                                                                    UNSURE_BEST and UNSURE_NUMBERS
 //   bounds     low high | ..                                         of the measures of all edges, of the best
-//   numbers    n0 n1 .. | ..                                         the best one's, for jobs that are a whole polygon
+//   numbers    n0 n1 .. | ..                                         `width` of the best, for jobs that are a whole polygon
+//
+// Of a circle, `found` has its two corners and UINT_MAX, or its three corners.
 //
 // A job to a work-item. Reads a corner about four times, from a cache. batch/batch_calipers.h has the rest.
 #define CLGEOM_SERIAL ${int(variant == 'serial')}
@@ -26,10 +28,11 @@ typedef ${real} coord_t;
 % endif
 #include "batch/batch_calipers.h"
 #include "batch/batch_bounded.h"
+#include "batch/batch_circle.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void batch_calipers(global const coord_t *corners, global const uint *jobs, const uint count, const uint purpose,
-                    global uint *found, global double *bounds, global double *numbers)
+                    const uint width, global uint *found, global double *bounds, global double *numbers)
 {
 #if CLGEOM_SERIAL
     const uint share = (count + get_global_size(0) - 1) / get_global_size(0);
@@ -46,9 +49,19 @@ void batch_calipers(global const coord_t *corners, global const uint *jobs, cons
             for (uint k = 0; k < 2 * size; ++k)
                 inside &= COORD_IN_RANGE(polygon.xy[k]);
         caliper_t best = {0, 0, 0, 0, -INFINITY, INFINITY};
-        const int sure = inside && item_calipers(polygon, purpose, first, last, &best);
-        global double *own = numbers + (size_t)job * (purpose == AREA || purpose == PERIMETER ? MOST_NUMBERS : 1);
-        const int known = sure && whole && item_numbers(polygon, purpose, best, own);
+        global double *own = numbers + (size_t)job * width;
+        int sure = inside, known;
+        if (purpose == CIRCLE) {
+            support_t support = {0, 0, 0};
+            sure = sure && item_circle(polygon, &support);
+            known = sure && circle_numbers(polygon, support, own);
+            best.edge = support.i;
+            best.across = support.j;
+            best.along = support.k;
+        } else {
+            sure = sure && item_calipers(polygon, purpose, first, last, &best);
+            known = sure && whole && item_numbers(polygon, purpose, best, own);
+        }
         found[4 * job] = best.edge | (sure ? 0 : UNSURE_BEST) | (known ? 0 : UNSURE_NUMBERS);
         found[4 * job + 1] = best.across;
         found[4 * job + 2] = best.along;
