@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput
 from clgeom.io import features, vector
 from clgeom.io.atomic import NewFile, check_output, new_file
-from clgeom.io.attributes import areas_in_km2
 from clgeom.io.features import Written
 from clgeom.io.files import FilePath
 from clgeom.io.outputs import APPENDED, GEOMETRIES, IN_LONLAT
-
-if TYPE_CHECKING:
-    from clgeom.region.classes.polygon import ClassPolygon
 
 NO_DENSIFY = "The 'densify' parameter is for .geojson, .json and .kml. Got '{}' instead."
 
@@ -122,11 +118,11 @@ def _labels(columns: dict[str, Any]) -> Any:
     return features.as_column([str(value) if name is None else name for name, value in zip(names, values)])
 
 
-def class_features(polygons: Sequence[ClassPolygon]) -> list[dict[str, Any]]:
-    """Return polygons of classes as GeoJSON-like features in their own coordinates, in the order of classes."""
-    ordered, found = sorted(polygons, key=lambda one: one.value), []
-    areas = areas_in_km2(ordered, ordered[0].crs if ordered else None).tolist()
-    for number, (one, area) in enumerate(zip(ordered, areas), 1):
+def class_features(polygons: Any, areas: Any) -> list[dict[str, Any]]:
+    """Return polygons of classes, and their areas in km2, as GeoJSON-like features in the order of classes."""
+    found = []
+    rows = sorted(zip(polygons, areas.tolist()), key=lambda row: row[0].value)
+    for number, (one, area) in enumerate(rows, 1):
         own: dict[str, Any] = {"id": number, "name": one.name, "class": one.value, "map": one.map, "cells": one.cells}
         own |= {"cells_area": one.cells * one.grid.cell_area, "area": one.area}
         own |= {"area_km2": area if math.isfinite(area) else None}

@@ -24,6 +24,7 @@ from clgeom.errors import InvalidInput, short
 from clgeom.geo.geodesy import as_crs, shown
 from clgeom.intake.typing import NDArray
 from clgeom.io.atomic import check_output, replacing
+from clgeom.io.attributes import areas_in_km2
 from clgeom.io.classes import class_features
 from clgeom.io.features import count_vertices, features_of
 from clgeom.optional import is_installed, require_matplotlib
@@ -103,7 +104,7 @@ def save_page(
         levels = ", ".join(f"{level:g}" for level in dict.fromkeys(region.level for region in ordered))
         usual = f"Coverage {ordered[0].direction} {levels} {unit}".rstrip()
     else:
-        features, kind = class_features(ordered), "classes"
+        features, kind = class_features(ordered, areas_in_km2(regions, grid.crs)), "classes"
         usual = counted(len({one.value for one in ordered}), "class", "classes")
     system = as_crs(grid.crs, caller="to_html") if grid.crs is not None and is_installed("pyproj") else None
     axes = _axes(system, grid)
@@ -302,11 +303,13 @@ def map_text(
 def _code(ring: Any, origin: NDArray[np.float64], step: float, *, hole: bool) -> Any:
     """Return a ring as steps from the origin, then differences: counter-clockwise, or clockwise for a hole."""
     places = np.rint((np.asarray(ring, np.float64) - origin) / step).astype(np.int64)
-    places = places[np.r_[True, (places[1:] != places[:-1]).any(axis=1)]]
+    moved = (places[1:] != places[:-1]).any(axis=1)
+    if not moved.all():
+        places = places[np.append(True, moved)]
     if len(places) > 1 and (places[0] == places[-1]).all():
         places = places[:-1]
     x, y = (places - places[0]).astype(np.float64).T
-    if ((x * np.roll(y, -1) - np.roll(x, -1) * y).sum() < 0) != hole:
+    if ((x[:-1] * y[1:] - x[1:] * y[:-1]).sum() < 0) != hole:  # the first place is 0
         places = places[::-1]
     return np.diff(places, axis=0, prepend=0).ravel().tolist()
 

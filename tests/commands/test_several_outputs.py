@@ -21,6 +21,7 @@ MODEL = ("--bounds", 0, 0, 400, 400, "--cell", 100, "--crs", "EPSG:32632", "--mo
         ("region", "map.npy", "--level", 2, "-o", "out.csv", "--html", "out.html", "--plot", "out.png"),
         ("region", "map.npy", "--level", 2, "--html", "out.html", "--compare", "out.png"),
         ("region", "map.npy", "--level", 2, "--before", "old.npy", "--html", "out.html", "--plot", "out.png"),
+        ("region", "map.npy", "old.npy", "--level", 2, "-o", "out.csv", "--html", "out.html", "--plot", "out.png"),
         ("polygonize", "map.npy", "--html", "out.html", "--plot", "out.png"),
         ("servers", "sites.csv", *MODEL, "-o", "out.tif", "-o", "out.gpkg", "--plot", "out.png"),
     ],
