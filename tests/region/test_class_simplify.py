@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import clgeom
 from clgeom.errors import InvalidInput
 from clgeom.region.classes.simplify import Goal, simplify_arcs
+from clgeom.region.rings.trace import twice_areas
 from tests.exact_polygons import no_edges_cross, place, turn, twice_area
 from tests.reference.class_arcs import class_arcs
 
@@ -167,6 +168,19 @@ def test_staircase_becomes_a_straight_line():
     assert len(shared) == 1
     assert len(shared[0]) <= 4
     assert all(abs(turn((0, 40), (40, 0), corner)) <= 80 for corner in shared[0])
+
+
+@pytest.mark.parametrize(
+    "goal", [Goal(tolerance=2.0), Goal(iou=0.5), Goal(vertices=600)], ids=["tolerance", "iou", "vertices"]
+)
+def test_long_staircases_become_straight(goal):
+    """Every other vertex of equal ones goes at once: one after the other would take as many rounds as there are."""
+    classes = np.add.outer(np.arange(400), np.arange(400)) // 40 % 2
+    exact = clgeom.polygonize(classes)
+    found = simplify_arcs(exact.arcs, goal)
+    assert count(found) <= 600 < 4000 < count(exact.arcs)
+    corners, offsets = found.ring_corners()
+    assert np.add.reduceat(twice_areas(corners, offsets), found.face_rings[:-1]).sum() == 2 * classes.size
 
 
 @pytest.mark.parametrize("cell", [1, 20, 0.3, 1 / 3])

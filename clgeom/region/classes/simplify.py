@@ -165,7 +165,7 @@ class Vertices:
             while limit <= least:  # the same limits for all lines: each is simplified as it would be alone
                 limit = max(limit * 5 // 4, limit + 1)
             for _ in range(ROUNDS):
-                self.round(limit)
+                self.round(min(limit, NEVER))
             limit = max(limit * 5 // 4, limit + 1)
 
     def measure(self, vertices: np.ndarray) -> None:
@@ -182,12 +182,19 @@ class Vertices:
         some = some[may_go]
         self.search(some[~self.is_known[some]])
         some = some[self.key[some] < limit]
-        key, p, n = self.key[some], self.before[some], self.behind[some]
-        least = (key < self.key[p]) | ((key == self.key[p]) & (some < p))
-        least &= (key < self.key[n]) | ((key == self.key[n]) & (some < n))
-        some = some[least]
+        some = self.choose(some)
         some = some[np.argsort(self.key[some], kind="stable")]
         self.remove(self.within(some[self.keeps_loops(some)]))
+
+    def choose(self, some: np.ndarray) -> np.ndarray:
+        """Return the vertices whose triangles are less than their neighbours'; of equal ones in a row every other."""
+        key, p, n = self.key[some], self.before[some], self.behind[some]
+        follows = np.append(False, (n[:-1] == some[1:]) & (key[:-1] == key[1:]))[: len(some)]
+        leads, places = np.append(follows[1:], False)[: len(some)], np.arange(len(some))
+        is_even = (places - np.maximum.accumulate(np.where(follows, 0, places))) % 2 == 0
+        below = follows | (key < self.key[p]) | ((key == self.key[p]) & (some < p))
+        below &= leads | (key < self.key[n]) | ((key == self.key[n]) & (some < n))
+        return np.asarray(some[below & is_even])
 
     def keeps_loops(self, some: np.ndarray) -> np.ndarray:
         """Of a closed arc with four edges only the first vertex may go: it keeps three."""
