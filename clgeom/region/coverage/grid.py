@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -113,11 +114,7 @@ def as_grid(transform: Any, crs: Any, shape: tuple[int, int], *, caller: str, un
         raise wrong(
             "transform", caller, "6 finite numbers a, b, c, d, e, f with a e - b d other than 0", shown(transform, 200)
         )
-    corners = grid.to_map(grid.corners)
-    sides = np.linalg.svd(np.array(numbers).reshape(2, 3)[:, :2], compute_uv=False)
-    with np.errstate(invalid="ignore", over="ignore"):
-        told_apart = 16 * np.spacing(np.abs(corners).max()) < sides[1]
-    if not (np.isfinite(corners).all() and math.isfinite(grid.determinant) and told_apart):
+    if not _are_told_apart(numbers, shape):
         raise wrong(
             "transform",
             caller,
@@ -126,6 +123,17 @@ def as_grid(transform: Any, crs: Any, shape: tuple[int, int], *, caller: str, un
             verb="put",
         )
     return grid
+
+
+@functools.lru_cache(maxsize=64)
+def _are_told_apart(transform: tuple[float, ...], shape: tuple[int, int]) -> bool:
+    """Return whether float64 holds and tells apart the coordinates of cells; calls on the same grid often follow."""
+    grid = Grid(transform, None, shape)
+    corners = grid.to_map(grid.corners)
+    sides = np.linalg.svd(np.array(transform).reshape(2, 3)[:, :2], compute_uv=False)
+    with np.errstate(invalid="ignore", over="ignore"):
+        told_apart = 16 * np.spacing(np.abs(corners).max()) < sides[1]
+    return bool(np.isfinite(corners).all() and math.isfinite(grid.determinant) and told_apart)
 
 
 def cells_area(mask: np.ndarray, grid: Grid, *, caller: str = "cells_area") -> float:

@@ -358,12 +358,15 @@ class CoverageRegions(MapRegions[CoverageRegion]):
         sizes = np.concatenate([np.empty(0, np.int64), *(np.diff(one.offsets) for one in rings)])
         own = sizes[self._places]
         offsets = np.append(0, np.cumsum(own))
-        moved = (np.cumsum(sizes) - sizes)[self._places] - offsets[:-1]
+        begins, there = (np.cumsum(sizes) - sizes)[self._places], own > 0
+        if self.grid.determinant < 0:  # the other way round, from the same vertices on
+            picked = np.repeat(begins + own + offsets[:-1], own) - np.arange(offsets[-1])
+            picked[offsets[:-1][there]] = begins[there]
+        else:
+            picked = np.repeat(begins - offsets[:-1], own) + np.arange(offsets[-1])
         corners = np.concatenate([np.empty((0, 2), np.float32), *(one.corners for one in rings)])
-        places = self.grid.to_map(corners[np.arange(offsets[-1]) + np.repeat(moved, own)])
-        there = own > 0
-        made = Ragged(places, np.append(0, offsets[1:][there]), np.append(0, np.cumsum(there)))
-        return made.reversed() if self.grid.determinant < 0 else made
+        places = self.grid.to_map(corners[picked])
+        return Ragged(places, np.append(0, offsets[1:][there]), np.append(0, np.cumsum(there)))
 
     def to_shapely(self) -> NDArray[np.object_]:
         if self._is_crossed:
