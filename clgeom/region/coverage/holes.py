@@ -7,6 +7,7 @@ counts twice, and the rings touch there.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,32 +22,53 @@ from clgeom.region.coverage.runs import Runs, label_parts
 
 @keeps_subnormals
 @dataclass(frozen=True, eq=False)
-class Hole:
-    """An uncovered area that coverage encloses: runs of cells that share sides.
+class Holes:
+    """Uncovered areas that coverage encloses: hole h has the runs from ``ends[h - 1]`` to ``ends[h]``, that share sides.
 
-    `mask` is the number of its mask, `region` the number of the region around it. `runs` are the runs of all coverage,
-    `owner` has the region of each. Islands of other regions inside the hole are cut out with it.
+    `mask` has the number of the mask of each, `region` that of the region around it. `runs` are the runs of all
+    coverage, `owner` has the region of each. Islands of other regions inside a hole are cut out with it.
     """
 
     column: NDArray[Any]
     top: NDArray[Any]
     bottom: NDArray[Any]
-    mask: int
-    region: int
+    ends: NDArray[Any]
+    mask: NDArray[Any]
+    region: NDArray[Any]
     runs: Runs
     owner: NDArray[Any]
 
+    @functools.cached_property
+    def rings(self) -> list[tuple[NDArray[Any], ...]]:
+        """The boundary of each hole in columns and rows: the outer ring, then those of islands of the same region."""
+        sizes, found = np.diff(self.ends, prepend=0), [list[NDArray[Any]]() for _ in range(len(self.ends))]
+        numbers = np.repeat(np.arange(len(sizes)), sizes)
+        for hole, ring in trace_runs(self.column, self.top, self.bottom, numbers):
+            found[hole].append(ring)
+        return [self._ordered(hole, rings) if len(rings) > 1 else tuple(rings) for hole, rings in enumerate(found)]
+
+    def _ordered(self, hole: int, rings: list[NDArray[Any]]) -> tuple[NDArray[Any], ...]:
+        outer, *inner = sorted(rings, key=twice_area, reverse=True)
+        owners = [self.owner[self.runs.find(self.mask[hole], *right_of(ring))] for ring in inner]
+        return outer, *(ring for ring, owner in zip(inner, owners) if owner == self.region[hole])
+
+
+@keeps_subnormals
+@dataclass(frozen=True, eq=False)
+class Hole:
+    """One of the holes of regions."""
+
+    holes: Holes
+    number: int
+
     @property
     def cells(self) -> int:
-        return int((self.bottom - self.top + 1).sum())
+        begin, end = [0, *self.holes.ends.tolist()][self.number : self.number + 2]
+        return int((self.holes.bottom - self.holes.top + 1)[begin:end].sum())
 
     def rings(self) -> tuple[NDArray[Any], ...]:
         """Return the boundary in columns and rows: the outer ring, then the rings of islands of the same region."""
-        outer, *inner = sorted(trace_runs(self.column, self.top, self.bottom), key=twice_area, reverse=True)
-        return outer, *(ring for ring in inner if self._region_of_island(ring) == self.region)
-
-    def _region_of_island(self, ring: NDArray[Any]) -> int:
-        return int(self.owner[self.runs.find(self.mask, *right_of(ring))])
+        return self.holes.rings[self.number]
 
 
 def holes_of(masks: Masks, runs: Runs, owner: NDArray[np.int64], least: float) -> dict[int, list[Hole]]:
@@ -63,13 +85,12 @@ def holes_of(masks: Masks, runs: Runs, owner: NDArray[np.int64], least: float) -
     above = np.searchsorted(runs.keys, gaps.keys[chosen]) - 1
     members = np.flatnonzero(np.isin(roots, chosen))
     members = members[np.argsort(roots[members], kind="stable")]
-    column, top, bottom, mask = (values[members] for values in (side, gaps.top, gaps.bottom, gaps.mask))
-    ends = np.searchsorted(roots[members], chosen, side="right").tolist()
+    column, top, bottom = (values[members] for values in (side, gaps.top, gaps.bottom))
+    ends = np.searchsorted(roots[members], chosen, side="right")
+    holes = Holes(column, top, bottom, ends, gaps.mask[chosen], owner[above], runs, owner)
     found: dict[int, list[Hole]] = {}
-    for begin, end, region in zip([0, *ends], ends, owner[above].tolist()):
-        own = slice(begin, end)
-        hole = Hole(column[own], top[own], bottom[own], int(mask[begin]), region, runs, owner)
-        found.setdefault(region, []).append(hole)
+    for number, region in enumerate(owner[above].tolist()):
+        found.setdefault(region, []).append(Hole(holes, number))
     return found
 
 
@@ -115,45 +136,66 @@ def trace(mask: np.ndarray) -> list[np.ndarray]:
         Not closed. Outer rings have a positive area (by the shoelace formula in column and row), rings of holes a
         negative one. No ring touches itself: cells that share only a corner are not joined there.
     """
-    framed = np.pad(mask, 1)
-    nw, ne, sw, se = framed[:-1, :-1], framed[:-1, 1:], framed[1:, :-1], framed[1:, 1:]
-    saddle = (nw == se) & (ne == sw) & (nw != ne)
-    y, x = np.nonzero(saddle | (((nw != sw) != (ne != se)) & ((nw != ne) != (sw != se))))
-    double = saddle[y, x]
-    y, x = np.repeat(y, 1 + double), np.repeat(x, 1 + double)
-    n = len(x)
-    if n == 0:
-        return []
+    framed = np.zeros((mask.shape[1], mask.shape[0] + 2), np.int8)
+    framed[:, 1:-1] = mask.T
+    ends = np.diff(framed, axis=1)
+    (column, top), (_, after) = np.nonzero(ends > 0), np.nonzero(ends < 0)
+    return [ring for _, ring in trace_runs(column, top, after - 1, np.zeros(len(column), np.int64))]
+
+
+def trace_runs(
+    column: NDArray[Any], top: NDArray[Any], bottom: NDArray[Any], number: NDArray[Any]
+) -> list[tuple[int, NDArray[Any]]]:
+    """(number of its cells, ring) of all rings, as `trace` has them, around cells in runs: `top` to `bottom` of columns.
+
+    Runs do not touch in a column, and those of different numbers are traced each by themselves.
+    """
+    # each run has an edge above, with a cell below it, and one below; an edge has a corner on its left and on its right
+    x, above = np.concatenate([column, column]), np.arange(2 * len(column)) < len(column)
+    y, of = np.concatenate([top, bottom + 1]), np.concatenate([number, number])
+    x, y, of, above = np.concatenate([x + 1, x]), np.tile(y, 2), np.tile(of, 2), np.tile(above, 2)
+    starts = np.arange(len(x)) >= len(x) // 2
+    order = np.lexsort((starts, x, y, of))
+    x, y, of, above = x[order], y[order], of[order], above[order]
+    meet = (x[1:] == x[:-1]) & (y[1:] == y[:-1]) & (of[1:] == of[:-1])
+    straight = np.flatnonzero(meet & (above[1:] == above[:-1]))
+    saddle = np.flatnonzero(meet & (above[1:] != above[:-1]))
+    kept = np.ones(len(x), bool)
+    kept[straight] = kept[straight + 1] = False
     # Left to right: corner 2k with 2k + 1. At a saddle the first copy ends the edge from the left, the second begins
     # the one to the right. Downwards: the copy whose edge bounds the cell above comes first.
-    second = np.r_[False, (x[1:] == x[:-1]) & (y[1:] == y[:-1])]
-    crossed = saddle[y, x] & ne[y, x]
-    downwards = np.lexsort((second ^ crossed, y, x))
+    second, double = np.zeros(len(x), bool), np.zeros(len(x), bool)
+    second[saddle], second[saddle + 1] = above[saddle], above[saddle]
+    second[saddle + 1] ^= True
+    double[saddle] = double[saddle + 1] = True
+    x, y, of, above, second, double = (values[kept] for values in (x, y, of, above, second, double))
+    n = len(x)
+    downwards = np.lexsort((second, y, x, of))
     beside, across = np.arange(n) ^ 1, np.empty(n, np.int64)
     across[downwards[0::2]], across[downwards[1::2]] = downwards[1::2], downwards[0::2]
     left = np.arange(0, n, 2)
-    tail = np.where(se[y[left], x[left]], left, left + 1)  # so that the cell is on the left of its edge
+    tail = np.where(above[left], left, left + 1)  # so that the cell is on the left of its edge
     following = np.full(n, -1)
     following[tail] = across[beside[tail]]
     corners = np.stack([x, y], axis=1)
-    after, rings = following.tolist(), []
+    after, doubles, rings = following.tolist(), double.tolist(), []
     for start in tail.tolist():
         if after[start] < 0:
             continue
         ring: list[int] = []
-        at = start
+        at, passes_twice = start, False
         while after[at] >= 0:
             ring += (at, at ^ 1)
+            passes_twice |= doubles[at] or doubles[at ^ 1]
             after[at], at = -1, after[at]
-        rings += [corners[part] for part in _simple(ring, corners)]
+        parts = _simple(ring, corners) if passes_twice else [ring]
+        rings += [(int(of[start]), corners[part]) for part in parts]
     return rings
 
 
 def _simple(ring: list[int], corners: np.ndarray) -> list[list[int]]:
     """Return the simple rings of a ring of corner numbers, which is split where it passes one position twice."""
     positions = list(map(tuple, corners[ring].tolist()))
-    if len(set(positions)) == len(positions):
-        return [ring]
     parts: list[list[int]] = []
     path: list[tuple[int, tuple[int, int]]] = []
     seen: dict[tuple[int, int], int] = {}
@@ -173,17 +215,6 @@ def twice_area(ring: np.ndarray) -> int:
     """Twice the area of a ring of whole numbers, by the shoelace formula."""
     x, y = ring.T
     return int((x * np.roll(y, -1) - np.roll(x, -1) * y).sum())
-
-
-def trace_runs(column: np.ndarray, top: np.ndarray, bottom: np.ndarray) -> list[np.ndarray]:
-    """`trace` of the cells in runs: rows `top` to `bottom` of each column."""
-    first_column, first_row = int(column.min()), int(top.min())
-    shape = int(bottom.max()) - first_row + 2, int(column.max()) - first_column + 1
-    steps = np.zeros(shape, np.int8)  # a run begins with +1 and ends with -1; no two runs begin in one cell
-    np.add.at(steps, (top - first_row, column - first_column), 1)
-    np.add.at(steps, (bottom + 1 - first_row, column - first_column), -1)
-    mask = np.cumsum(steps, axis=0, dtype=np.int8)[:-1].astype(bool)
-    return [ring + (first_column, first_row) for ring in trace(mask)]
 
 
 def right_of(ring: np.ndarray) -> tuple[int, int]:

@@ -190,18 +190,15 @@ class CoverageRegion(MapRegion):
         if not self:
             return shapely.geometry.Polygon()
 
-        def ring(corners: np.ndarray) -> Any:
-            return corners if cells else self.grid.to_map(corners)
-
         pieces = [shapely.geometry.Polygon(piece) for piece in (self.outline.rings if cells else self.rings)]
         shape = pieces[0] if len(pieces) == 1 else shapely.geometry.MultiPolygon(pieces)
         if not self.holes:
             return shape
-        holes = [
-            shapely.geometry.Polygon(ring(outer), [ring(inner) for inner in islands])
-            for outer, *islands in self.hole_rings
-        ]
-        left = shape.difference(shapely.union_all(holes))
+        rings = [ring for hole in self.hole_rings for ring in hole]
+        offsets, holes = (np.cumsum([0, *map(len, some)]) for some in (rings, self.hole_rings))
+        corners = np.concatenate(rings)
+        cut = Ragged(np.asarray(corners, np.float64) if cells else self.grid.to_map(corners), offsets, holes)
+        left = shape.difference(shapely.union_all(cut.to_shapely()))
         return shapely.geometry.polygon.orient(left) if left.geom_type == "Polygon" else left
 
     @property
