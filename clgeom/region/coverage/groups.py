@@ -9,11 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.geo.ragged import Ragged
 from clgeom.intake.several import side_by_side
 from clgeom.intake.typing import NDArray
+from clgeom.optional import require_shapely
 from clgeom.region.arc.chains import Chains
 from clgeom.region.arc.result import CrossRegion, Region
 from clgeom.region.coverage.chain_rings import ChainRings, chains_of_one, rings_of
+from clgeom.region.coverage.grid import Grid
 from clgeom.region.coverage.holes import Hole
 
 #: Regions that are made one by one, before the outlines of all are.
@@ -64,12 +67,56 @@ class Group:
             return own
         (chains, number), there = self.across[i], self._rings_across
         other = there[id(chains)].chains(number)
-        return CrossRegion(own, CellOutline(*other, segments=chains.head.effective[number], axis="y"))
+        crossed = CrossRegion(own, CellOutline(*other, segments=chains.head.effective[number], axis="y"))
+        if not is_alone and self.crossed is not None:
+            vars(crossed)["_shape"] = self.crossed[i]
+        return crossed
+
+    @functools.cached_property
+    def crossed(self) -> NDArray[np.object_] | None:
+        """The shapes of regions with axis="both" in columns and rows; None if GEOS fails, or if a region is empty."""
+        shapely = require_shapely()
+        if self.across is None or not np.diff(self.rings.offsets).all():
+            return None
+        own = _polygons(self.rings.corners, self.rings.offsets)
+        there = {number: _turned(rings) for number, rings in self._rings_across.items()}
+        others = np.array([there[id(chains)][number] for chains, number in self.across], object)
+        try:
+            return np.asarray(shapely.intersection(own, others))
+        except shapely.errors.GEOSException:
+            return None
 
     @functools.cached_property
     def _rings_across(self) -> dict[int, ChainRings]:
         """The outlines along the other axis, by the identity of their chains."""
         return {number: rings_of(chains) for number, chains in {id(one): one for one, _ in self.across or ()}.items()}
+
+
+def _polygons(corners: NDArray[Any], offsets: NDArray[Any]) -> NDArray[np.object_]:
+    """Return rings as polygons, one each."""
+    return Ragged(corners.astype(np.float64), offsets, np.arange(len(offsets))).to_shapely()
+
+
+def _turned(rings: ChainRings) -> NDArray[np.object_]:
+    """Return rings along y as polygons: columns and rows exchanged, the other way round."""
+    offsets = rings.offsets
+    picked = np.repeat(offsets[:-1] + offsets[1:], np.diff(offsets)) - np.arange(offsets[-1])
+    picked[offsets[:-1]] = offsets[:-1]
+    return _polygons(rings.corners[picked, ::-1], offsets)
+
+
+def exteriors(shapes: NDArray[np.object_], grid: Grid) -> Ragged:
+    """Return the exteriors of polygons of columns and rows in map coordinates, counter-clockwise."""
+    shapely = require_shapely()
+    rings = shapely.get_exterior_ring(shapes)
+    sizes = shapely.get_num_coordinates(rings) - 1
+    offsets = np.append(0, np.cumsum(sizes))
+    corners = np.delete(shapely.get_coordinates(rings), offsets[1:] + np.arange(len(sizes)), axis=0)
+    begins, ends = np.repeat(offsets[:-1], sizes), np.repeat(offsets[1:], sizes)
+    at = np.arange(len(corners))
+    turned = np.repeat(shapely.is_ccw(rings) == (grid.determinant < 0), sizes) & (at > begins)
+    places = grid.to_map(corners[np.where(turned, begins + ends - at, at)])
+    return Ragged(places, offsets, np.arange(len(offsets)))
 
 
 def read_side_by_side(groups: Iterable[Group]) -> None:

@@ -23,7 +23,7 @@ from clgeom.region.coverage.runs import Runs, label_parts
 @keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class Holes:
-    """Uncovered areas that coverage encloses: hole h has the runs from ``ends[h - 1]`` to ``ends[h]``, that share sides.
+    """Uncovered areas that coverage encloses: hole h has the runs from ``ends[h - 1]`` to ``ends[h]``.
 
     `mask` has the number of the mask of each, `region` that of the region around it. `runs` are the runs of all
     coverage, `owner` has the region of each. Islands of other regions inside a hole are cut out with it.
@@ -146,7 +146,7 @@ def trace(mask: np.ndarray) -> list[np.ndarray]:
 def trace_runs(
     column: NDArray[Any], top: NDArray[Any], bottom: NDArray[Any], number: NDArray[Any]
 ) -> list[tuple[int, NDArray[Any]]]:
-    """(number of its cells, ring) of all rings, as `trace` has them, around cells in runs: `top` to `bottom` of columns.
+    """(number of its cells, ring) of all rings, as of `trace`, around cells in runs: `top` to `bottom` of columns.
 
     Runs do not touch in a column, and those of different numbers are traced each by themselves.
     """

@@ -25,7 +25,7 @@ from clgeom.region.arc.result import CrossRegion, Region, checked_tolerance
 from clgeom.region.coverage.chain_rings import ring_areas
 from clgeom.region.coverage.drawn import MapRegion, MapRegions
 from clgeom.region.coverage.grid import Grid
-from clgeom.region.coverage.groups import Group, areas_between, read_side_by_side
+from clgeom.region.coverage.groups import Group, areas_between, exteriors, read_side_by_side
 from clgeom.region.coverage.holes import Hole, is_strictly_inside, twice_area
 
 
@@ -297,7 +297,10 @@ class CoverageRegions(MapRegions[CoverageRegion]):
     def areas(self) -> NDArray[np.float64]:
         """The areas of all outlines in the square of the map's unit, holes included; shape (n,), float64."""
         if self._is_crossed:
-            return np.array([region.outline.area * self.grid.cell_area for region in self])
+            shapes = self._crossed
+            if shapes is None:
+                return np.array([region.outline.area * self.grid.cell_area for region in self])
+            return np.asarray(require_shapely().area(shapes) * self.grid.cell_area)
         return self._in_order([areas_between(group.chains) for group in self._groups]) * self.grid.cell_area
 
     def in_km2(self, crs: Any) -> NDArray[np.float64]:
@@ -366,13 +369,32 @@ class CoverageRegions(MapRegions[CoverageRegion]):
         return Ragged(places, np.append(0, offsets[1:][there]), np.append(0, np.cumsum(there)))
 
     def to_shapely(self) -> NDArray[np.object_]:
-        if self._is_crossed:
-            return np.array([region.to_shapely() for region in self], object)
-        shapes = self._outlines.to_shapely()
         with_holes = [np.isin(np.arange(len(group.maps)), list(group.holes or ())) for group in self._groups]
-        for i in np.flatnonzero(self._in_order(with_holes)).tolist():
+        one_by_one = self._in_order(with_holes).astype(bool)
+        if not self._is_crossed:
+            shapes = self._outlines.to_shapely()
+        else:
+            crossed, shapely = self._crossed, require_shapely()
+            shapes = np.empty(len(self), object)
+            if crossed is None:
+                one_by_one[:] = True
+            else:
+                one_by_one |= shapely.get_type_id(crossed) != shapely.GeometryType.POLYGON
+                one_by_one |= shapely.is_empty(crossed)
+                shapes[~one_by_one] = exteriors(crossed[~one_by_one], self.grid).to_shapely()
+        for i in np.flatnonzero(one_by_one).tolist():
             shapes[i] = self[i].to_shapely()
         return shapes
+
+    @property
+    def _crossed(self) -> NDArray[np.object_] | None:
+        """The shapes with axis="both" in columns and rows; None where there is none of all."""
+        shapes = [group.crossed for group in self._groups]
+        return (
+            None
+            if any(some is None for some in shapes)
+            else self._in_order([some for some in shapes if some is not None])
+        )
 
     def ragged_for_files(self) -> Ragged | None:
         """Return the polygons in map coordinates, or None unless every region is one ring.
