@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 import clgeom
 from clgeom.region.coverage import lines, parts
+from clgeom.region.coverage.groups import Group
+from clgeom.region.coverage.holes import trace, trace_runs, twice_area
 from clgeom.region.coverage.masks import Masks
 from clgeom.region.coverage.rasters import as_levels, as_stack
 from clgeom.region.coverage.runs import covered_runs
@@ -82,3 +84,31 @@ def test_parts_are_outlined_in_one_launch_where_items_are_few(session):
     names = [phase.name for phase in regions.phases]
     assert ("coverage_outlines" in names) == session.profile.is_cpu
     assert regions[0].cells == 5
+
+
+@given(st.integers(0, 2**32 - 1), st.tuples(st.integers(1, 9), st.integers(1, 9)), st.integers(1, 4))
+def test_cells_of_several_numbers_are_traced_each_by_themselves(seed, size, count):
+    number = np.random.default_rng(seed).integers(-1, count, size)
+    found = [(one, runs_by_rows(number == one)) for one in range(count)]
+    runs = np.concatenate([[*lists, np.full(len(lists[0]), one)] for one, lists in found], axis=1)
+    made = trace_runs(*runs)
+    for one in range(count):
+        alone = trace(number == one)
+        area = sum(twice_area(ring) for ring in alone)
+        assert [ring.tolist() for at, ring in made if at == one] == [ring.tolist() for ring in alone]
+        assert area == 2 * np.count_nonzero(number == one)
+
+
+@pytest.mark.parametrize("transform", [None, (2, 0, 9, 0, -2, 5), (2, 1, 5, 0.5, 3, 7)])
+@pytest.mark.parametrize("holes", [None, 0])
+def test_shapes_of_both_axes_are_those_of_each_region(session, monkeypatch, transform, holes):
+    shapely = pytest.importorskip("shapely")
+    raster = clgeom.Raster(np.random.default_rng(8).random((2, 30, 40)), transform)
+
+    def made():
+        return clgeom.raster_regions(raster, [0.4, 0.7], segments=3, axis="both", holes=holes, device=session)
+
+    found, areas = made().to_shapely(), made().areas
+    monkeypatch.setattr(Group, "crossed", None)
+    assert shapely.to_wkb(found).tolist() == [shapely.to_wkb(region.to_shapely()) for region in made()]
+    assert areas.tolist() == made().areas.tolist()
