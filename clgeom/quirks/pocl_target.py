@@ -42,7 +42,7 @@ LIBRARIES = (("skylake-avx512", TAKES_AVX512, SKYLAKE_AVX512), ("haswell", TAKES
 #: Beginnings of the names of kernels that gain, by the share of processor time that their calls take with the pragma on
 #: an EPYC with AVX-512: alignments 0.4 to 0.55, hoods 0.7 (a circle of 100,000 points), hulls of groups 0.84, regions
 #: of points 0.93, the sieve 0.9 to 0.95. Sorts, outlines of rasters and tables were not faster (0.95 to 1.1).
-KERNELS = ("hull/batch/", "hull/sieve/", "hull/wagener/", "region/arc/", "sequences/align_")
+KERNELS = ("hull/batch/", "hull/sieve/", "hull/wagener/", "region/arc/", "sequences/align_", "sequences/edit_fronts")
 
 
 def targeted(profile: DeviceProfile, kernel: str, source: str) -> str:

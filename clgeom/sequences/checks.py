@@ -77,6 +77,27 @@ def bits(session: Session) -> str:
     return "two sequences of 700 and 900 symbols"
 
 
+@check("sequences: edit_fronts", before="sequences/edit_fronts")
+def fronts_of_related_pairs(session: Session) -> str:
+    """Distances of related pairs by furthest points, and the steps that bits find."""
+    from clgeom.sequences.bits import BitTable
+    from clgeom.sequences.fronts import FrontPairs, steps_of
+
+    x = letters(300, 7)
+    others = [np.delete(np.where(np.arange(300) % step == 9, 1, x), [50, 51, 180]) for step in (40, 21, 300)]
+    y = np.concatenate(others).astype(x.dtype)
+    pairs = np.array([[0, 300, 300 + 297 * k, 297] for k in range(3)])
+    for problem in ("lcs", "edit"):
+        fronts = FrontPairs(session, problem, (x, y), pairs)
+        fronts.jobs[:, 4] = 80
+        found, edits = fronts.run(fronts.jobs, keep=True)
+        for k, other in enumerate(others):
+            value, steps = BitTable(session, problem, x, other.astype(x.dtype)).steps()
+            same(found[k], 597 - 2 * value if problem == "lcs" else value, f"{problem} of a related pair")
+            same(steps_of(edits[k, : found[k] + 1]), steps, f"the steps of {problem}")
+    return "three related pairs of 300 and 297 symbols"
+
+
 @check(before=("sequences/pairs_bits", "sequences/pairs_letters"))
 def pairs(session: Session) -> None:
     """Edit distances and longest common subsequences of pairs of several lengths, some of more than a word."""

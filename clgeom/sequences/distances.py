@@ -1,7 +1,8 @@
 """Edit distances and longest common subsequences of two sequences, or of many pairs of them.
 
-two sequences ─> codes ─> a table of bits (`bits`), or the equation where there are too many symbols
-many pairs    ─> letters, offsets ─> devices ─> a work-item for each pair (`pairs_bits`)
+two sequences ─> codes ─> related ones by fronts (`fronts`), others by a table of bits (`bits`), or the equation where
+                 there are too many symbols
+many pairs    ─> letters, offsets ─> devices ─> long related ones by fronts, others by a work-item each (`pairs_bits`)
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from clgeom.intake.letters import (
     symbols_at,
 )
 from clgeom.intake.typing import AnyArray, ChunksLike, DeviceLike, DevicesLike, NDArray
+from clgeom.sequences import fronts
 from clgeom.sequences.bits import BitTable
 from clgeom.sequences.pairs_bits import INT32, cutoff_of, values
 from clgeom.sequences.result import DELETE, INSERT, MATCH
@@ -72,7 +74,7 @@ METHODS = get_args(Method)
 #: The parameters that ask for a path.
 PATH_OPTIONS = {"lcs": "subsequence", "edit_distance": "operations"}
 #: Names of the operations of `clgeom.sequences.result`.
-OPERATIONS = ("match", "change", "delete", "insert")
+OPERATIONS = np.array(["match", "change", "delete", "insert"], object)
 
 
 @keeps_subnormals
@@ -140,8 +142,8 @@ def lcs(
     subsequence : bool, optional
         Also find the subsequence, not only its length. True by default for two sequences; many pairs have lengths only.
     method : {"auto", "bits", "equation"}
-        "bits": 32 or 64 cells in a word; what "auto" takes unless there are too many symbols. "equation": by the table
-        of the equation `LCS`, for two sequences.
+        "auto": by the furthest points of diagonals where long sequences are related, else "bits": 32 or 64 cells in a
+        word, unless there are too many symbols. "equation": by the table of the equation `LCS`, for two sequences.
     score_cutoff : int, optional
         For many pairs: lengths below it become 0, as rapidfuzz has it.
     device : str, pyopencl.Device or Session, or several, optional
@@ -243,7 +245,7 @@ def edit_distance(
     if distances is not None:
         return distances
     distance, path = comparison.of_two(a, b)
-    return Edits(distance, None if path is None else tuple(OPERATIONS[step] for step in path.tolist()))
+    return Edits(distance, None if path is None else tuple(OPERATIONS[path].tolist()))
 
 
 @dataclass(frozen=True)
@@ -364,6 +366,11 @@ def _solve_two(
     if not len(a) or not len(b):
         value = 0 if problem == "lcs" else len(a) + len(b)
         return value, np.repeat(np.array([DELETE, INSERT], np.uint8), [len(a), len(b)])
+    if method == "auto":
+        with contextlib.suppress(DeviceLimit):
+            found = fronts.solve_two(session, problem, a, b, with_path=with_path)
+            if found is not None:
+                return found
     if method != "equation":
         try:
             table = BitTable(session, problem, a, b)

@@ -20,6 +20,7 @@ from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit
 from clgeom.intake.arrays import as_device_values, c_name, to_device
 from clgeom.intake.device_arrays import on_host
+from clgeom.sequences import fronts
 from clgeom.sequences.bits import BitTable
 from clgeom.sequences.pairs_order import (
     PairClass,
@@ -71,21 +72,32 @@ def values(session: Session, problem: str, a: Sequences, b: Sequences, cutoff: i
     `problem` is "lcs" or "edit"; `a` and `b` have letters of one type (`letters.with_common_codes`). As rapidfuzz has
     it, distances beyond the cutoff are cutoff + 1, and lengths below it 0.
     """
-    if (cutoff is None or is_resident(a, b)) and min(a.longest, b.longest) <= MOST_LETTERS:
+    tries = fronts.may_pay(session, a, b)
+    if not tries and (cutoff is None or is_resident(a, b)) and min(a.longest, b.longest) <= MOST_LETTERS:
         return apply_cutoff(_solve_in_parts(session, problem, a, b), problem, cutoff)
     n, m = a.lengths, b.lengths
-    shorter, found = np.minimum(n, m), np.empty(len(a), np.int32)
-    within = np.ones(len(a), bool)
+    shorter, found = np.minimum(n, m), np.full(len(a), -1, np.int32)
     if cutoff is not None:  # pairs whose lengths alone tell
-        found[:] = 0 if problem == "lcs" else min(cutoff, INT32 - 1) + 1
         within = shorter >= cutoff if problem == "lcs" else np.abs(n - m) <= cutoff
-    long = within & (shorter > MOST_LETTERS)
-    for i in np.flatnonzero(long).tolist():
-        found[i] = BitTable(session, problem, a[i], b[i]).solve()
-    kept = np.flatnonzero(within & ~long)
-    if len(kept):
-        found[kept] = _solve_in_parts(session, problem, a.subset(kept), b.subset(kept))
+        found[~within] = 0 if problem == "lcs" else min(cutoff, INT32 - 1) + 1
+    for solve in (fronts.solve_many, _solve_by_tables) if tries else (_solve_by_tables,):
+        left = np.flatnonzero(found < 0)
+        if len(left):
+            found[left] = solve(session, problem, a.subset(left), b.subset(left), cutoff)
     return apply_cutoff(found, problem, cutoff)
+
+
+def _solve_by_tables(
+    session: Session, problem: str, a: Sequences, b: Sequences, cutoff: int | None = None
+) -> np.ndarray:
+    """Return the values of pairs, of long ones one by one."""
+    shorter, found = np.minimum(a.lengths, b.lengths), np.empty(len(a), np.int32)
+    for i in np.flatnonzero(shorter > MOST_LETTERS).tolist():
+        found[i] = BitTable(session, problem, a[i], b[i]).solve()
+    short = np.flatnonzero(shorter <= MOST_LETTERS)
+    if len(short):
+        found[short] = _solve_in_parts(session, problem, a.subset(short), b.subset(short))
+    return found
 
 
 def cutoff_of(score_cutoff: Any, *, caller: str) -> int | None:

@@ -1,0 +1,241 @@
+"""Edit distances and common subsequences of related sequences, by the furthest points of diagonals (edit_fronts).
+
+    letters, pairs ─> a few edits at most ─> more for pairs that let expect success ─> distances, of one pair a path
+
+The work grows with the square of the distance, that of a table with the product of the lengths. Pairs for which a table
+takes less time are left to it: most show it within a few edits.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clgeom.core.launch import allocate, copy, read_all, run, write
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.tuning import select
+from clgeom.intake.arrays import as_device_values
+from clgeom.intake.device_arrays import on_host
+from clgeom.sequences.pairs_order import is_resident
+
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+    from clgeom.core.device import Session
+    from clgeom.intake.letters import Sequences
+
+CALLER = "a batch of pairs"
+INT32 = np.iinfo(np.int32).max
+KERNEL = "sequences/edit_fronts"
+#: Bytes before the letters and behind them that kernels read.
+MARGIN = 16
+#: Edits that are tried first, of those that pay: this share, and no fewer than LEAST_EDITS.
+FIRST_SHARE, LEAST_EDITS = 8, 8
+#: How many edits more than expected are tried.
+ALLOWANCE = 1.25
+#: Most edits: a launch takes a second for each core (PoCL, 32,768 edits of one pair).
+MOST_EDITS = 1 << 15
+#: Squares of edits of a launch.
+MOST_WORK = 1 << 30
+#: Most memory for fronts, as a share of the device's.
+MEMORY_SHARE = 8
+#: Cells of tables of edit distances that take as long as a point of a front, and as an edit besides its points, for a
+#: pair alone and for one of many: of one compute unit of a CPU, and of a GPU. PoCL, one core: a point 1.9 ns, an edit
+#: 52 ns, 26 cells of one pair 1 ns, 65 cells of pairs_bits. GPUs: not measured. Tables of lcs are twice as fast.
+COSTS = {
+    ("cpu", True): (50, 1_400),
+    ("cpu", False): (124, 3_400),
+    ("gpu", True): (8e3, 2.5e6),
+    ("gpu", False): (60, 14e3),
+}
+#: Words of a sequence that are looked for in another one, and letters of each.
+WORDS, WORD_LETTERS = 32, 12
+#: Letters of shorter sequences from which on fronts are tried in batches, and cells of a batch for each compute unit.
+LEAST_LETTERS, LEAST_CELLS = {"cpu": 256, "gpu": 2048}, {"cpu": 1 << 28, "gpu": 1 << 31}
+#: One pair of SAMPLED, at least LEAST_SAMPLE and about MOST_SAMPLE, show whether so large a share of all is related.
+SAMPLED, LEAST_SAMPLE, MOST_SAMPLE, LEAST_RELATED = 24, 4, 32, 0.6
+#: Pairs from which on the sample tells more than the first edits of each pair.
+MANY = 256
+
+
+def most_edits(session: Session, problem: str, cells: np.ndarray, *, alone: bool) -> np.ndarray:
+    """Return the edits up to which fronts take half as long as tables of so many cells."""
+    kind = "cpu" if session.profile.is_cpu else "gpu"
+    faster = 2 * (2 if problem == "lcs" else 1) * (session.profile.compute_units if alone and kind == "cpu" else 1)
+    point, edit = (cost * faster for cost in COSTS[kind, alone])
+    return np.minimum((np.sqrt(edit * edit + 2.0 * point * cells) - edit) / point, MOST_EDITS).astype(np.int64)
+
+
+class FrontPairs:
+    """Pairs of sequences on a device: the first letter and the length of both, in the letters of all parts."""
+
+    def __init__(self, session: Session, problem: str, parts: tuple[Any, ...], pairs: np.ndarray) -> None:
+        self.session, self.problem, self.parts = session, problem, parts
+        self.size = parts[0].dtype.itemsize
+        self.lengths = pairs[:, 1::2].astype(np.int64)
+        begin = -(-20 * len(pairs) // 8) * 8 + MARGIN
+        #: As kernels take them, with the limit of each pair.
+        self.jobs = np.empty((len(pairs), 5), np.uint32)
+        self.jobs[:, :4] = pairs + np.array([begin // self.size, 0] * 2)
+        self.policy = select(session.profile, KERNEL)
+        self.memory_bytes = min(session.profile.max_alloc_bytes, session.profile.global_mem_bytes // MEMORY_SHARE)
+        self.letters: cl.Buffer | None = None
+
+    def run(self, jobs: np.ndarray, *, keep: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Return the distances of pairs within their limits, else expected ones, negated; and their edits."""
+        session, count, most = self.session, len(jobs), int(jobs[:, 4].max())
+        side = most // 2 + 1
+        pitch = (side + 1) * (side + 5) if keep else 4 * (side + 3)
+        groups = self.policy.groups(count, session.profile.compute_units)
+        groups = max(min(groups, count, self.memory_bytes // (8 * pitch)), 1)
+        if self.letters is None:
+            held = self.letters = upload(session, self.jobs, self.parts)
+        else:
+            held = allocate(session, jobs.nbytes)
+            write(session, held, jobs)
+        out, edits = Scratch("out", np.int32, count), Scratch("edits", np.uint32, count * (most + 1) if keep else 1)
+        memory = Scratch("memory", np.int32, 2 * pitch * groups)
+        args = ("letters", "jobs", np.uint32(count), memory, np.uint64(pitch), out, edits, np.uint32(most))
+        params = {"problem": self.problem, "letter_bytes": self.size, "keep": keep}
+        result = run(session, Plan(Step(KERNEL, self.policy, args, groups, params)), letters=self.letters, jobs=held)
+        values, kept = np.empty(count, np.int32), np.empty((count if keep else 0, most + 1), np.uint32)
+        read_all(session, (result[out], result[edits]), (values, kept))
+        return values, kept
+
+    def solve(
+        self, most: np.ndarray, cutoff: int | np.ndarray | None = None, *, keep: bool = False, share: int = FIRST_SHARE
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the distance of each pair, -1 where it is more than `most`, and the edits with `keep`, for one pair.
+
+        Distances beyond a cutoff may become any beyond it. Pairs that let expect more than `most` edits become -1 soon.
+        """
+        if keep:
+            most = np.minimum(most, math.isqrt(self.memory_bytes // 8) * 2 - 8)
+        if cutoff is not None:
+            most = np.minimum(most, cutoff + 1)
+        limits = self.jobs[:, 4]
+        limits[:] = np.maximum(most // share, np.minimum(most, LEAST_EDITS))
+        left, found = np.arange(len(most)), np.full(len(most), -1, np.int64)
+        while True:
+            work = np.cumsum(limits[left].astype(np.float64) ** 2)
+            cuts = np.searchsorted(work, np.arange(MOST_WORK, work[-1], MOST_WORK), side="right")
+            parts = [self.run(self.jobs[part], keep=keep) for part in np.split(left, cuts) if len(part)]
+            values, edits = np.concatenate([part[0] for part in parts]), parts[0][1]
+            solved, expected = values >= 0, -values.astype(np.int64)
+            found[left] = np.where(solved, values, -1)
+            if cutoff is not None:
+                beyond = limits[left] > np.broadcast_to(cutoff, len(most))[left]
+                found[left] = np.where(~solved & beyond, limits[left], found[left])
+            left, expected = (one[(found[left] < 0) & (expected * ALLOWANCE <= most[left])] for one in (left, expected))
+            more = np.minimum(np.maximum(expected * ALLOWANCE, 2.0 * limits[left]), most[left])
+            left = left[more > limits[left]]
+            if not len(left):
+                return found, edits
+            limits[left] = more[more > limits[left]]
+
+
+def solve_two(
+    session: Session, problem: str, a: np.ndarray, b: np.ndarray, *, with_path: bool
+) -> tuple[int, np.ndarray | None] | None:
+    """Return the value of two sequences and the steps of its path, as `bits.BitTable.steps`; None to use a table."""
+    most = most_edits(session, problem, np.array([len(a) * len(b)]), alone=True)
+    if most[0] < LEAST_EDITS:
+        return None
+    if expected_edits(a, b, int(most[0])) * (4 / 3 if problem == "lcs" else 1) > most[0]:
+        return None
+    pairs = FrontPairs(session, problem, (a, b), np.array([[0, len(a), len(a), len(b)]]))
+    found, edits = pairs.solve(most, keep=with_path)
+    distance = int(found[0])
+    if distance < 0:
+        return None
+    value = (len(a) + len(b) - distance) // 2 if problem == "lcs" else distance
+    return value, steps_of(edits[0, : distance + 1]) if with_path else None
+
+
+def expected_edits(a: np.ndarray, b: np.ndarray, most: int) -> float:
+    """Return about how many letters of a sequence differ: by how many words are in the other one, near their places.
+
+    Unrelated DNA has one of 16 million words by chance.
+    """
+    size, text, longer = a.itemsize, b.tobytes(), len(b) - len(a)
+    begins, near = range(0, len(a), max(len(a) // WORDS, WORD_LETTERS)), 64 + most // 16
+    intact = 0
+    for at in begins:
+        word = a[at : at + WORD_LETTERS].tobytes()
+        first, stop = at + min(longer, 0) - near, at + max(longer, 0) + near + WORD_LETTERS
+        intact += text.find(word, max(first, 0) * size, max(stop, 0) * size) >= 0
+    return float(len(a) * (1 - (intact / len(begins)) ** (1 / WORD_LETTERS)))
+
+
+def may_pay(session: Session, a: Sequences, b: Sequences) -> bool:
+    """Return whether pairs are long and many enough, and their lengths on the host."""
+    kind = "cpu" if session.profile.is_cpu else "gpu"
+    if is_resident(a, b) or min(a.longest, b.longest) < LEAST_LETTERS[kind]:
+        return False
+    return float(a.lengths @ b.lengths) >= LEAST_CELLS[kind] * session.profile.compute_units
+
+
+def solve_many(session: Session, problem: str, a: Sequences, b: Sequences, cutoff: int | None) -> np.ndarray:
+    """Return the values of pairs, or others beyond the cutoff; -1 where a table takes less time."""
+    n, m = a.lengths, b.lengths
+    most, found = most_edits(session, problem, n * m, alone=False), np.full(len(a), -1, np.int64)
+    most[np.minimum(n, m) < LEAST_LETTERS["cpu" if session.profile.is_cpu else "gpu"]] = 0
+    tried = np.flatnonzero(most >= LEAST_EDITS)
+    first = len(tried) < MANY
+    if len(tried) >= 4 * LEAST_SAMPLE:
+        sample = tried[:: max(len(tried) // MOST_SAMPLE, min(len(tried) // LEAST_SAMPLE, SAMPLED))]
+        if (_edits_of(session, problem, a, b, sample, most, cutoff, first=True) >= 0).mean() < LEAST_RELATED:
+            return found
+    if len(tried):
+        edits = _edits_of(session, problem, a, b, tried, most, cutoff, first=first)
+        values = (n[tried] + m[tried] - edits) // 2 if problem == "lcs" else edits
+        found[tried] = np.where(edits < 0, -1, values)
+    return found
+
+
+def _edits_of(
+    session: Session,
+    problem: str,
+    a: Sequences,
+    b: Sequences,
+    chosen: np.ndarray,
+    most: np.ndarray,
+    cutoff: int | None,
+    *,
+    first: bool,
+) -> np.ndarray:
+    """Return the numbers of edits of chosen pairs, as `FrontPairs.solve`; without `first` by one round alone."""
+    a, b = a.subset(chosen), b.subset(chosen)
+    pairs = np.stack([a.offsets[:-1], a.lengths, len(a.letters) + b.offsets[:-1], b.lengths], axis=1)
+    if cutoff is not None:
+        cutoff = min(max(cutoff, 0), INT32)
+        cutoff = a.lengths + b.lengths - 2 * cutoff if problem == "lcs" else cutoff
+    return FrontPairs(session, problem, (a.letters, b.letters), pairs).solve(
+        most[chosen], cutoff, share=FIRST_SHARE if first else 1
+    )[0]
+
+
+def steps_of(edits: np.ndarray) -> np.ndarray:
+    """Return the steps of a path from its edits: operation of 1 to 3, and 4 times the matches behind it."""
+    steps = np.zeros(2 * len(edits), np.uint8)
+    counts = np.ones(2 * len(edits), np.int64)
+    steps[::2], counts[1::2] = edits & 3, edits >> 2
+    return np.repeat(steps[1:], counts[1:])
+
+
+def upload(session: Session, jobs: np.ndarray, parts: tuple[Any, ...]) -> cl.Buffer:
+    """One buffer of jobs and letters, one part after another, with margins."""
+    begin = MARGIN - jobs.nbytes % -8
+    pieces = (jobs.reshape(-1).view(np.uint8), np.zeros(begin, np.uint8), *parts, np.zeros(MARGIN, np.uint8))
+    buffer, at = allocate(session, sum(piece.nbytes for piece in pieces)), 0
+    if session.profile.is_cpu:
+        write(session, buffer, np.concatenate([on_host(piece).view(np.uint8) for piece in pieces]))
+        return buffer
+    for piece in pieces:
+        if piece.nbytes:
+            held = as_device_values(session, piece, caller=CALLER)
+            copy(session, held.one_buffer("A batch of sequences"), buffer, piece.nbytes, at=at)
+            at += piece.nbytes
+    return buffer
