@@ -122,6 +122,7 @@ VALUES = {
         "layer": "--layer first",
         "densify": "--densify 0.01 / --densify 1e-9",
         "picture": "--plot out.png",
+        "max_bytes": "--max-bytes 20MB",
         "page": "--html out.html",
         "profile": "--profile",
     },
@@ -305,7 +306,7 @@ MODES = {
 }
 VALUES["dp lcs"] = {**VALUES["dp edit"], "edit": "--edit", "cutoff": "--cutoff 9"}
 #: Options that limit memory or time only, and have no effect that can be seen.
-UNSEEN = {("hull", "max_bytes")}
+UNSEEN = {("hull", "max_bytes"), ("polygonize", "max_bytes")}
 #: (command, option, mode or "" for all, other options): what the input does not show. Random points are on no line with
 #: others, a machine may have one device, and an outline of segments is what an option for these implies.
 ALIKE = {
