@@ -66,6 +66,9 @@ are. {LATER}"""
 ALIGNED = f"""ms: milliseconds of whole calls from the input: two lists of ``str``, NumPy letters and offsets, or
 letters and offsets on the device. kernel: the kernels alone. clgeom, kernels and the rivals: billions of cells a
 second; ratio: of clgeom to the quickest rival. The rivals have as many threads as the device has units. {LATER}"""
+SIMILAR = """ms: milliseconds of whole calls from lists of ``str``. kernel: the kernels alone. clgeom, kernels and the
+others: billions of cells of whole tables a second, in whole calls. tables: of clgeom without wavefronts. pywfa has one
+thread; ratio: of clgeom, which has two, to it. The machine had other work, too: compare within rows."""
 RADIO = """Milliseconds; results stay on the device. server: received power, best server and C/I of all transmitters for
 each cell. terrain: diffraction along the profile to each cell, from a transmitter in the middle; samples: of all
 profiles."""
@@ -192,6 +195,7 @@ PAGES = {
         None,
     ),
     "align-pocl": ("Alignments on a CPU", ALIGNED, None),
+    "align-similar-pocl": ("Alignments of similar and of random pairs on a CPU", SIMILAR, None),
     "align-h100": ("Alignments on a GPU", ALIGNED, None),
     "dp-items-pocl": ("Knapsacks against OR-Tools", ITEMS, None),
     "primitives-pocl": ("Primitives on a CPU", "GB/s of the input.", None),

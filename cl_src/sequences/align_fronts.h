@@ -1,5 +1,5 @@
 // align_fronts.h: what a front of align_fronts reaches, where it is kept, and the traceback through kept fronts. Whoever
-// includes it has defined cell_t, NEVER, LANES, FREE and PATH.
+// includes it has defined cell_t, NEVER, LANES, FREE and PATH, and includes fronts.h.
 #define UNKNOWN 255     // code of a letter outside the alphabet
 #define A_STOP 254      // codes beyond the ends of a and b: equal to no other
 #define B_STOP 253
@@ -61,16 +61,6 @@ inline global cell_t *front_of(const fronts_t fronts, const int number)
 #else
     return fronts.cells + (size_t)number * fronts.stride + fronts.zero;
 #endif
-}
-
-// The first i' >= i at which the letters of i' and i' + k differ: eight at a time. One of the sequences ends somewhere.
-inline int first_difference(global const uchar *a, global const uchar *b, int i, const int k)
-{
-    for (;; i += 8) {
-        const ulong differs = as_ulong(vload8(0, a + i)) ^ as_ulong(vload8(0, b + i + k));
-        if (differs)
-            return i + (63 - (int)clz(differs & -differs)) / 8;
-    }
 }
 
 // Twice the letters that are left from a cell to the end, or to the nearest free one.

@@ -34,8 +34,8 @@ TYPES: dict[str, Any] = {"short": np.int16, "int": np.int32}
 STOPS = 16
 RESULTS = 6
 #: Nanoseconds of a front, of a cell of fronts, and of a cell of tables with and without paths. PoCL, one core of an
-#: EPYC, 2 to 2,000 pairs of 100 to 16,000 letters at 3 %: 0.9 to 1.7 of the time that the first two give.
-FRONT, CELL, TABLE_CELL = 60.0, 1.8, {True: 0.35, False: 0.17}
+#: EPYC, 3 to 3,000 pairs of 150 to 12,000 letters at 2 to 12 %: 0.9 to 1.4 of the time that the first two give.
+FRONT, CELL, TABLE_CELL = 50.0, 1.6, {True: 0.35, False: 0.17}
 #: Share of the time of a table that fronts may take, and most nanoseconds of a pair: its launch cannot be stopped.
 SHARE, MOST_TIME = 0.6, 2e9
 #: Share of the greatest cost at which the progress is looked at first, and the least cost for that.

@@ -28,7 +28,8 @@ typedef ${value}${lanes} loose_t __attribute__((aligned(${2 if value == "short" 
 #define STORE(v, p) (*(global loose_t *)(p) = (v))
 #define ANY(mask) any(mask)
 #define EQUAL(v) convert_${value}8(-((v << 24 == 0) + (v << 16 == 0) + (v << 8 == 0) + (v == 0)))   // of four letters
-#define FOUR(p) as_uint(vload4(0, p))
+typedef struct __attribute__((packed)) { uint word; } four_t;
+#define FOUR(p) (((global const four_t *)(p))->word)
 #define SELECT(x, y, mask) select(x, y, mask)
 #define NUMBERS (cells_t)(${", ".join(map(str, range(lanes)))})
 % else:
@@ -43,6 +44,9 @@ typedef int cells_t;
 #else
 #define MEET()
 #endif
+#define LETTER_BYTES 1
+#define WORDS_APART ${int(lanes > 1)}
+#include "sequences/fronts.h"
 #include "sequences/align_fronts.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
@@ -60,7 +64,8 @@ void align_fronts(global const uchar *a, global const uchar *b, global const uch
     const costs_t costs = {mismatch, gap_open, gap_extend, border, free_ends};
     const int item = get_local_id(0), opened = gap_open + gap_extend;
     const size_t group = get_group_id(0);
-    global uchar *own_a = letters + group * 2 * letters_room, *own_b = own_a + letters_room;
+    const ulong first_a = group * 2 * letters_room, first_b = first_a + letters_room;
+    global uchar *own_a = letters + first_a, *own_b = letters + first_b;
     // rows of E and of F, and one that nothing has reached
     global cell_t *own_e = gaps + group * (2 * gap_extend + 3) * stride + zero;
     global cell_t *own_f = own_e + (size_t)(gap_extend + 1) * stride, *never = own_f + (size_t)(gap_extend + 1) * stride;
@@ -152,7 +157,8 @@ void align_fronts(global const uchar *a, global const uchar *b, global const uch
 % for w in range(lanes // 8):
                 for (ulong left = mask${f".s{w}" if lanes > 8 else ""} & 0x0101010101010101UL; left; left &= left - 1) {
                     const int one = k + ${8 * w} + (63 - (int)clz(left & -left)) / 8;
-                    const int i = first_difference(own_a, own_b, row[one], one);
+                    int i = row[one];
+                    i += equal_ahead(letters, first_a + i, first_b + i + one, INT_MAX);
                     row[one] = i;
 #if FREE
                     if (i == n || i + one == m)
@@ -162,7 +168,7 @@ void align_fronts(global const uchar *a, global const uchar *b, global const uch
 % endfor
 #else
                 if (now > last && now >= 0) {
-                    now = first_difference(own_a, own_b, now, k);
+                    now += equal_ahead(letters, first_a + now, first_b + now + k, INT_MAX);
 #if FREE
                     if (now == n || now + k == m)
                         note_end(&end, costs, pair, now, k, cost);
