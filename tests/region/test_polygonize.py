@@ -25,12 +25,14 @@ def random_map(seed):
     return classes
 
 
+@pytest.mark.settings("as_is", "as_gpu")
 @pytest.mark.parametrize("connectivity", [4, 8])
-def test_random_maps_have_the_polygons_of_rasterio(connectivity):
+def test_random_maps_have_the_polygons_of_rasterio(any_session, connectivity):
+    """Those of GDAL, whose function `rasterio.features.shapes` calls."""
     features = pytest.importorskip("rasterio.features")
-    for seed in range(500 if LONG else 24):
+    for seed in range(1000 if LONG else 12):
         classes = random_map(seed)
-        found = clgeom.polygonize(classes, nodata=0, connectivity=connectivity)
+        found = clgeom.polygonize(classes, nodata=0, connectivity=connectivity, device=any_session)
         shapes, values = found.to_shapely(), found.classes
         assert shapely.is_valid(shapes).all()
         assert shapely.coverage_is_valid(shapes)
