@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from clgeom.arguments import boolean, integer, one_of, wrong
+from clgeom.arguments import absent, boolean, integer, one_of, wrong
 from clgeom.core.device import as_session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import run
 from clgeom.core.plan import Scratch
 from clgeom.errors import InvalidInput
 from clgeom.intake.interop.cuda import takes_cuda
-from clgeom.intake.letters import Batch, Sequences, as_batch, with_common_codes
+from clgeom.intake.letters import Sequences, as_batch, with_common_codes
 from clgeom.intake.typing import DeviceLike, NDArray
-from clgeom.sequences import pairs_bits
+from clgeom.sequences import pairs_bits, warping
 from clgeom.sequences.bits import BitTable
 from clgeom.sequences.pairs_bits import INT32, cutoff_of
 
@@ -74,6 +74,7 @@ class Neighbours:
     columns : ndarray of int64, shape (rows, k)
         Indices of the sequences; -1 where fewer are within the cutoff.
     values : ndarray of int32, shape (rows, k)
+        Of series float32 or float64.
 
     Examples
     --------
@@ -90,27 +91,33 @@ class Neighbours:
 @keeps_subnormals
 @takes_cuda
 def cdist(
-    a: Batch,
-    b: Batch | None = None,
+    a: Any,
+    b: Any = None,
     *,
-    problem: Literal["edit", "lcs"] = "edit",
+    problem: Literal["edit", "lcs", "dtw"] = "edit",
     score_cutoff: int | None = None,
+    window: int | None = None,
+    cost: warping.Cost = "squared",
     nearest: int | None = None,
     sparse: bool = False,
     most_bytes: int = MOST_BYTES,
     device: DeviceLike = None,
-) -> NDArray[np.int32] | FoundPairs | Neighbours:
-    """Edit distance, or length of the longest common subsequence, of each sequence of one batch with each of another.
+) -> NDArray[Any] | FoundPairs | Neighbours:
+    """Edit distance, or length of the longest common subsequence, of each sequence of one batch with each of another;
+    or the distance of each time series with each by dynamic time warping.
 
     Parameters
     ----------
     a, b : list of str or of bytes, array of strings, or (letters, offsets)
         As in `edit_distance`. Without `b` the pairs are those of `a` with itself, but each sequence with itself is
-        found neither by `nearest` nor by `sparse`, and `sparse` finds each pair once, with row < column.
-    problem : {"edit", "lcs"}
+        found neither by `nearest` nor by `sparse`, and `sparse` finds each pair once, with row < column. For "dtw" many
+        series as in `dtw`; rows of an array of two dimensions are series.
+    problem : {"edit", "lcs", "dtw"}
     score_cutoff : int, optional
         The largest distance, or the least length, that matters: as in `edit_distance` and `lcs`. For distances it also
-        saves pairs whose lengths differ by more.
+        saves pairs whose lengths differ by more. Not for "dtw".
+    window, cost
+        As in `dtw`; for "dtw" only.
     nearest : int, optional
         Find this many sequences of `b` with the least distances, or the greatest lengths, for each sequence of `a`.
     sparse : bool
@@ -121,7 +128,7 @@ def cdist(
 
     Returns
     -------
-    ndarray of int32, shape (len(a), len(b)), or FoundPairs, or Neighbours
+    ndarray of int32 (of series: float32 or float64), shape (len(a), len(b)), or FoundPairs, or Neighbours
         With `nearest` and `sparse` a block of the matrix is in memory at a time.
 
     Raises
@@ -131,7 +138,7 @@ def cdist(
 
     See Also
     --------
-    clgeom.dp.problems.edit_distance : Pairs one by one.
+    clgeom.dp.problems.edit_distance, clgeom.dp.problems.dtw : Pairs one by one.
     clgeom.align : Gaps, matrices and paths.
 
     Examples
@@ -139,8 +146,16 @@ def cdist(
     >>> from clgeom import dp
     >>> dp.cdist(["ACGT", "TTTT"], ["ACGA", "TTT", "GGGG"]).tolist()
     [[1, 3, 3], [4, 1, 4]]
+    >>> dp.cdist([[0, 1, 2], [0, 2, 2, 3]], [[1.0, 2, 2]], problem="dtw", cost="absolute").tolist()
+    [[1.0], [2.0]]
     """
-    one_of(problem, ("edit", "lcs"), "problem", caller="cdist")
+    one_of(problem, ("edit", "lcs", "dtw"), "problem", caller="cdist")
+    if problem == "dtw":
+        absent(score_cutoff, "score_cutoff", "problem='dtw'", caller="cdist")
+        absent(sparse, "sparse", "problem='dtw'", caller="cdist", default=False)
+        return _of_series(a, b, warping.Rules.of(cost, window, caller="cdist"), nearest, most_bytes, as_session(device))
+    absent(window, "window", f"problem={problem!r}", caller="cdist")
+    absent(cost, "cost", f"problem={problem!r}", caller="cdist", default="squared")
     cutoff = cutoff_of(score_cutoff, caller="cdist")
     most_bytes = integer(most_bytes, "most_bytes", caller="cdist", least=0)
     symmetric = b is None
@@ -156,10 +171,9 @@ def cdist(
     if sparse and (nearest is not None or cutoff is None):
         raise InvalidInput("The 'sparse' parameter of cdist needs 'score_cutoff', and goes without 'nearest'.")
     k = None if nearest is None else integer(nearest, "nearest", caller="cdist", most=1 << 20)
-    if not sparse and k is None and 4 * shape[0] * shape[1] > most_bytes:
-        raise InvalidInput(
-            f"The matrix of cdist has {4 * shape[0] * shape[1]:,} bytes, more than 'most_bytes', {most_bytes:,}. "
-            "Ask for the 'nearest' ones, or for 'sparse' pairs within a 'score_cutoff'."
+    if not sparse and k is None:
+        _require_room(
+            shape, 4, most_bytes, "Ask for the 'nearest' ones, or for 'sparse' pairs within a 'score_cutoff'."
         )
     blocks = _blocks(as_session(device), problem, first, second, cutoff, symmetric) if all(shape) else iter(())
     if sparse:
@@ -170,6 +184,45 @@ def cdist(
     for rows, columns, values in blocks:
         matrix[np.ix_(rows, columns)] = pairs_bits.apply_cutoff(values, problem, cutoff)
     return matrix
+
+
+def _require_room(shape: tuple[int, int], itemsize: int, most_bytes: int, hint: str) -> None:
+    """Refuse a matrix of more bytes."""
+    nbytes = itemsize * shape[0] * shape[1]
+    if nbytes > most_bytes:
+        raise InvalidInput(f"The matrix of cdist has {nbytes:,} bytes, more than 'most_bytes', {most_bytes:,}. {hint}")
+
+
+# Series -----------------------------------------------------------------------------------------------------------
+
+
+def _of_series(
+    a: Any, b: Any, rules: warping.Rules, nearest: int | None, most_bytes: int, session: Session
+) -> NDArray[Any] | Neighbours:
+    """Return the distances of all pairs of series, or the nearest series of each."""
+    most_bytes = integer(most_bytes, "most_bytes", caller="cdist", least=0)
+    first = warping.many_series(a, "a", caller="cdist")
+    second = first if b is None else warping.many_series(b, "b", caller="cdist")
+    first, second = warping.in_one_type(first, second)
+    shape, dtype = (len(first), len(second)), first.values.dtype
+    if nearest is None:
+        _require_room(shape, dtype.itemsize, most_bytes, "Ask for the 'nearest' ones.")
+        matrix = np.empty(shape, dtype)
+        for rows, columns, values in warping.all_distances(session, first, None if b is None else second, rules):
+            matrix[rows, columns] = values
+            if b is None:
+                matrix[columns, rows] = values
+        return matrix
+    k = integer(nearest, "nearest", caller="cdist", most=1 << 20)
+    k = min(k, max(shape[1] - (b is None), 0))
+    found = Neighbours(np.empty((shape[0], k), np.int64), np.empty((shape[0], k), dtype))
+    for flat in warping.all_distances(session, first, second, rules):  # all pairs of some rows
+        rows, columns, values = (part.reshape(-1, shape[1]) for part in flat)
+        itself = (rows == columns) & (b is None)
+        order = np.lexsort((columns, values, itself), axis=1)[:, :k]
+        for kept, part in ((found.columns, columns), (found.values, values)):
+            kept[rows[:, 0]] = np.take_along_axis(part, order, axis=1)
+    return found
 
 
 # Results of blocks ------------------------------------------------------------------------------------------------

@@ -217,3 +217,30 @@ def orders_of_pairs(session: Session) -> str:
             found = read(session, jobs, np.uint32, 4 * count).reshape(count, 2, 2)
             same(found, np.stack([begins, lengths], axis=2)[indices], "jobs")
     return "3,000 pairs of up to 180 letters"
+
+
+@check("sequences: warping")
+def warping(session: Session) -> str:
+    """Time series of two dimensions by pairs, and of one in a grid, in windows and with open ends."""
+    from clgeom.sequences.cdist import cdist
+    from clgeom.sequences.warping import dtw
+
+    rng = np.random.default_rng(7)
+    series = [rng.integers(0, 50, (n, 2)).astype(np.float32) for n in rng.integers(1, 30, 150)]
+    found = dtw(series, series[::-1], cost="absolute", window=3, open_begin=True, open_end=True, device=session)
+    same(found, [_warped(x, y, 3, True) for x, y in zip(series, series[::-1])], "pairs")
+    flat = [one[:, 0] for one in series[:70]]
+    table = [[_warped(x[:, None], y[:, None], None, False) for y in flat[:9]] for x in flat]
+    same(cdist(flat, flat[:9], problem="dtw", cost="absolute", device=session), table, "all pairs")
+    return "150 pairs of up to 29 steps"
+
+
+def _warped(a: np.ndarray, b: np.ndarray, window: int | None, is_open: bool) -> float:
+    """Return the least sum of sizes of differences."""
+    n, m = len(a), len(b)
+    table = np.full((n + 1, m + 1), np.inf)
+    table[0, : m + 1 if is_open else 1] = 0
+    for i, j in np.ndindex(n, m):
+        if window is None or -window - max(n - m, 0) <= j - i <= window + max(m - n, 0):
+            table[i + 1, j + 1] = np.abs(a[i] - b[j]).sum() + min(table[i, j], table[i, j + 1], table[i + 1, j])
+    return float(table[n, 1:].min() if is_open else table[n, m])

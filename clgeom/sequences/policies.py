@@ -105,12 +105,18 @@ POLICIES: dict[str, Rows] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=8, groups_per_unit=4),
         "any": Policy("group", wg_size=64),
     },
+    # Time series; the serial shape computes items_per_thread pairs at once, a group as many as it has work-items.
+    "sequences/warping": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=8, groups_per_unit=4),
+        "any": Policy("group", wg_size=64, groups_per_unit=16),
+    },
 }
 
 LIMITS = {
     "sequences/pairs_bits": Limit("items_per_thread", FOURS, "a multiple of 4", "serial"),  # vectors of four pairs
     "sequences/align_pairs": Limit("items_per_thread", FOURS, "a multiple of 4", "group"),  # vectors of four rows
     "sequences/align_tiles": Limit("items_per_thread", FOURS, "a multiple of 4"),
+    "sequences/warping": Limit("items_per_thread", (4, 8), "4 or 8", "serial"),  # lanes of a vector
 }
 
 

@@ -11,6 +11,7 @@ _HOMES = {
     "catalogue": "CATALOGUE VARIANTS",
     "chains": "AlphabeticTree MatrixChain SearchTree alphabetic_tree matrix_chain search_tree",
     "clgeom.sequences.distances": "CommonSubsequence edit_distance lcs",
+    "clgeom.sequences.warping": "Warping dtw",
     "cubes": "CommonOfThree all_pairs_shortest_paths lcs_of_three",
     "edits": "Edits",
     "knapsacks": "Knapsack integer_knapsack knapsack",
@@ -93,5 +94,6 @@ if TYPE_CHECKING:
         edit_distance as edit_distance,
         lcs as lcs,
     )
+    from clgeom.sequences.warping import Warping as Warping, dtw as dtw
 else:
     __all__, __getattr__, __dir__ = lazy_names(__name__, globals(), _HOMES)
