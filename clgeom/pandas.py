@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import difflib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +27,7 @@ from clgeom.errors import InputWarning, InvalidInput, is_integer, short, warn
 from clgeom.geo.geodesy import as_crs
 from clgeom.geo.longitudes import turn_of_crs
 from clgeom.hull.antimeridian import batch_over_antimeridian, checked_turn, members_of, over_antimeridian, warn_across
+from clgeom.hull.measured import Measure
 from clgeom.hull.result import Hull
 from clgeom.intake.arrays import as_point_array
 from clgeom.intake.interop.columns import choose_pair
@@ -64,6 +65,7 @@ class Geometries:
         y: str | None = None,
         crs: Any = None,
         antimeridian: bool = False,
+        measures: Iterable[Measure] = (),
         **options: Any,
     ) -> Any:
         """Return the convex hull of each group of rows, or of each row without `by` and `level`.
@@ -84,6 +86,8 @@ class Geometries:
         antimeridian : bool
             For longitudes and latitudes: where the points of a group lie closer together across 180 degrees, find the
             hull there, cut at 180 degrees. Without it such groups are warned of.
+        measures : sequence of {"diameter", "width", "rectangle", "circle"}
+            Further columns, as those of `clgeom.HullBatch.with_measures`.
         **options
             `collinear`, `nonfinite` and `device` of `clgeom.convex_hulls_by_label`.
 
@@ -117,6 +121,7 @@ class Geometries:
         how: dict[str, Any] = {"wanted": antimeridian, "caller": "convex_hull", "names": index[batch.labels]}
         turn, members = checked_turn(crs, antimeridian, caller="convex_hull"), members_of(numbers, batch.labels)
         batch = batch_over_antimeridian(batch, points, members, turn, alike, **how)
+        batch = batch.with_measures(*measures)
         frame = _completed(batch.to_geopandas(crs=crs), len(index)).set_index(index)
         frame.attrs["left_out"] = left_out
         name = getattr(getattr(self._rows, "geometry", None), "name", None)
@@ -325,7 +330,8 @@ def _completed(frame: Any, count: int) -> Any:
         return frame
     empty = np.setdiff1d(np.arange(count), frame.index)
     frame = frame.reindex(np.arange(count))
-    frame.loc[empty, ["points", "area", "perimeter"]] = 0
+    numbers = frame.columns.drop("geometry")
+    frame.loc[empty, numbers.drop(["circle_x", "circle_y"], errors="ignore")] = 0
     frame.loc[empty, "geometry"] = require_shapely().GeometryCollection()
     return frame.astype({"points": np.int64})
 

@@ -260,7 +260,7 @@ inline int item_calipers(polygon_t p, uint purpose, uint first, uint end, calipe
             *best = next;
     }
     best->low = lowest;
-    if (purpose != DIAMETER && best->high < INFINITY) {  // corner 0 may end an edge that is farthest, too
+    if (purpose != DIAMETER && best->high < INFINITY && best->edge + 1 < p.size) {  // corner 0 may end an edge that is farthest, too
         const double2 from = corner_of(p, best->edge), to = corner_of(p, best->edge + 1);
         const double2 last = corner_of(p, p.size - 1), zero = corner_of(p, 0);
         const int level = side_of(from, to, last, zero);

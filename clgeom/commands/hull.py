@@ -38,6 +38,7 @@ SECTIONS = {
     "Input": "columns array layer crs",
     "Groups": "by noise by_file skip_bad max_bytes",
     "Hull": "collinear nonfinite antimeridian",
+    "Measures": "diameter width rectangle circle",
     "Output": "output picture trace profile",
 }
 EXAMPLES = (
@@ -66,6 +67,10 @@ EXAMPLES = (
     is_flag=True,
     help="Compute the hull across 180 degrees of longitude where the points are closest together there.",
 )
+@click.option("--diameter", is_flag=True, help="Measure the largest distance of two points.")
+@click.option("--width", is_flag=True, help="Measure the least distance of two parallel lines around the points.")
+@click.option("--rectangle", is_flag=True, help="Measure the rectangle of least area: area, length and height.")
+@click.option("--circle", is_flag=True, help="Measure the least circle: centre and radius.")
 @output_option(f"Write the hulls: {either(GEOMETRIES)}; a single hull also as {either(ARRAYS)}.")
 @plot_option("Draw points and hulls")
 @path_option("--trace", metavar="GIF", help="Draw how blocks of sorted points merge into the hull: .gif or .png.")
@@ -87,6 +92,10 @@ def hull(
     layer: str | None,
     crs: str | None,
     antimeridian: bool,
+    diameter: bool,
+    width: bool,
+    rectangle: bool,
+    circle: bool,
     output: str | None,
     picture: str | None,
     trace: str | None,
@@ -113,6 +122,9 @@ def hull(
     computes it there; its vertices are points of the file, and its geometry is cut at 180 degrees. No hull in longitude
     and latitude contains a pole.
 
+    Measures are columns of the written hulls, and are printed. They are those of the coordinates that are written, but
+    before a reprojection.
+
     --by-file reads files in parts; they may be larger than memory. Finished hulls are kept beside OUT: after an
     interrupt or an error the same command continues.
     """
@@ -126,8 +138,10 @@ def hull(
     check_files(files, (output, formats), (picture, FORMATS), (trace, TRACE_FORMATS), crs=crs, caller="hull")
     reading = {"columns": columns, "array": array, "layer": layer, "nan_if_empty": nonfinite == "drop"}
     options = {"collinear": collinear, "nonfinite": nonfinite}
+    asked = {"diameter": diameter, "width": width, "rectangle": rectangle, "circle": circle}
+    measures = tuple(name for name, given in asked.items() if given)
     hull_call = hull_points.HullCall(
-        call.device, call.as_json, files, reading, crs, options, antimeridian, output, picture, trace, profile
+        call.device, call.as_json, files, reading, crs, options, antimeridian, measures, output, picture, trace, profile
     )
     if by_file:
         hull_files.run_files(hull_call, skip_bad, max_bytes)

@@ -22,6 +22,7 @@ from clgeom.commands.hull_points import (
     hulls_as_json,
     left_out_line,
     lines_of_input,
+    lines_of_measures,
     nonfinite_count,
     print_hull,
     system_of,
@@ -57,7 +58,7 @@ def run_files(call: HullCall, skip_bad: bool, max_bytes: str | None) -> None:
         max_bytes=None if max_bytes is None else size_in_bytes(max_bytes, "max_bytes", caller="hull"),
         check=lambda cloud: systems.append(system_of(call, cloud)),
     )
-    batch, system = _batch_of(hulls), systems[0]
+    batch, system = _batch_of(hulls).with_measures(*call.measures), systems[0]
     write_groups(call, batch, "file", system)
     state.remove()
     lost = sum(one.get("left_out", 0) for one in hulls)
@@ -82,6 +83,7 @@ def run_files(call: HullCall, skip_bad: bool, max_bytes: str | None) -> None:
         ("left out", counted(len(bad), "file", "files") if bad else None),
         left_out_line(lost),
         ("hulls", f"{len(batch):,} by file, {counted(len(batch.vertices), 'vertex', 'vertices')}"),
+        *lines_of_measures(batch, "file"),
         ("time", work.words()),
         ("wrote", call.output),
     )
@@ -256,6 +258,7 @@ def run_large_files(call: HullCall) -> None:
     with call.progress("hull") as progress, saying_where(call.files, counts):
         (hull, cloud, left_out), work = terminal.worked(_hull_of_parts, call, computing, first, counts, progress)
     hull = in_system(call, hull, cloud, lambda: _coordinates_of(call.files, call.reading), turn)
+    hull = hull.with_measures(*call.measures)
     write_one(call, hull, crs)
     print_hull(call, hull, cloud, left_out, crs, work)
 

@@ -53,6 +53,7 @@ class HullCall(Call):
     crs: str | None
     options: dict[str, Any]
     antimeridian: bool
+    measures: tuple[Any, ...]
     output: str | None
     picture: str | None
     trace: str | None
@@ -73,7 +74,7 @@ def run_one_hull(call: HullCall) -> None:
     computing, turn = call.computing, turn_of_columns(cloud.names, crs, call.antimeridian)
     with call.progress("hull") as progress, saying_where(call.files, counts):
         hull, work = terminal.worked(clgeom.convex_hull, cloud.points, progress=progress, **computing)
-    hull = in_system(call, hull, cloud, lambda: [cloud.coordinates], turn)
+    hull = in_system(call, hull, cloud, lambda: [cloud.coordinates], turn).with_measures(*call.measures)
     places = placed(hull, cloud.coordinates)
     with all_or_none():
         write_one(call, hull, crs)
@@ -103,7 +104,7 @@ def run_groups(call: HullCall, by: str, noise: str | None) -> None:
         batch, work = terminal.worked(clgeom.convex_hulls_by_label, cloud.points, numbers, noise=NO_GROUP, **computing)
     batch = batch_across(call, scaled_batch(batch, cloud), cloud, numbers, turn)
     places = placed_groups(batch, cloud, numbers) if call.picture else None
-    batch = named_batch(batch, groups)
+    batch = named_batch(batch, groups).with_measures(*call.measures)
     with all_or_none():
         write_groups(call, batch, groups.title, crs)
         if call.picture:
@@ -129,6 +130,7 @@ def run_groups(call: HullCall, by: str, noise: str | None) -> None:
         *lines_of_input(call, crs, cloud.notes),
         left_out_line(left_out, noise is not None),
         ("hulls", f"{len(batch):,} by {groups.title}, {counted(len(batch.vertices), 'vertex', 'vertices')}"),
+        *lines_of_measures(batch, "group"),
         ("time", work.words(**{"reading the file": reading})),
         ("wrote", [call.output, call.picture]),
     )
@@ -196,8 +198,9 @@ def print_hull(
     in_degrees = turn_of_columns(cloud.names, crs, False) == DEGREES
     in_degrees = in_degrees and latitude_fault(hull.points[:, 1], DEGREES) is None
     read = {} if reading is None else {"read": reading}
+    measures = {name: float(values[0]) for name, values in hull._measured().items()}
     facts = {
-        **_facts_of(hull, hull.area, hull.perimeter),
+        **_facts_of(hull, hull.area, hull.perimeter, measures),
         "device": call.session.profile.name,
         "seconds": {**read, "load": work.loading, "hull": work.seconds},
         **({"phases": terminal.phases_as_json(hull.phases)} if call.profile else {}),
@@ -213,6 +216,7 @@ def print_hull(
         ("longitudes", "continuous across the antimeridian" if hull.across is not None else None),
         ("area", f"{hull.area!r}{' square degrees' if in_degrees else ''}"),
         ("perimeter", f"{hull.perimeter!r}{' degrees' if in_degrees else ''}"),
+        *((name.replace("_", " "), repr(number)) for name, number in measures.items()),
         ("time", work.words(**({} if reading is None else {"reading the file": reading}))),
         ("wrote", [call.output, call.picture, call.trace]),
     )
@@ -231,12 +235,18 @@ def facts_of_input(crs: Any, notes: Iterable[str]) -> dict[str, Any]:
     return {"crs": None if crs is None else str(crs), "notes": list(notes)}
 
 
+def lines_of_measures(batch: Any, what: str) -> list[tuple[str, str]]:
+    """Return lines with the least and the largest value of each measure; `what` is the name of labels."""
+    measured = batch._measured((what,)).items() if len(batch) else ()
+    return [(name.replace("_", " "), f"{np.nanmin(found)!s} to {np.nanmax(found)!s}") for name, found in measured]
+
+
 def left_out_line(count: int, always: bool = False) -> tuple[str, str | None]:
     """Return a line with the number of points that were left out."""
     return "left out", counted(count, "point", "points") if count or always else None
 
 
-def _facts_of(hull: Any, area: float, perimeter: float) -> dict[str, Any]:
+def _facts_of(hull: Any, area: float, perimeter: float, measures: dict[str, float]) -> dict[str, Any]:
     return {
         "points": int(hull.n),
         "dimension": int(hull.dimension),
@@ -245,12 +255,14 @@ def _facts_of(hull: Any, area: float, perimeter: float) -> dict[str, Any]:
         "antimeridian": hull.across is not None,
         "area": area,
         "perimeter": perimeter,
+        **measures,
     }
 
 
 def hulls_as_json(batch: Any, what: str) -> Iterator[dict[str, Any]]:
     """Yield the facts about each hull, with its label under the name `what`."""
-    for name, hull, area, perimeter in zip(
-        batch.labels.tolist(), batch, batch.areas.tolist(), batch.perimeters.tolist()
-    ):
-        yield {what: name, **_facts_of(hull, area, perimeter)}
+    measured = {name: values.tolist() for name, values in batch._measured((what,)).items()}
+    rows = zip(batch.labels.tolist(), batch, batch.areas.tolist(), batch.perimeters.tolist())
+    for i, (name, hull, area, perimeter) in enumerate(rows):
+        measures = {measure: values[i] for measure, values in measured.items()}
+        yield {what: name, **_facts_of(hull, area, perimeter, measures)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
@@ -18,9 +19,14 @@ from clgeom.intake.device_arrays import on_host
 from clgeom.intake.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from clgeom.core.device import Session
     from clgeom.hull.calipers import Purpose
 
+Measure: TypeAlias = Literal["diameter", "width", "rectangle", "circle"]
+#: Measures that tables may have columns of.
+MEASURES: tuple[Measure, ...] = "diameter", "width", "rectangle", "circle"
 #: What a rectangle has the least of.
 By: TypeAlias = Literal["area", "perimeter"]
 Shape = TypeVar("Shape", HullDiameter, HullWidth, HullRectangle, HullCircle)
@@ -122,14 +128,67 @@ def extents_of(polygons: Polygons, direction: ArrayLike) -> NDArray[np.float64]:
     return lengths
 
 
+def columns_of(polygons: Polygons, names: Iterable[str], taken: Container[str] = ()) -> dict[str, NDArray[np.float64]]:
+    """Return columns of measures for tables; a name that is `taken` begins with "hull_"."""
+    columns = dict[str, Any]()
+    for name in names:
+        if name == "rectangle":
+            box = rectangles_of(polygons, "area")
+            columns |= {f"rectangle_{field}": getattr(box, field) for field in ("area", "length", "height")}
+        elif name == "circle":
+            circle = circles_of(polygons)
+            places = dict(zip(("circle_x", "circle_y"), circle.center.T))
+            columns |= {**places, "circle_radius": circle.radius}
+        else:
+            columns[name] = (diameters_of if name == "diameter" else widths_of)(polygons).length
+    return {f"hull_{name}" if name in taken else name: values for name, values in columns.items()}
+
+
 def _first(shape: Shape) -> Shape:
     """Return the only row of a measure; Python numbers for single ones."""
     rows = [getattr(shape, field.name)[0] for field in fields(shape)]
     return type(shape)(*(row if row.ndim else row.item() for row in rows))
 
 
+class _Tabled:
+    """Hulls whose tables and files have columns of measures: `measures` are their names."""
+
+    measures: tuple[str, ...]
+
+    def with_measures(self, *names: Measure) -> Self:
+        """Return the same with columns of measures in tables, features and files.
+
+        Parameters
+        ----------
+        *names : {"diameter", "width", "rectangle", "circle"}
+            "rectangle" has the columns `rectangle_area`, `rectangle_length` and `rectangle_height`, "circle" has
+            `circle_x`, `circle_y` and `circle_radius`. A column begins with "hull_" if labels have its name.
+
+        Returns
+        -------
+        Hull or HullBatch
+
+        Raises
+        ------
+        InvalidInput
+            For another name.
+
+        Examples
+        --------
+        >>> import clgeom
+        >>> batch = clgeom.convex_hulls([(0, 0), (4, 0), (4, 3), (5, 5), (6, 5)], [0, 3, 5])
+        >>> batch.with_measures("diameter").to_pandas()["diameter"].tolist()
+        [5.0, 1.0]
+        """
+        for name in names:
+            one_of(name, MEASURES, "names", caller="with_measures")
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__, measures=names)
+        return made
+
+
 @keeps_subnormals
-class Measures:
+class Measures(_Tabled):
     """Measures of a convex hull in the plane; of continuous longitudes in one across the antimeridian."""
 
     def _polygons(self: Any) -> Polygons:
@@ -241,7 +300,7 @@ class Measures:
 
 
 @keeps_subnormals
-class BatchMeasures:
+class BatchMeasures(_Tabled):
     """Measures of many convex hulls as arrays on the host, each row as that of the hull alone."""
 
     def _polygons(self: Any) -> Polygons:

@@ -15,7 +15,7 @@ from clgeom.core.plan import Phase, Scratch
 from clgeom.exchange import Exchange
 from clgeom.geo.geodesy import axes_of_crs
 from clgeom.geo.longitudes import Across
-from clgeom.hull.measured import Measures
+from clgeom.hull.measured import Measures, columns_of
 from clgeom.hull.measures import polygon_area, polygon_perimeter
 from clgeom.hull.predicates import host_signs, orient2d
 from clgeom.intake.arrays import canonical_points, canonical_queries, rows_at
@@ -63,6 +63,8 @@ class Hull(Exchange, Measures):
         membership and pictures are those of continuous longitudes; the geometry is cut at 180 degrees (RFC 7946).
     session : Session or None
         Where the hull was computed; `contains` runs there.
+    measures : tuple of str
+        The measures that tables have columns of; see `with_measures`.
 
     Examples
     --------
@@ -85,6 +87,7 @@ class Hull(Exchange, Measures):
     crs: Any = None
     peak: Peak | None = None
     across: Across | None = None
+    measures: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         kind = ("no points", "one point", "a segment", "a polygon")[self.dimension + 1]
@@ -264,7 +267,12 @@ class Hull(Exchange, Measures):
         return self.points if self.across is None else self.across.continuous(self.points)
 
     def _columns(self) -> dict[str, np.ndarray]:
-        return {"points": np.array([self.n]), "area": np.array([self.area]), "perimeter": np.array([self.perimeter])}
+        numbers = {"points": self.n, "area": self.area, "perimeter": self.perimeter}
+        return {name: np.array([number]) for name, number in numbers.items()} | self._measured()
+
+    def _measured(self) -> dict[str, np.ndarray]:
+        """Return the columns of `with_measures`."""
+        return columns_of(self._polygons(), self.measures)
 
     @property
     def _more_formats(self) -> tuple[str, ...]:

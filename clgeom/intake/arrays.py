@@ -182,6 +182,8 @@ def canonical_points(points: Any, *, caller: str, name: str = "points") -> np.nd
     array = np.ma.getdata(array) if is_masked_array(array) else array
     if array.size == 0 and array.ndim == 1:
         array = np.empty((0, 2), np.float64 if array.dtype == object else array.dtype)  # objects: geometries, say
+    if array.ndim == 3 and array.shape[1:] == (1, 2):  # a contour of OpenCV
+        array = array[:, 0]
     if array.ndim != 2 or array.shape[1] != 2:
         hint = ""
         if array.ndim == 2 and array.shape[1] == 3:

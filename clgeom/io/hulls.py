@@ -85,6 +85,7 @@ def write_hull(hull: Any, file: NewFile, *, crs: Any = None) -> None:
     else:
         (geometry,) = in_lonlat([hull.__geo_interface__], crs, file.given).geometries
         properties = {"points": int(hull.n), "area": finite(hull.area), "perimeter": finite(hull.perimeter)}
+        properties |= {name: finite(values[0]) for name, values in hull._measured().items()}
         properties |= {"vertices": hull.vertices.tolist()} | ({} if crs is None else {"crs": str(crs)})
         feature = {"type": "Feature", "properties": properties, "geometry": geometry}
         file.path.write_bytes(f"{json.dumps(feature, allow_nan=False)}\n".encode())

@@ -94,6 +94,7 @@ VALUES = {
         "collinear": "--collinear keep",
         "nonfinite": "--nonfinite drop + nan.csv",
         "antimeridian": "--antimeridian",
+        **{measure: f"--{measure}" for measure in ("diameter", "width", "rectangle", "circle")},
         "profile": "--profile",
     },
     "kernels check": {

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import json
 
 import numpy as np
 import pytest
@@ -215,3 +216,56 @@ def test_device_without_trust_in_its_floats_measures_on_the_host(session):
     own = imposed_session(session.device, fp64=False)
     batch = convex_hulls(*groups(np.float32), device=own)
     assert_rows(batch.min_rectangles(), expected(np.float32, "drop", "area"))
+
+
+def test_columns_of_measures():
+    pytest.importorskip("pandas")
+    points = np.array([(0, 0), (4, 0), (4, 3), (5, 5), (6, 5)], float)
+    batch = clgeom.convex_hulls_by_label(points, list("aaabb")).with_measures(
+        "diameter", "width", "rectangle", "circle"
+    )
+    frame = batch.to_pandas()
+    names = "diameter width rectangle_area rectangle_length rectangle_height circle_x circle_y circle_radius".split()
+    assert frame.columns.tolist() == ["points", "area", "perimeter", *names]
+    assert frame.loc["a", names].tolist() == [5.0, 2.4, 12.0, 4.0, 3.0, 2.0, 1.5, 2.5]
+    (first, _), hull = batch.features(), batch[0].with_measures("circle")
+    assert first["properties"] | frame.loc["a", names].to_dict() == first["properties"]
+    assert hull.to_pandas()["circle_radius"].tolist() == [2.5] and not batch[0].measures
+    with pytest.raises(InvalidInput, match="'names' parameter of with_measures"):
+        batch.with_measures("height")
+
+
+def test_measures_of_the_command(tmp_path, monkeypatch):
+    from command_line import done
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("lon,lat,circle_x\n0,0,1\n4,0,1\n4,3,1\n5,5,2\n6,5,2\n")
+    options = ("--diameter", "--width", "--rectangle", "--circle")
+    text = done("hull", "a.csv", *options)
+    assert "\ndiameter   7.8102496759066" in text and "\ncircle radius 3.905124837953327\n" in text
+    known = json.loads(done("hull", "a.csv", "--by", "circle_x", *options, "--json", "-o", "a.geojson"))
+    assert known["hulls"][0]["diameter"] == 5.0 and known["hulls"][1]["circle_radius"] == 0.5
+    written = json.loads((tmp_path / "a.geojson").read_text())["features"][0]["properties"]
+    assert (written["circle_x"], written["hull_circle_x"], written["rectangle_area"]) == (1, 2.0, 12.0)
+    one = json.loads(done("hull", "a.csv", "--by-file", "--width", "--json"))
+    assert one["hulls"][0]["width"] == 2.8284271247461903
+
+
+def test_measures_of_frames():
+    geopandas, shapely = pytest.importorskip("geopandas"), pytest.importorskip("shapely")
+    import clgeom.pandas  # noqa: F401
+
+    shapes = geopandas.GeoSeries([shapely.box(0, 0, 4, 3), None])
+    frame = shapes.clgeom.convex_hull(measures=["diameter", "circle"])
+    assert frame["diameter"].tolist() == [5.0, 0.0] and frame["circle_radius"].tolist() == [2.5, 0.0]
+    assert np.isnan(frame["circle_x"][1])
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float32])
+def test_contours_of_opencv_are_points(dtype):
+    contour = np.array([[[0, 0]], [[4, 0]], [[4, 3]], [[2, 1]]], dtype)
+    assert clgeom.convex_hull(contour).vertices.tolist() == [0, 1, 2]
+    assert convex_hulls(contour, [0, 4]).areas.tolist() == [6.0]
+    assert clgeom.convex_hulls_by_label(contour, [1, 1, 1, 1]).areas.tolist() == [6.0]
+    with pytest.raises(InvalidInput, match="shape"):
+        clgeom.convex_hull(np.zeros((3, 2, 2)))

@@ -27,8 +27,8 @@ CALIPERS = "hull/batch/batch_calipers"
 NUMBERS: dict[Purpose, int] = {"width": 1, "area": 12, "perimeter": 12, "diameter": 1, "circle": 3}
 #: So few corners are measured on the host.
 FEW = 24
-#: Edges of a job of a polygon that is too large for one job.
-PIECE = 128
+#: Edges of a job of a polygon that is too large for one job, or that is the only one.
+PIECE = 64
 #: Bits in the number of an edge: it may be another one; numbers are not known.
 UNSURE_BEST, UNSURE_NUMBERS = np.uint32(1 << 31), np.uint32(1 << 30)
 
@@ -95,7 +95,7 @@ def _by_kernel(
         return which, which
     policy = select(session.profile, CALIPERS, corners.dtype, len(which))
     sizes = offsets[which + 1] - offsets[which]
-    most = MANY if purpose == "circle" else policy.items_per_thread
+    most = MANY if purpose == "circle" else PIECE if len(which) == 1 else policy.items_per_thread
     pieces = np.where(sizes > most, -(-sizes // PIECE), 1)
     owner = np.repeat(np.arange(len(which)), pieces)
     ends = np.cumsum(pieces)

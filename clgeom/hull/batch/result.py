@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, overload
 
@@ -17,7 +17,7 @@ from clgeom.core.launch import run
 from clgeom.core.plan import Phase, Scratch
 from clgeom.exchange import Exchange, json_values, label_columns
 from clgeom.geo.geodesy import axes_of_crs
-from clgeom.hull.measured import BatchMeasures
+from clgeom.hull.measured import BatchMeasures, columns_of
 from clgeom.hull.predicates import orient2d
 from clgeom.hull.result import Hull
 from clgeom.intake.arrays import as_device_points, as_device_values, canonical_points
@@ -72,6 +72,8 @@ class HullBatch(Exchange, BatchMeasures, Generic[ArrayT]):
         The labels as a column of the library that they came from, for tables.
     label_name : str or None
         The name of that column.
+    measures : tuple of str
+        The measures that tables have columns of; see `with_measures`.
 
     Notes
     -----
@@ -104,6 +106,7 @@ class HullBatch(Exchange, BatchMeasures, Generic[ArrayT]):
     crs: Any = None
     peak: Peak | None = None
     across: dict[int, Hull] = field(default_factory=dict)
+    measures: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         labels = "" if self.labels is None else ", labelled"
@@ -209,9 +212,11 @@ class HullBatch(Exchange, BatchMeasures, Generic[ArrayT]):
         """
         areas, perimeters, sizes = (on_host(one).tolist() for one in (self.areas, self.perimeters, self.sizes))
         labels = {} if self.labels is None else {"label": json_values(self.labels)}
+        measured = {name: values.tolist() for name, values in self._measured(columns).items()}
         for i, hull in enumerate(self):
             more = {name: values[i] for name, values in (columns or labels).items()}
             measures = {"points": sizes[i], "area": _finite(areas[i]), "perimeter": _finite(perimeters[i])}
+            measures |= {name: _finite(values[i]) for name, values in measured.items()}
             yield {"type": "Feature", "properties": more | measures | more, "geometry": hull.__geo_interface__}
 
     def plot(self, ax: Any = None, *, points: Any = None, **options: Any) -> Any:
@@ -288,7 +293,12 @@ class HullBatch(Exchange, BatchMeasures, Generic[ArrayT]):
         return shapes
 
     def _columns(self) -> dict[str, np.ndarray]:
-        return {"points": self.sizes, "area": on_host(self.areas), "perimeter": on_host(self.perimeters)}
+        columns = {"points": self.sizes, "area": on_host(self.areas), "perimeter": on_host(self.perimeters)}
+        return columns | self._measured()
+
+    def _measured(self, taken: Container[str] = ()) -> dict[str, np.ndarray]:
+        """Return the columns of `with_measures`."""
+        return columns_of(self._polygons(), self.measures, taken or self._labels()) if self.measures else {}
 
     def _labels(self) -> dict[str, Any]:
         if self.labels is None:
