@@ -11,7 +11,7 @@ import numpy as np
 
 from clgeom.intake.typing import NDArray
 from clgeom.region.classes.lines import Lines
-from clgeom.region.classes.simplify import Obstacles, Vertices, least_lines
+from clgeom.region.classes.simplify import Obstacles, Vertices, distinct, least_lines
 
 
 class SimplerLines:
@@ -31,7 +31,7 @@ class SimplerLines:
 
     def see(self, *corners: NDArray[np.int32]) -> None:
         """Add exact corners, all below those before."""
-        self.places = np.append(self.places, np.unique(self._places(np.concatenate(corners))))
+        self.places = np.append(self.places, distinct(self._places(np.concatenate(corners))))
 
     def simplified(self, *parts: Lines) -> list[Lines]:
         """Return lines that are complete now with fewer corners."""

@@ -95,7 +95,7 @@ class Obstacles:
     def of(places: np.ndarray, size: int) -> Obstacles:
         """Return the obstacles at places, of which there are `size`."""
         if size > min(MOST_COUNTS, MOST_EACH * len(places)):
-            return Obstacles(np.unique(places))
+            return Obstacles(distinct(places))
         marks = np.zeros(size + 1, np.int32)
         marks[places + 1] = 1
         return Obstacles(np.cumsum(marks, out=marks), True)
@@ -145,7 +145,7 @@ class Vertices:
 
     def numbers(self, layers: int) -> np.ndarray:
         """The vertices of each map; nodes count once."""
-        places = np.unique(self.place[self.is_there])
+        places = distinct(self.place[self.is_there])
         return np.bincount(places // self.width // self.height, minlength=layers)
 
     def made(self) -> tuple[np.ndarray, np.ndarray]:
@@ -235,7 +235,7 @@ class Vertices:
         self.behind[p], self.before[n] = n, p
         self.is_there[some], self.key[some], self.area[some] = False, NEVER, NEVER
         np.subtract.at(self.edges, self.arc[some], 1)
-        changed = np.unique(np.append(p, n))
+        changed = distinct(np.append(p, n))
         self.measure(changed[~self.stays[changed]])
 
     # Triangles ------------------------------------------------------------------------------------------------------
@@ -331,6 +331,12 @@ class Vertices:
             fits = [(Fraction(c * c, s) if p < 0 else p) <= limit for c, p, s in facts.T.tolist()]
             near[close] = np.array(fits)[number.reshape(-1)]
         return np.asarray(np.logical_and.reduceat(near, begins))
+
+
+def distinct(values: np.ndarray) -> np.ndarray:
+    """Return distinct values in order, by a sort: `numpy.unique` may hash them, which takes longer."""
+    made = np.sort(values)
+    return np.asarray(made[np.append(True, made[1:] != made[:-1])[: len(made)]])
 
 
 def _numbered(layers: np.ndarray, values: np.ndarray) -> np.ndarray:
