@@ -251,11 +251,12 @@ def dp_batches(session):
 
 
 def alignment(session):
-    """Pairs that are short, that are a tile each, and that are cut into tiles, with their paths."""
+    """Pairs that are short, that are a tile each, that are cut into tiles, and that are alike, with their paths."""
     import numpy as np
 
     from clgeom import align
     from clgeom.core.tuning import override
+    from clgeom.sequences import align as module
     from clgeom.sequences import align_tiles
     from clgeom.sequences.policies import PairsPolicy
 
@@ -271,6 +272,12 @@ def alignment(session):
         tiles = align(a, b, device=session, **options)
         align_tiles.PairTiles.tile_side = side
         assert tiles.cigars == whole.cigars and np.array_equal(tiles.scores, whole.scores)
+    module.LEAST_CELLS = 0
+    a = ["".join(rng.choice(list("ACGT"), 90)) for _ in range(5)]
+    b = [one[:30] + one[34:60] + "A" + one[60:] for one in a]
+    for options in ({}, {"mode": "semiglobal"}):
+        scores = align(a, b, path=False, device=session, **options).scores
+        assert np.array_equal(align(a, b, device=session, **options).scores, scores)
 
 
 FAMILIES = {

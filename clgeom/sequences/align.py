@@ -2,7 +2,8 @@
 
     a, b ─> letters, offsets ─> devices ─> parts ─> scores and ends, of the better strand ─> paths ─> AlignmentBatch
 
-The kernel is sequences/align_tiles and not an equation of `clgeom.dp`: three values a cell (Gotoh), ends that are found
+Pairs that are alike are aligned by fronts (`clgeom.sequences.align_fronts`), all others by tables. Their kernel is
+sequences/align_tiles and not an equation of `clgeom.dp`: three values a cell (Gotoh), ends that are found
 while the table is filled, four bits of choices a cell and rows of registers are what makes many short pairs quick,
 and the same kernel fills the tiles of long pairs. A framework's table would hold one value a cell and one table a call.
 
@@ -23,11 +24,11 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from clgeom.arguments import absent, boolean, integer, one_of, wrong
+from clgeom.arguments import absent
 from clgeom.core.call import Call, each, watching
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import allocate, read
-from clgeom.errors import InputWarning, InvalidInput, short, warn
+from clgeom.errors import InvalidInput, short
 from clgeom.intake.chunks import as_chunks, in_chunk, pairs_ahead
 from clgeom.intake.dispatch import Work, dispatch
 from clgeom.intake.interop.cuda import takes_cuda
@@ -40,7 +41,7 @@ from clgeom.sequences.bands import align_in_growing_bands
 from clgeom.sequences.letters import as_sequences, refuse_letters
 from clgeom.sequences.pairs import SequencePairs
 from clgeom.sequences.result import Alignment, AlignmentBatch
-from clgeom.sequences.scoring import A_BEGIN, A_END, B_BEGIN, B_END, Rules, Scoring, as_scoring
+from clgeom.sequences.scoring import STEPS, Rules, as_scoring, checked_rules
 
 if TYPE_CHECKING:
     from clgeom.core.device import Session
@@ -52,10 +53,6 @@ PAIR_COST = 256
 LEAST_SHARED = 1 << 30
 
 Fields = dict[str, Any]
-MODES = ("global", "local", "semiglobal")
-#: Steps through the second sequence of each strand.
-STEPS = {"forward": (1,), "reverse": (-1,), "both": (1, -1)}
-FREE_ENDS = {"a_begin": A_BEGIN, "b_begin": B_BEGIN, "a_end": A_END, "b_end": B_END}
 #: Greatest sum of scores and penalties: half of the least int32 stands for minus infinity.
 MOST_SUM = 1 << 29
 
@@ -164,6 +161,7 @@ def align(
     Notes
     -----
     Scores are exact: they are computed in 16 bits where all sums fit, and again in 32 bits where a local score did not.
+    Without a matrix, global and semiglobal alignments of similar sequences take wavefronts: the same ones, sooner.
 
     Examples
     --------
@@ -180,7 +178,7 @@ def align(
     """
     scoring = as_scoring(match, mismatch, matrix, gap_open, gap_extend)
     is_adaptive = isinstance(band, str) and band == "auto"
-    rules = _checked(scoring, mode, free_ends, strand, None if is_adaptive else band, path, ends)
+    rules = checked_rules(scoring, mode, free_ends, strand, None if is_adaptive else band, path, ends)
     chunks = None if type(a) in (str, bytes, list, np.ndarray) else as_chunks(a)
     if chunks is None:
         return _aligned(a, b, a_offsets, b_offsets, rules, is_adaptive, device, profile)
@@ -243,23 +241,6 @@ def _aligned_chunks(
 # Options --------------------------------------------------------------------------------------------------------------
 
 
-def _checked(scoring: Scoring, mode: Any, free_ends: Any, strand: Any, band: Any, path: Any, ends: Any) -> Rules:
-    """Return the rules, or the error that names a wrong option."""
-    one_of(mode, MODES, "mode", caller="align")
-    one_of(strand, tuple(STEPS), "strand", caller="align")
-    path, ends = boolean(path, "path", caller="align"), boolean(ends, "ends", caller="align")
-    if not ends and path:
-        raise wrong("ends", "align", "left out unless path=False, since a path tells its ends", "ends=False")
-    if not ends and mode != "local":
-        warn(f"The 'ends' parameter of align has no effect with mode={mode!r}: its ends are known.", InputWarning)
-    if strand != "forward" and not scoring.has_complements:
-        raise wrong("strand", "align", "'forward' with a matrix of other letters than nucleotides", short(strand))
-    if band is not None:
-        band = integer(band, "band", caller="align", least=0, most=1 << 29)
-    is_local = mode == "local"
-    return Rules(scoring, is_local, _free(free_ends, mode), band, mode, strand, path, ends or not is_local)
-
-
 def _check_sizes(rules: Rules, pairs: SequencePairs) -> None:
     """Refuse scores beyond int32, and bands that no alignment can end in."""
     scoring = rules.scoring
@@ -283,21 +264,6 @@ def _check_sizes(rules: Rules, pairs: SequencePairs) -> None:
             f"{abs(int(n[index] - m[index])):,} for sequences{where} with {n[index]:,} and {m[index]:,} letters. "
             f"Got {rules.band:,} instead."
         )
-
-
-def _free(free_ends: Any, mode: Any) -> int:
-    """Return the bits of ends that are free."""
-    if mode != "semiglobal":
-        absent(free_ends, "free_ends", "unless mode is 'semiglobal'", caller="align")
-        return 0
-    if free_ends is None:
-        return sum(FREE_ENDS.values())
-    if not isinstance(free_ends, str) and not np.iterable(free_ends):
-        raise wrong("free_ends", "align", f"several of {', '.join(map(repr, FREE_ENDS))}", short(free_ends))
-    names = (free_ends,) if isinstance(free_ends, str) else tuple(free_ends)
-    if not names and isinstance(free_ends, Iterator):
-        raise wrong("free_ends", "align", "several ends, or an empty list for none", "an iterator that has none")
-    return sum({FREE_ENDS[one_of(name, tuple(FREE_ENDS), "free_ends", caller="align")] for name in names})
 
 
 # Work -----------------------------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ KERNEL = "sequences/align_fronts"
 MOST_COST, MOST_SHORT = 256, 16_000
 LANES = {"short": 16, "int": 8}
 TYPES: dict[str, Any] = {"short": np.int16, "int": np.int32}
-#: As in sequences/align_fronts.h: letters beyond the ends of a sequence.
+#: As in sequences/align_fronts.h: letters beyond the ends of a sequence. They are read by words of 8.
 STOPS = 16
 RESULTS = 6
 #: Nanoseconds of a front, of a cell of fronts, and of a cell of tables with and without paths. PoCL, one core of an
@@ -142,7 +142,7 @@ class PairFronts:
         below = int(costs.reach(most, pairs.n, free & A_BEGIN).max())
         above = int(costs.reach(most, pairs.m, free & B_BEGIN).max())
         zero, stride = below + room, below + above + 1 + 2 * room
-        letters, gaps = longest + STOPS, (2 * costs.extend + 3) * stride
+        letters, gaps = ceil_div(longest + STOPS, 8) * 8, (2 * costs.extend + 3) * stride
         cells, fronts, itemsize = (window + 1) * stride, 1, np.dtype(TYPES[value]).itemsize
         if path:  # without free ends a diamond of diagonals and costs
             widths = below + above if free else most // (2 * costs.extend)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from clgeom.arguments import integer, unmasked, wrong
+from clgeom.arguments import absent, boolean, integer, one_of, unmasked, wrong
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.errors import InvalidInput, is_integer, short
+from clgeom.errors import InputWarning, InvalidInput, is_integer, short, warn
 from clgeom.intake.typing import NDArray
 from clgeom.sequences.matrices import MATRICES
 
@@ -18,6 +19,10 @@ from clgeom.sequences.matrices import MATRICES
 CODES, PAD, UNKNOWN = 32, 31, 255
 #: Bits of ends that are free, as in sequences/align_jobs.h.
 A_BEGIN, B_BEGIN, A_END, B_END = 1, 2, 4, 8
+MODES = ("global", "local", "semiglobal")
+#: Steps through the second sequence of each strand.
+STEPS = {"forward": (1,), "reverse": (-1,), "both": (1, -1)}
+FREE_ENDS = {"a_begin": A_BEGIN, "b_begin": B_BEGIN, "a_end": A_END, "b_end": B_END}
 #: Score of a local alignment in 16 bits that may be greater in truth, and minus infinity: half of the least number.
 SATURATED, NEVER = 32_767, 16_384
 #: IUPAC's codes of nucleotides and their complements. U and T are one letter, unless an alphabet has both.
@@ -307,3 +312,35 @@ class Rules:
     def border(self, length: np.ndarray, is_free: int) -> np.ndarray:
         """Score of a gap from the corner along an edge of the table, for an array of lengths."""
         return np.zeros_like(length) if is_free or self.local else -self.gap(length)
+
+
+def checked_rules(scoring: Scoring, mode: Any, free_ends: Any, strand: Any, band: Any, path: Any, ends: Any) -> Rules:
+    """Return the rules, or the error that names a wrong option."""
+    one_of(mode, MODES, "mode", caller="align")
+    one_of(strand, tuple(STEPS), "strand", caller="align")
+    path, ends = boolean(path, "path", caller="align"), boolean(ends, "ends", caller="align")
+    if not ends and path:
+        raise wrong("ends", "align", "left out unless path=False, since a path tells its ends", "ends=False")
+    if not ends and mode != "local":
+        warn(f"The 'ends' parameter of align has no effect with mode={mode!r}: its ends are known.", InputWarning)
+    if strand != "forward" and not scoring.has_complements:
+        raise wrong("strand", "align", "'forward' with a matrix of other letters than nucleotides", short(strand))
+    if band is not None:
+        band = integer(band, "band", caller="align", least=0, most=1 << 29)
+    is_local = mode == "local"
+    return Rules(scoring, is_local, _free(free_ends, mode), band, mode, strand, path, ends or not is_local)
+
+
+def _free(free_ends: Any, mode: Any) -> int:
+    """Return the bits of ends that are free."""
+    if mode != "semiglobal":
+        absent(free_ends, "free_ends", "unless mode is 'semiglobal'", caller="align")
+        return 0
+    if free_ends is None:
+        return sum(FREE_ENDS.values())
+    if not isinstance(free_ends, str) and not np.iterable(free_ends):
+        raise wrong("free_ends", "align", f"several of {', '.join(map(repr, FREE_ENDS))}", short(free_ends))
+    names = (free_ends,) if isinstance(free_ends, str) else tuple(free_ends)
+    if not names and isinstance(free_ends, Iterator):
+        raise wrong("free_ends", "align", "several ends, or an empty list for none", "an iterator that has none")
+    return sum({FREE_ENDS[one_of(name, tuple(FREE_ENDS), "free_ends", caller="align")] for name in names})

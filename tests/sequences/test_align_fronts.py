@@ -12,6 +12,7 @@ import clgeom
 from clgeom.core.policies import Policy
 from clgeom.core.tuning import override
 from clgeom.sequences import align, align_fronts, bands
+from clgeom.sequences.scoring import as_scoring, checked_rules
 
 FIELDS = ("scores", "a_starts", "a_ends", "b_starts", "b_ends")
 GROUP = {align_fronts.KERNEL: Policy("group", wg_size=32, groups_per_unit=2)}
@@ -149,7 +150,7 @@ def test_bands_are_for_other_pairs(session, known, monkeypatch):
 
 def test_rules_that_need_tables():
     def costs(**options):
-        rules = align._checked(align.as_scoring(*(options.pop(name, None) for name in NAMES)), *settings(options))
+        rules = checked_rules(as_scoring(*(options.pop(name, None) for name in NAMES)), *settings(options))
         return align_fronts.costs_of(rules)
 
     assert costs() == align_fronts.Costs(mismatch=5, open=5, extend=3, border=0, unit=2)
