@@ -11,9 +11,15 @@ enum { WIDTH, AREA, PERIMETER, DIAMETER, CIRCLE };
 typedef struct { global const coord_t *xy; uint size; } polygon_t;
 typedef struct { uint edge, across, along, back; double low, high; } caliper_t;
 
+// The number of a corner, which is below twice their number. A remainder would take longer.
+inline uint around(polygon_t p, uint i)
+{
+    return i < p.size ? i : i - p.size;
+}
+
 inline double2 corner_of(polygon_t p, uint i)
 {
-    const uint k = i < p.size ? i : i - p.size;
+    const uint k = around(p, i);
     return (double2)(p.xy[2 * (size_t)k], p.xy[2 * (size_t)k + 1]);
 }
 
@@ -245,7 +251,7 @@ inline int item_calipers(polygon_t p, uint purpose, uint first, uint end, calipe
                 return 0;
             }
         }
-        caliper_t next = {i, across % p.size, along % p.size, back % p.size, 0, 0};
+        caliper_t next = {i, around(p, across), around(p, along), around(p, back), 0, 0};
         item_measure(p, purpose, &next);
         lowest = fmin(lowest, next.low);
         if (next.low > best->high || (purpose == DIAMETER && next.edge == best->across && next.across == best->edge) ||
