@@ -72,6 +72,9 @@ thread; ratio: of clgeom, which has two, to it. The machine had other work, too:
 RADIO = """Milliseconds; results stay on the device. server: received power, best server and C/I of all transmitters for
 each cell. terrain: diffraction along the profile to each cell, from a transmitter in the middle; samples: of all
 profiles."""
+RELATED = """Milliseconds for a sequence of four letters and the same after changes, deletions and insertions, in the
+last row of each length for two at random. table: by ``method="bits"``; path: with the operations. Other work shared
+the two cores: compare within a row."""
 ITEMS = "Milliseconds, with the items chosen. Branch and bound is another algorithm: it looks at few of the cells."
 SORTS = """Milliseconds; keys and results on the device. one copy: of the keys, on the device. The launches of the
 largest sorts are in the picture below: a pass of a radix sort reads and writes all keys, as a copy does."""
@@ -187,6 +190,7 @@ PAGES = {
     "dp-pocl": ("Dynamic programming on a CPU", CASES, None),
     "dp-h200": ("Dynamic programming on a GPU", CASES, None),
     "dp-pairs-pocl": ("Two long sequences on a CPU", PAIRS, None),
+    "dp-related-pocl": ("Two related sequences on a CPU", RELATED, None),
     "dp-pairs-h200": ("Two long sequences on a GPU", PAIRS, None),
     "pairs-pocl": ("Many pairs of sequences on a CPU", MANY_PAIRS, None),
     "pairs-h200": (

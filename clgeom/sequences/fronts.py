@@ -31,8 +31,9 @@ INT32 = np.iinfo(np.int32).max
 KERNEL = "sequences/edit_fronts"
 #: Bytes before the letters and behind them that kernels read.
 MARGIN = 16
-#: Edits that are tried first, of those that pay: this share, and no fewer than LEAST_EDITS.
-FIRST_SHARE, LEAST_EDITS = 8, 8
+#: Edits that are tried first, of those that pay: this share, and no fewer than these; of a pair alone no fewer than a
+#: launch takes time for.
+FIRST_SHARE, LEAST_EDITS, LEAST_ALONE = 8, 8, 256
 #: How many edits more than expected are tried.
 ALLOWANCE = 1.25
 #: Most edits: a launch takes a second for each core (PoCL, 32,768 edits of one pair).
@@ -61,9 +62,9 @@ MANY = 256
 
 
 def most_edits(session: Session, problem: str, cells: np.ndarray, *, alone: bool) -> np.ndarray:
-    """Return the edits up to which fronts take half as long as tables of so many cells."""
+    """Return the edits up to which fronts take three quarters of the time of tables of so many cells."""
     kind = "cpu" if session.profile.is_cpu else "gpu"
-    faster = 2 * (2 if problem == "lcs" else 1) * (session.profile.compute_units if alone and kind == "cpu" else 1)
+    faster = 4 / 3 * (2 if problem == "lcs" else 1) * (session.profile.compute_units if alone and kind == "cpu" else 1)
     point, edit = (cost * faster for cost in COSTS[kind, alone])
     return np.minimum((np.sqrt(edit * edit + 2.0 * point * cells) - edit) / point, MOST_EDITS).astype(np.int64)
 
@@ -105,18 +106,19 @@ class FrontPairs:
         return values, kept
 
     def solve(
-        self, most: np.ndarray, cutoff: int | np.ndarray | None = None, *, keep: bool = False, share: int = FIRST_SHARE
+        self, most: np.ndarray, cutoff: int | np.ndarray | None = None, *, keep: bool = False, least: int = LEAST_EDITS
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the distance of each pair, -1 where it is more than `most`, and the edits with `keep`, for one pair.
 
-        Distances beyond a cutoff may become any beyond it. Pairs that let expect more than `most` edits become -1 soon.
+        A share of `most` is tried first, and no fewer than `least`. Distances beyond a cutoff may become any beyond it.
+        Pairs that let expect more than `most` edits become -1 soon.
         """
         if keep:
             most = np.minimum(most, math.isqrt(self.memory_bytes // 8) * 2 - 8)
         if cutoff is not None:
             most = np.minimum(most, cutoff + 1)
         limits = self.jobs[:, 4]
-        limits[:] = np.maximum(most // share, np.minimum(most, LEAST_EDITS))
+        limits[:] = np.maximum(most // FIRST_SHARE, np.minimum(most, least))
         left, found = np.arange(len(most)), np.full(len(most), -1, np.int64)
         while True:
             work = np.cumsum(limits[left].astype(np.float64) ** 2)
@@ -128,7 +130,7 @@ class FrontPairs:
             if cutoff is not None:
                 beyond = limits[left] > np.broadcast_to(cutoff, len(most))[left]
                 found[left] = np.where(~solved & beyond, limits[left], found[left])
-            left, expected = (one[(found[left] < 0) & (expected * ALLOWANCE <= most[left])] for one in (left, expected))
+            left, expected = (one[(found[left] < 0) & (expected <= most[left])] for one in (left, expected))
             more = np.minimum(np.maximum(expected * ALLOWANCE, 2.0 * limits[left]), most[left])
             left = left[more > limits[left]]
             if not len(left):
@@ -143,10 +145,11 @@ def solve_two(
     most = most_edits(session, problem, np.array([len(a) * len(b)]), alone=True)
     if most[0] < LEAST_EDITS:
         return None
-    if expected_edits(a, b, int(most[0])) * (4 / 3 if problem == "lcs" else 1) > most[0]:
+    unsure = (4 / 3 if problem == "lcs" else 1) * (ALLOWANCE if most[0] <= LEAST_ALONE else 1)
+    if expected_edits(a, b, int(most[0])) * unsure > most[0]:
         return None
     pairs = FrontPairs(session, problem, (a, b), np.array([[0, len(a), len(a), len(b)]]))
-    found, edits = pairs.solve(most, keep=with_path)
+    found, edits = pairs.solve(most, keep=with_path, least=LEAST_ALONE)
     distance = int(found[0])
     if distance < 0:
         return None
@@ -213,7 +216,7 @@ def _edits_of(
         cutoff = min(max(cutoff, 0), INT32)
         cutoff = a.lengths + b.lengths - 2 * cutoff if problem == "lcs" else cutoff
     return FrontPairs(session, problem, (a.letters, b.letters), pairs).solve(
-        most[chosen], cutoff, share=FIRST_SHARE if first else 1
+        most[chosen], cutoff, least=LEAST_EDITS if first else MOST_EDITS
     )[0]
 
 
