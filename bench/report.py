@@ -73,8 +73,7 @@ RADIO = """Milliseconds; results stay on the device. server: received power, bes
 each cell. terrain: diffraction along the profile to each cell, from a transmitter in the middle; samples: of all
 profiles."""
 RELATED = """Milliseconds for a sequence of four letters and the same after changes, deletions and insertions, in the
-last row of each length for two at random. table: by ``method="bits"``; path: with the operations. Other work shared
-the two cores: compare within a row."""
+last row of each length for two at random. table: by ``method="bits"``; path: with the operations."""
 ITEMS = "Milliseconds, with the items chosen. Branch and bound is another algorithm: it looks at few of the cells."
 SORTS = """Milliseconds; keys and results on the device. one copy: of the keys, on the device. The launches of the
 largest sorts are in the picture below: a pass of a radix sort reads and writes all keys, as a copy does."""
