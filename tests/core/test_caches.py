@@ -288,7 +288,7 @@ def test_files_that_may_not_be_large(run, pocl, tmp_path, blocks):
 SEVERAL = """
 import sys, numpy as np, clgeom
 rng = np.random.default_rng(5)
-points, keys = rng.normal(size=(3000, 2)), rng.integers(-(1 << 31), 1 << 31, 70_000).astype(np.int32)
+points, keys = rng.normal(size=(9000, 2)), rng.integers(-(1 << 31), 1 << 31, 70_000).astype(np.int32)
 device = {name!r}
 assert (clgeom.sort(keys, device=device) == np.sort(keys)).all()
 print(clgeom.convex_hull(points.astype(np.float32), device=device).vertices.tolist())
@@ -468,7 +468,7 @@ def test_files_of_a_process_that_runs_stay(top, monkeypatch):
 def test_the_second_process_renders_no_template_and_asks_no_witnesses(run, session, tmp_path):
     """And it does both again where what was kept is damaged."""
     code = (
-        "import clgeom, sys, numpy\npoints = numpy.random.default_rng(3).normal(size=(5000, 2))\n"
+        "import clgeom, sys, numpy\npoints = numpy.random.default_rng(3).normal(size=(9000, 2))\n"
         f"from clgeom.core.build import program_keys\nsession = clgeom.Session({session.profile.name!r})\n"
         "print(clgeom.convex_hull(points, device=session).vertices.tolist())\n"
         "print('mako' in sys.modules, *sorted({key[0].rsplit('/')[-1] for key in program_keys(session)}))"

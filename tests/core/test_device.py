@@ -492,7 +492,7 @@ for wrong in (word + ":2", "nonesuch:0", word + ":", ":0", word + ":-1"):
     else:
         assert False, wrong
 assert [found.number for found in as_session(first).others()] == [1]
-points = np.random.default_rng(0).normal(size=(3000, 2))
+points = np.random.default_rng(0).normal(size=(9000, 2))
 sessions = [as_session(word), other]
 assert list(as_sessions(points, [word, word + ":1"], caller="x")) == sessions
 if {refused} is None:

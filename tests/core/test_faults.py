@@ -8,9 +8,16 @@ from faults import KINDS, Faults
 
 import clgeom
 from clgeom.errors import ClgeomError, DeviceError, DeviceLimit, KernelBuildError
-from clgeom.hull import stream
+from clgeom.hull import convex, stream
 
-SOME = POINTS[:1100]  # fewer would go by the host on a CPU
+SOME = POINTS[:1100]
+
+
+@pytest.fixture(autouse=True)
+def few_points_by_kernels(monkeypatch):
+    """Also on a CPU, where the host would take them."""
+    monkeypatch.setattr(convex, "MOST_ON_HOST", 0)
+
 
 #: Of a call with more steps of a kind than this, only some fail: the first, the last, and others in between.
 MOST = {"long": 40, "ci": 2}.get(PROFILE, 3)

@@ -23,12 +23,19 @@ from clgeom.core.policies import Policy
 from clgeom.core.profile import describe
 from clgeom.core.tuning import is_overridden, override, select
 from clgeom.errors import DeviceError, DeviceLimit
-from clgeom.hull import checks
+from clgeom.hull import checks, convex
 from clgeom.hull.policies import POLICIES
 from clgeom.primitives import checks as primitives_checks
 from clgeom.sorting import checks as sorting_checks
 
-SOME = POINTS[:1100]  # fewer would go by the host on a CPU
+SOME = POINTS[:1100]
+
+
+@pytest.fixture(autouse=True)
+def few_points_by_kernels(monkeypatch):
+    """Also on a CPU, where the host would take them."""
+    monkeypatch.setattr(convex, "MOST_ON_HOST", 0)
+
 
 TRIALS = trust.trials()
 SIEVE, FEW_POINTS = checks.sieve, checks.few_points

@@ -58,7 +58,7 @@ def test_hull_of_few_numbers_that_round(cpu, points, collinear):
     assert found is not None or np.abs(points).max() > 1e308
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(2, 12), st.integers(few.LEAST_FILTERED, 150))
+@given(st.integers(0, 2**32 - 1), st.integers(2, 12), st.integers(few.LEAST_FILTERED, 300))
 @settings(max_examples=20)
 def test_hull_of_few_leaves_out_inner_points_of_lattices_only(cpu, seed, side, n):
     points = np.random.default_rng(seed).integers(0, side, (n, 2), dtype=np.int32)
@@ -67,6 +67,27 @@ def test_hull_of_few_leaves_out_inner_points_of_lattices_only(cpu, seed, side, n
         vertices = reference.convex_hull(points, collinear=collinear)
         assert found in (None, (vertices, reference.dimension(points[vertices])))
         assert found is not None or n > few.MOST_IN_CHAIN
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("collinear", ("drop", "keep"))
+def test_hull_of_few_of_as_many_as_kernels_take(cpu, dtype, collinear):
+    taken = 0
+    for name in CLOUDS:
+        points = cloud(name, 900, dtype)
+        kernels = clgeom.convex_hull(points, collinear=collinear, filter="none", device=cpu)
+        found = vertices_of(cpu, points, collinear)
+        assert found in (None, (kernels.vertices.tolist(), kernels.dimension)), name
+        taken += found is not None
+    assert taken > len(CLOUDS) / 2
+
+
+def test_hull_of_few_of_coordinates_that_overflow(cpu):
+    points = cloud("circle", 200, np.float64)
+    for size in (1e150, 1e154, 1e160, 1e300, 1e-150, 1e-160, 1e-300):
+        scaled = points / np.abs(points).max() * size
+        found = vertices_of(cpu, scaled)
+        assert found in (None, (reference.convex_hull(scaled), 2)), size
 
 
 def test_hull_of_few_leaves_points_to_kernels(cpu):
