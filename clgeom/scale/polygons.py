@@ -39,7 +39,7 @@ from clgeom.region.coverage.named import opened
 #: Rows of the first strip, by whose corners the heights of others are chosen.
 FIRST_ROWS = 64
 #: Bytes of memory for a cell and for a corner of a strip, most of all on the device, and so many times the open lines.
-CELL_BYTES, CORNER_BYTES, OPEN_COPIES = 4, 520, 4
+CELL_BYTES, CORNER_BYTES, OPEN_COPIES = 4, 640, 4
 LEAST_BYTES = 1 << 24
 
 
