@@ -8,6 +8,8 @@ sequence is long are computed one by one, by many work-items each (`clgeom.seque
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -80,7 +82,7 @@ def values(session: Session, problem: str, a: Sequences, b: Sequences, cutoff: i
     if cutoff is not None:  # pairs whose lengths alone tell
         within = shorter >= cutoff if problem == "lcs" else np.abs(n - m) <= cutoff
         found[~within] = 0 if problem == "lcs" else min(cutoff, INT32 - 1) + 1
-    for solve in (fronts.solve_many, _solve_by_tables) if tries else (_solve_by_tables,):
+    for solve in (_solve_by_fronts, _solve_by_tables) if tries else (_solve_by_tables,):
         left = np.flatnonzero(found < 0)
         if len(left):
             found[left] = solve(session, problem, a.subset(left), b.subset(left), cutoff)
@@ -116,17 +118,36 @@ def apply_cutoff(values: np.ndarray, problem: str, cutoff: int | None) -> np.nda
 
 def _solve_in_parts(session: Session, problem: str, a: Sequences, b: Sequences) -> np.ndarray:
     """Return the values of all pairs, as many at once as the device has memory for in one buffer."""
-    size = a.letters.dtype.itemsize
-    limit = min(session.profile.max_alloc_bytes, 1 << 32) - 16
-    if (len(a.letters) + len(b.letters)) * size + len(a) * JOB_BYTES <= limit:
-        return _solve_batch(session, problem, a, b) if len(a) else np.empty(0, np.int32)
-    needed = (a.offsets + b.offsets) * size + np.arange(len(a) + 1) * JOB_BYTES
-    found, first = [], 0
-    while first < len(a):
-        stop = max(int(np.searchsorted(needed, needed[first] + limit, side="right")) - 1, first + 1)
-        found.append(_solve_batch(session, problem, a.part(first, stop), b.part(first, stop)))
-        first = stop
-    return np.concatenate(found)
+    bounds = _bounds_of_parts(session, a, b)
+    if len(bounds) == 2:
+        return _solve_batch(session, problem, a, b)
+    parts = ((a.part(*ends), b.part(*ends)) for ends in itertools.pairwise(bounds))
+    return np.concatenate([np.empty(0, np.int32), *(_solve_batch(session, problem, *part) for part in parts)])
+
+
+def _bounds_of_parts(session: Session, a: Sequences, b: Sequences) -> list[int]:
+    """Return the first pair of each part whose letters and jobs fit in one buffer, and the number of pairs."""
+    size, count = a.letters.dtype.itemsize, len(a)
+    limit = min(session.profile.max_alloc_bytes, 1 << 32) - 64
+    if (len(a.letters) + len(b.letters)) * size + count * JOB_BYTES <= limit:
+        return [0, count] if count else [0]
+    needed, bounds = (a.offsets + b.offsets) * size + np.arange(count + 1) * JOB_BYTES, [0]
+    while bounds[-1] < count:
+        after = np.searchsorted(needed, needed[bounds[-1]] + limit, side="right")
+        bounds.append(max(int(after) - 1, bounds[-1] + 1))
+    return bounds
+
+
+def _solve_by_fronts(
+    session: Session, problem: str, a: Sequences, b: Sequences, cutoff: int | None = None
+) -> np.ndarray:
+    """Return the values of related pairs, -1 for others and where there is too little memory."""
+    found = np.full(len(a), -1, np.int32)
+    for first, stop in itertools.pairwise(_bounds_of_parts(session, a, b)):
+        with contextlib.suppress(DeviceLimit):
+            part = a.part(first, stop), b.part(first, stop)
+            found[first:stop] = fronts.solve_many(session, problem, *part, cutoff)
+    return found
 
 
 def _solve_batch(session: Session, problem: str, a: Sequences, b: Sequences) -> np.ndarray:

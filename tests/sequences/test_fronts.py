@@ -148,6 +148,20 @@ def test_distances_of_related_and_other_pairs(session, monkeypatch):
                 assert np.array_equal(found, pairs_bits.apply_cutoff(expected, problem, cutoff))
 
 
+@pytest.mark.settings("small_allocations")
+def test_more_letters_than_one_buffer_has(any_session, monkeypatch):
+    rng = np.random.default_rng(7)
+    monkeypatch.setattr(fronts, "LEAST_CELLS", dict.fromkeys(("cpu", "gpu"), 0))
+    firsts, seconds = zip(*(related(rng, 2500, k % 7) for k in range(260)))
+    a, b = (
+        Sequences(np.concatenate(many).astype(np.uint8), np.append(0, np.cumsum([*map(len, many)])))
+        for many in (firsts, seconds)
+    )
+    expected = pairs_bits._solve_by_tables(any_session, "edit", a, b)
+    assert np.array_equal(pairs_bits._solve_by_fronts(any_session, "edit", a, b), expected)
+    assert np.array_equal(pairs_bits.values(any_session, "edit", a, b), expected)
+
+
 def test_pairs_give_up_where_their_first_edits_show_that_they_are_unrelated(session, monkeypatch):
     rng = np.random.default_rng(6)
     (a, b), (c, d) = related(rng, 4000, 60), (rng.integers(0, 4, 4000), rng.integers(0, 4, 4000))
