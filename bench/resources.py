@@ -2,6 +2,7 @@
 
     python bench/resources.py
     python bench/resources.py --changed             # exit with 1 if programs are others than those recorded
+    python bench/resources.py --leave-out sm_90     # drop changed programs from a record whose GPU is not at hand
     python bench/resources.py --shares explain.json # record shares of kernels, from  clgeom tune --explain --json
 
 The records are written by ``clgeom kernels check -o bench/results``.
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import common
 
+from clgeom.core import sources
 from clgeom.tuner.resources import budgets, records
 from clgeom.tuner.resources.targets import TARGETS
 
@@ -77,6 +79,9 @@ def section(target, facts, compiled) -> list[str]:
     lines += [f"{len(compiled)} programs of {len(rows)} kernels; {facts['compiler']}, {facts['date']}."]
     if not target.facts.get("fp64", True):
         lines += ["It has no float64: programs in float64 are not built there, and calls with float64 say so."]
+    if facts.get("left_out"):
+        names = ", ".join(f"``{name}``" for name in facts["left_out"])
+        lines += [f"Left out are programs that are newer, until they are compiled there: of {names}."]
     if failed:
         lines += [f"Do not compile: {', '.join(f'``{name}``' for name in failed)}."]
     lines += ["", ".. list-table::", "   :header-rows: 1", "   :widths: 40 8 8 10 10 10 10 8 10", ""]
@@ -96,6 +101,23 @@ def cells(kernel, count, most):
     return (f"``{kernel}``", share, count, *(f"{number:,}" for number in numbers), waves, f"{most.code:,}")
 
 
+def leave_out(name: str) -> None:
+    """Drop the programs of a record that have another text now, and name their kernels and new ones in its head."""
+    path = records.path_of(RESULTS, TARGETS[name])
+    kept = [one for one in records.read(RESULTS, TARGETS[name]) if one.program.digest() == one.digest]
+    digests = {one.digest for one in kept}
+    head, *lines, end = path.read_text().splitlines()
+    programs = [json.loads(line.rstrip(",")) for line in lines]
+    facts = json.loads(f"{head}]}}")
+    gone = {one["kernel"] for one in programs if one["digest"] not in digests}
+    never = set(records.NOT_BUILT.get(name, records.NOT_BUILT[""]))
+    new = set(sources.kernels()) - {one["kernel"] for one in programs} - never
+    del facts["programs"]
+    facts["left_out"] = sorted(gone | new)
+    lines = ",\n".join(json.dumps(one) for one in programs if one["digest"] in digests)
+    path.write_text(f'{json.dumps(facts)[:-1]}, "programs": [\n{lines}\n{end}\n')
+
+
 def changed() -> int:
     """Return how many programs of the records have another text now."""
     recorded = [target for target in TARGETS.values() if records.path_of(RESULTS, target).exists()]
@@ -109,4 +131,6 @@ if __name__ == "__main__":
         sys.exit(count > 0)
     if sys.argv[1:2] == ["--shares"]:
         write_shares(sys.argv[2])
+    if sys.argv[1:2] == ["--leave-out"]:
+        leave_out(sys.argv[2])
     PAGE.write_text(page(), encoding="utf-8")

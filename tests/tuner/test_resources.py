@@ -345,15 +345,6 @@ def test_serial_variants_are_of_kernels_that_have_no_other(toy):
 
 # Records of this checkout ---------------------------------------------------------------------------------------------
 
-#: Kernels that GPUs do not build, by target, or "" for all others: of CPUs, and of sorts that scan in another way.
-SCANS = "sorting/radix/radix_"
-CPUS = {"sequences/bits_tiles", "region/arc/arc_counts", "region/coverage/coverage_unite_shares"}
-CPUS |= {"region/coverage/coverage_outlines", "region/rings/outward_others", "region/rings/rings_runs"}
-CPUS |= {"region/rings/rings_trace", f"{SCANS}runs", f"{SCANS}values"}
-NOT_BUILT = {
-    "": CPUS,
-    "sm_90": {*CPUS, f"{SCANS}count", f"{SCANS}scatter", f"{SCANS}spine"},
-}
 AGAIN = "run: clgeom kernels check -o bench/results"
 
 
@@ -362,7 +353,9 @@ AGAIN = "run: clgeom kernels check -o bench/results"
 def test_records_are_complete_and_within_budgets(target):
     found = records.read(RESULTS, target)
     missing = set(sources.kernels()) - {one.program.kernel for one in found}
-    assert missing == NOT_BUILT.get(target.name, NOT_BUILT[""]), AGAIN
+    left_out = set(json.loads(records.path_of(RESULTS, target).read_text(encoding="utf-8")).get("left_out", ()))
+    never = records.NOT_BUILT.get(target.name, records.NOT_BUILT[""])
+    assert never <= missing <= never | left_out, AGAIN
     over = {(one.program.kernel, words) for one in found for words in budgets.excesses(target, one)}
     assert not over
 

@@ -12,7 +12,9 @@ PRIVATE = {
     "dp/table/reduce_cells": 96,  # exact sums of floats: 64-bit limbs for all exponents of a type
     "dp/table/reduce_across": 96,
     "dp/paths/tile_sweep sm_90": 272,  # windows of cells with several fields
+    "hull/batch/batch_calipers": 104,  # integers of several words
     "hull/sieve/tile_hoods sm_90": 200,  # spills, see below
+    "hull/sieve/tile_hull": 808,  # rows of bounds, which it computes for CPUs only
 }
 #: Bytes of registers that may spill; private memory holds them, too.
 SPILLED = 64

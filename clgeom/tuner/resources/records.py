@@ -16,6 +16,18 @@ from clgeom.tuner.resources.compilers import COMPILERS, Resources
 from clgeom.tuner.resources.programs import Compiled, KernelProgram
 from clgeom.tuner.resources.targets import Target
 
+#: Kernels that GPUs do not build, by target, or "" for all others: of CPUs, of sorts that scan in another way, and with
+#: float64.
+SCANS = "sorting/radix/radix_"
+CPUS = {"sequences/bits_tiles", "region/arc/arc_counts", "region/coverage/coverage_unite_shares"}
+CPUS |= {"region/coverage/coverage_outlines", "region/rings/outward_others", "region/rings/rings_runs"}
+CPUS |= {"region/rings/rings_trace", f"{SCANS}runs", f"{SCANS}values"}
+NOT_BUILT = {
+    "": CPUS,
+    "dg2": {*CPUS, "hull/batch/batch_calipers"},
+    "sm_90": {*CPUS, f"{SCANS}count", f"{SCANS}scatter", f"{SCANS}spine"},
+}
+
 
 def make_folder(path: str | Path) -> Path:
     """Make a folder for files, if it is not there; `InvalidInput` if no file can be written there."""
