@@ -151,11 +151,11 @@ def cdist(
     """
     one_of(problem, ("edit", "lcs", "dtw"), "problem", caller="cdist")
     if problem == "dtw":
-        absent(score_cutoff, "score_cutoff", "problem='dtw'", caller="cdist")
-        absent(sparse, "sparse", "problem='dtw'", caller="cdist", default=False)
+        absent(score_cutoff, "score_cutoff", "with problem='dtw'", caller="cdist")
+        absent(sparse, "sparse", "with problem='dtw'", caller="cdist", default=False)
         return _of_series(a, b, warping.Rules.of(cost, window, caller="cdist"), nearest, most_bytes, as_session(device))
-    absent(window, "window", f"problem={problem!r}", caller="cdist")
-    absent(cost, "cost", f"problem={problem!r}", caller="cdist", default="squared")
+    absent(window, "window", f"with problem={problem!r}", caller="cdist")
+    absent(cost, "cost", f"with problem={problem!r}", caller="cdist", default="squared")
     cutoff = cutoff_of(score_cutoff, caller="cdist")
     most_bytes = integer(most_bytes, "most_bytes", caller="cdist", least=0)
     symmetric = b is None
@@ -166,8 +166,8 @@ def cdist(
         batches = with_common_codes(as_batch(a, "a", caller="cdist"), as_batch(b, "b", caller="cdist"))
         first, second = (one.on_host() for one in batches)
     shape, sparse = (len(first), len(second)), boolean(sparse, "sparse", caller="cdist")
-    if most_bytes != MOST_BYTES and (sparse or nearest is not None):
-        raise wrong("most_bytes", "cdist", "left out with 'sparse' or 'nearest', which make no matrix", most_bytes)
+    if sparse or nearest is not None:
+        _refuse_most_bytes(most_bytes)
     if sparse and (nearest is not None or cutoff is None):
         raise InvalidInput("The 'sparse' parameter of cdist needs 'score_cutoff', and goes without 'nearest'.")
     k = None if nearest is None else integer(nearest, "nearest", caller="cdist", most=1 << 20)
@@ -184,6 +184,11 @@ def cdist(
     for rows, columns, values in blocks:
         matrix[np.ix_(rows, columns)] = pairs_bits.apply_cutoff(values, problem, cutoff)
     return matrix
+
+
+def _refuse_most_bytes(most_bytes: int) -> None:
+    if most_bytes != MOST_BYTES:
+        raise wrong("most_bytes", "cdist", "left out with 'sparse' or 'nearest', which make no matrix", most_bytes)
 
 
 def _require_room(shape: tuple[int, int], itemsize: int, most_bytes: int, hint: str) -> None:
@@ -213,6 +218,7 @@ def _of_series(
             if b is None:
                 matrix[columns, rows] = values
         return matrix
+    _refuse_most_bytes(most_bytes)
     k = integer(nearest, "nearest", caller="cdist", most=1 << 20)
     k = min(k, max(shape[1] - (b is None), 0))
     found = Neighbours(np.empty((shape[0], k), np.int64), np.empty((shape[0], k), dtype))

@@ -239,7 +239,8 @@ def _warp(session: Session, a: np.ndarray, b: np.ndarray, rules: Rules, path: bo
         given |= {"band": band, "outside": np.inf}
     if rules.open_end or not path:
         row = fill(equation, (len(a), len(b)), keep="last", b=b, **given).last
-        end = int(np.argmin(row)) + 1 if rules.open_end else end
+        lowest = max(len(a) - 1 + band[0], 0) if band else 0  # all columns of the band may have infinite sums
+        end = lowest + int(np.argmin(row[lowest:])) + 1 if rules.open_end else end
         best = row[end - 1]
     cells = None
     if path:
@@ -416,11 +417,14 @@ def all_distances(session: Session, a: Series, b: Series | None, rules: Rules) -
 
 def _is_many(value: Any) -> bool:
     """Return whether a value is many series: a list of arrays or lists, three dimensions, or values with offsets."""
-    if isinstance(value, tuple) and len(value) == 2 and np.ndim(value[0]) > 0:
-        return True
     if isinstance(value, (list, tuple)):
-        return len(value) == 0 or np.ndim(value[0]) > 0
+        return len(value) == 0 or _has_steps(value[0])
     return len(getattr(value, "shape", ())) == 3
+
+
+def _has_steps(value: Any) -> bool:
+    """Return whether a value is no single number."""
+    return isinstance(value, (list, tuple)) or np.ndim(value) > 0
 
 
 def many_series(value: Any, name: str, *, caller: str) -> Series:
@@ -436,7 +440,7 @@ def _taken(value: Any, name: str, many: bool, caller: str) -> Series:
     if not many:
         values = _of_steps(value, name, caller)
         return _whole(values, np.array([0, len(values)]), name, caller)
-    if isinstance(value, tuple) and len(value) == 2 and np.ndim(value[0]) > 0 and not isinstance(value[1], list):
+    if isinstance(value, tuple) and len(value) == 2 and _has_steps(value[0]) and not isinstance(value[1], list):
         values = _of_steps(value[0], name, caller)
         offsets = offsets_of(value[1], len(values), f"offsets in the '{name}' parameter of {caller}")
         return _whole(values, np.asarray(offsets, np.int64), name, caller)

@@ -117,6 +117,17 @@ def test_long_series_by_tiles(session):
     assert found.distance == distance_of(a[:, None], b[:, None], rules) and found.path is None
 
 
+@pytest.mark.parametrize("least_tiled", (0, 1 << 16))
+def test_sums_beyond_all_floats(session, monkeypatch, least_tiled):
+    """All ends have infinite sums; the path still stays within the window."""
+    monkeypatch.setattr("clgeom.sequences.warping.LEAST_TILED", least_tiled)
+    a, b = np.full(10, 1e30, np.float32), np.full(12, -1e30, np.float32)
+    options = {"window": 2, "open_end": True, "device": session}
+    found = problems.dtw(a, b, path=True, **options)
+    assert found.distance == problems.dtw(a, b, **options).distance == np.inf
+    assert found.path[:, 0].tolist() == list(range(10)) and np.ptp(found.path[:, 1] - found.path[:, 0]) <= 2
+
+
 def test_forms_of_series(session):
     a, b = np.arange(24.0).reshape(4, 6), np.ones((4, 6))
     expected = problems.dtw(list(a), list(b), device=session)
@@ -141,6 +152,8 @@ def test_forms_of_series(session):
         ([[1.0]], [[1.0], [2.0]], {}, "as many series"),
         ([[1.0]], [[1.0]], {"path": True}, "left out with many pairs"),
         ("abc", "abd", {}, "array of numbers"),
+        ([[1.0, [2.0]]], [[1.0]], {}, "array of numbers"),
+        ([1.0, [2.0]], [1.0], {}, "array of numbers"),
         ([1.0], [1.0], {"window": -1}, "window"),
         ([1.0], [1.0], {"cost": "cubed"}, "cost"),
         ([1.0], [1.0 + 1j], {}, "complex"),
@@ -156,8 +169,10 @@ def test_wrong_options_of_cdist(session):
         with pytest.raises(InvalidInput, match=next(iter(options))):
             dp.cdist(np.ones((2, 3)), problem="dtw", device=session, **options)
     for options in ({"window": 3}, {"cost": "absolute"}):
-        with pytest.raises(InvalidInput, match=next(iter(options))):
+        with pytest.raises(InvalidInput, match=f"{next(iter(options))}.*with problem='edit'"):
             dp.cdist(["a"], device=session, **options)
+    with pytest.raises(InvalidInput, match="most_bytes"):
+        dp.cdist(np.ones((2, 3)), problem="dtw", nearest=1, most_bytes=9, device=session)
 
 
 @pytest.mark.settings("no_fp64")
