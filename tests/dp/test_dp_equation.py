@@ -171,6 +171,21 @@ def test_terms_of_splits_are_computed_in_the_cells_type(session, dtype):
         assert np.array_equal(found.numpy(), by_stages.numpy()), name
 
 
+@pytest.mark.parametrize("sign", (1, -1))
+def test_terms_of_splits_are_rounded_as_written(session, sign):
+    def cell(M, i, j, w):
+        def body(k):
+            cells, term = M[i, k] + M[k + 1, j], w[k] + (w[k + 1] + w[0])
+            return cells + term if sign == 1 else cells - term
+
+        return dp.where(i >= j, 0, dp.max_over("k", i, j, body))
+
+    equation = dp.Equation(cell, dtype="float32", pattern="SONE", parameters={"w": "float32[]"})
+    w = np.array([0.25, *[1e8, -1e8] * 5], np.float32)
+    by_stages, found = (dp.fill(equation, (9, 9), w=w, path=path, device=session) for path in ("stages", None))
+    assert found.path == "splits" and np.array_equal(found.numpy(), by_stages.numpy())
+
+
 def test_no_name_in_kernels_begins_as_parameters_do():
     """A variable of a macro called as an argument is would take its place."""
     kernels = [kernel for kernel in sources.kernels() if kernel.startswith("dp/")]

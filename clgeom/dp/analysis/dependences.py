@@ -337,8 +337,11 @@ def _in_order(body: Expr) -> bool:
 
 
 def _summands(expr: Expr, sign: int, type: str) -> list[tuple[Expr, int]]:
-    """Return (summand, sign) of a sum that is computed in this type; sums in narrower types are single summands."""
-    if expr.type == type and expr.op in ("add", "sub", "neg"):
+    """Return (summand, sign) of a sum that is computed in this type; narrower sums are single summands.
+
+    So are sums without cells: of floats, they are rounded as they are written.
+    """
+    if expr.type == type and expr.op in ("add", "sub", "neg") and depends_on(expr, ("cell",)):
         signs = (sign, -sign if expr.op == "sub" else sign) if expr.op != "neg" else (-sign,)
         return [summand for arg, own in zip(expr.args, signs) for summand in _summands(arg, own, type)]
     return [(expr, sign)]
