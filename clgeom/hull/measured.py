@@ -150,6 +150,7 @@ def _first(shape: Shape) -> Shape:
     return type(shape)(*(row if row.ndim else row.item() for row in rows))
 
 
+@keeps_subnormals
 class _Tabled:
     """Hulls whose tables and files have columns of measures: `measures` are their names."""
 

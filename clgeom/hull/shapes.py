@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.intake.typing import NDArray
 from clgeom.optional import require_shapely
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class HullDiameter:
     """The largest distance of two points of a hull; arrays with a row for each hull in a batch.
@@ -52,6 +54,7 @@ class HullDiameter:
         return _lines(self.points)
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class HullWidth:
     """The least distance of two parallel lines that enclose a hull; arrays with a row for each hull in a batch.
@@ -78,6 +81,7 @@ class HullWidth:
     vertex: Any
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class HullRectangle:
     """The least rectangle around a hull; arrays with a row for each hull in a batch.
@@ -128,6 +132,7 @@ class HullRectangle:
         return shapes if self.corners.ndim == 3 else shapes[0]
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class HullCircle:
     """The least circle around a hull; arrays with a row for each hull in a batch.

@@ -18,6 +18,7 @@ from clgeom.arguments import boolean, function, size_in_bytes, wrong
 from clgeom.core.call import Call
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput
+from clgeom.intake.arrays import host_values
 from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.dispatch import choose_sessions
 from clgeom.intake.interop.objects import values_of
@@ -43,6 +44,7 @@ CELL_BYTES, CORNER_BYTES, OPEN_COPIES = 4, 640, 4
 LEAST_BYTES = 1 << 24
 
 
+@keeps_subnormals
 @dataclass
 class PolygonizedFile:
     """What `polygonize_file` wrote.
@@ -267,7 +269,8 @@ def _as_strips(values: Any, caller: str) -> Strips:
     if isinstance(values, Strips):
         return values
     array = fetched(values) if is_device_array(values) else values_of(values, caller=caller, name="classes")
-    array = array if hasattr(array, "dtype") else np.asarray(array)
+    if not hasattr(array, "dtype"):
+        array = host_values(array, caller=caller, name="classes", expected="an array of integers")
     if array.ndim != 2 or 0 in array.shape:
         raise wrong("classes", caller, "shape (rows, columns), none of them 0", array.shape, verb="have")
 

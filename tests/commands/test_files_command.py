@@ -246,7 +246,7 @@ def test_files_that_cannot_be_read(here, name, content, message):
 
 
 def test_time_separates_loading_from_work(here):
-    tile("tile.las", n=2000)  # few points need no kernels
+    tile("tile.las", n=20_000)  # few points need no kernels
     command = [sys.executable, "-m", "clgeom", "hull", "tile.las", "--json"]
     facts = json.loads(subprocess.run(command, capture_output=True, check=True, env=ENV).stdout)
     seconds = facts["seconds"]
