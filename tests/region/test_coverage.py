@@ -131,6 +131,17 @@ def test_both_axes_of_stacks(any_session):
         assert measure(last, masks, hausdorff=False).missed == pytest.approx(0, abs=1e-6)
 
 
+@pytest.mark.parametrize("levels", ((5, 9), (9, 5)))
+def test_both_axes_of_wide_maps_beside_empty_ones(session, levels):
+    """Wide regions are apart from empty ones in columns, but together with them in rows."""
+    stack = np.zeros((3, 5, 80), np.uint8)
+    stack[:, 1:4] = 5
+    options = {"segments": 64, "axis": "both", "parts": False, "holes": 0, "device": session}
+    areas = coverage_regions(stack, levels, **options).areas
+    assert areas.tolist() == [region.area for region in coverage_regions(stack, levels, **options)]
+    assert areas.tolist() == [240.0 * (level == 5) for level in levels] * 3
+
+
 def test_regions_in_several_pieces(session):
     mask = np.zeros((40, 40), bool)
     mask[[2, 37, 20], [2, 37, 20]] = True

@@ -93,15 +93,19 @@ class Group:
 
 
 def _polygons(corners: NDArray[Any], offsets: NDArray[Any]) -> NDArray[np.object_]:
-    """Return rings as polygons, one each."""
-    return Ragged(corners.astype(np.float64), offsets, np.arange(len(offsets))).to_shapely()
+    """Return rings as polygons, one each; None for those without corners."""
+    filled = np.diff(offsets) > 0
+    offsets, made = np.append(0, offsets[1:][filled]), np.full(len(filled), None)
+    made[filled] = Ragged(corners.astype(np.float64), offsets, np.arange(len(offsets))).to_shapely()
+    return made
 
 
 def _turned(rings: ChainRings) -> NDArray[np.object_]:
-    """Return rings along y as polygons: columns and rows exchanged, the other way round."""
-    offsets = rings.offsets
+    """Return rings along y as polygons: columns and rows exchanged, the other way round. Rings may be empty."""
+    offsets, filled = rings.offsets, np.diff(rings.offsets) > 0
+    first = offsets[:-1][filled]
     picked = np.repeat(offsets[:-1] + offsets[1:], np.diff(offsets)) - np.arange(offsets[-1])
-    picked[offsets[:-1]] = offsets[:-1]
+    picked[first] = first
     return _polygons(rings.corners[picked, ::-1], offsets)
 
 
