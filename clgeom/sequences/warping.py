@@ -366,7 +366,9 @@ def _sums_of_pairs(session: Session, a: Series, b: Series, rules: Rules) -> np.n
     sums = np.empty(len(a), a.values.dtype)
     if len(a) == 0:
         return sums
-    order, width = np.lexsort((a.lengths, b.lengths)), width_of(session, a.values.dtype)
+    # lanes of a block take as long, and as much memory, as its longest series
+    order = np.lexsort((a.lengths, b.lengths, np.frexp(a.lengths)[1]))
+    width = width_of(session, a.values.dtype)
     for part in _parts(order, (a.lengths + b.lengths) * a.values[:1].nbytes, session, width):
         rows, columns = (Blocks.of(one, part, width) for one in (a, b))
         kernel = Kernel.of(session, rules, rows, columns, grid=False)

@@ -109,6 +109,16 @@ def test_series_in_several_launches_and_parts(session, monkeypatch):
     assert flipped == [distance_of(x, y, Rules()) for x, y in zip(series, series[::-1])]
 
 
+@pytest.mark.settings("small_allocations")
+def test_few_long_series_among_short_ones(any_session):
+    """Blocks are of similar lengths: else each of these would be as long as a long series, and all too many bytes."""
+    n = np.where(np.arange(256) % 32, 4, 16_000)
+    m = np.arange(256) // 4 + 5
+    a, b = [np.zeros(k, np.float32) for k in n], [np.ones(k, np.float32) for k in m]
+    found = problems.dtw(a, b, window=2, cost="absolute", device=any_session)
+    assert np.array_equal(found, np.maximum(n, m))
+
+
 def test_long_series_by_tiles(session):
     rng = np.random.default_rng(2)
     a, b = rng.normal(size=(2, 600)).cumsum(axis=1)
