@@ -38,6 +38,8 @@ FIRST_SHARE, LEAST_EDITS, LEAST_ALONE = 8, 8, 256
 ALLOWANCE = 1.25
 #: Most edits: a launch takes a second for each core (PoCL, 32,768 edits of one pair).
 MOST_EDITS = 1 << 15
+#: Letters of both sequences of a pair below which kernels count them, and runs of equal ones in 30 bits.
+MOST_LETTERS = 1 << 30
 #: Squares of edits of a launch.
 MOST_WORK = 1 << 30
 #: Most memory for fronts, as a share of the device's.
@@ -143,7 +145,7 @@ def solve_two(
 ) -> tuple[int, np.ndarray | None] | None:
     """Return the value of two sequences and the steps of its path, as `bits.BitTable.steps`; None to use a table."""
     most = most_edits(session, problem, np.array([len(a) * len(b)]), alone=True)
-    if most[0] < LEAST_EDITS:
+    if most[0] < LEAST_EDITS or len(a) + len(b) >= MOST_LETTERS:
         return None
     unsure = (4 / 3 if problem == "lcs" else 1) * (ALLOWANCE if most[0] <= LEAST_ALONE else 1)
     if expected_edits(a, b, int(most[0])) * unsure > most[0]:
