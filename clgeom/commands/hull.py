@@ -122,8 +122,8 @@ def hull(
     computes it there; its vertices are points of the file, and its geometry is cut at 180 degrees. No hull in longitude
     and latitude contains a pole.
 
-    Measures are columns of the written hulls, and are printed. They are those of the coordinates that are written, but
-    before a reprojection.
+    Measures are printed, and are columns of the written hulls, but not in files of corners (.csv, .wkt, .npy). They are
+    those of the coordinates that are written, before a reprojection.
 
     --by-file reads files in parts; they may be larger than memory. Finished hulls are kept beside OUT: after an
     interrupt or an error the same command continues.
