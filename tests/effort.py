@@ -23,7 +23,7 @@ LONG = PROFILE == "long"
 hypothesis.settings.load_profile(PROFILE)
 
 #: CI runs one of so many cases of a test on a device, and at least one.
-CASES_A_RUN = 12
+CASES_A_RUN = 20
 
 
 def thinned(values, step):

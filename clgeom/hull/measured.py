@@ -163,7 +163,7 @@ class _Tabled:
         ----------
         *names : {"diameter", "width", "rectangle", "circle"}
             "rectangle" has the columns `rectangle_area`, `rectangle_length` and `rectangle_height`, "circle" has
-            `circle_x`, `circle_y` and `circle_radius`. A column begins with "hull_" if labels have its name.
+            `circle_x`, `circle_y` and `circle_radius`. A column begins with ``hull_`` if labels have its name.
 
         Returns
         -------
