@@ -69,6 +69,11 @@ second; ratio: of clgeom to the quickest rival. The rivals have as many threads 
 SIMILAR = """ms: milliseconds of whole calls from lists of ``str``. kernel: the kernels alone. clgeom, kernels and the
 others: billions of cells of whole tables a second, in whole calls. tables: of clgeom without wavefronts. pywfa has one
 thread; ratio: of clgeom, which has two, to it. The machine had other work, too: compare within rows."""
+WARPED = """All pairs of random walks by dynamic time warping, milliseconds of whole calls. compiled, threads:
+dtaidistance in C, on one core and on all by OpenMP. GCUPS: our cells within the window, billions a second. ratio: of
+the quicker rival to clgeom. In float32 there is no rival: the columns show float64."""
+MEASURES = """Measures of hulls that are made already: milliseconds of whole calls, and microseconds a hull, beside
+others. of hulls: the time of the measure over that of the hulls. off: how far results in floats are off."""
 RADIO = """Milliseconds; results stay on the device. server: received power, best server and C/I of all transmitters for
 each cell. terrain: diffraction along the profile to each cell, from a transmitter in the middle; samples: of all
 profiles."""
@@ -189,6 +194,8 @@ PAGES = {
     "dp-pocl": ("Dynamic programming on a CPU", CASES, None),
     "dp-h200": ("Dynamic programming on a GPU", CASES, None),
     "dp-pairs-pocl": ("Two long sequences on a CPU", PAIRS, None),
+    "warping-pocl": ("Time series on a CPU", WARPED, None),
+    "measures-pocl": ("Measures of hulls on a CPU", MEASURES, None),
     "dp-related-pocl": ("Two related sequences on a CPU", RELATED, None),
     "dp-pairs-h200": ("Two long sequences on a GPU", PAIRS, None),
     "pairs-pocl": ("Many pairs of sequences on a CPU", MANY_PAIRS, None),
@@ -208,10 +215,10 @@ PAGES = {
 
 #: Parts of the page, and the families of records in them: the names of records begin with their family.
 PARTS = {
-    "Hulls": ("hull", "batch", "wagener"),
+    "Hulls": ("hull", "batch", "measures", "wagener"),
     "Sorts": ("sort", "family", "shellsort"),
     "Regions and radio": ("region", "polygons", "radio"),
-    "Dynamic programming and sequences": ("dp", "pairs", "align"),
+    "Dynamic programming and sequences": ("dp", "pairs", "align", "warping"),
     "Files": ("files", "labels", "stream", "extsort"),
     "Devices": ("primitives", "calls", "cuda", "link", "start", "drivers", "devices", "tuning"),
 }
