@@ -78,6 +78,7 @@ def test_equal_commits_are_said_to_be_equal(capsys, monkeypatch):
 
 
 @pytest.mark.skipif(not named("cpu"), reason="needs a CPU device")
+@pytest.mark.slow
 def test_other_and_slower_code_is_found_beside_a_commit(capsys, tmp_path, monkeypatch):
     (tmp_path / "clgeom").mkdir()
     (tmp_path / "clgeom" / "__init__.py").write_text(

@@ -331,6 +331,7 @@ class Mixed:
             yield from ((cell, read) for read in made)
 
 
+@pytest.mark.slow
 def test_regions_hold_all_reads():
     """Whatever the parameters are; and those that the elements of parameters prove, for these."""
     proven = 0

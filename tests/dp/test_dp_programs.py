@@ -70,6 +70,7 @@ def test_sessions_and_equations_do_not_hold_each_other(session):
     assert len(equation.cache.of("fills")) == 2
 
 
+@pytest.mark.slow
 def test_a_service_does_not_grow(session, monkeypatch):
     """Thousands of equations in several threads keep a bounded number of programs and kernels, and little memory."""
     count, most = (600, 32) if LONG else (12, 3)

@@ -363,6 +363,7 @@ def cloud_file(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", (".gif", ".png"))
+@pytest.mark.slow
 def test_command_draws_the_stages(session, cloud_file, suffix, capsys):
     image = pytest.importorskip("PIL.Image")
     from clgeom.commands.main import cli

@@ -178,6 +178,7 @@ def test_polygons_of_rasters_on_the_device_stay_there(any_session):
 
 
 @pytest.mark.settings("as_gpu")
+@pytest.mark.slow
 def test_reads_do_not_depend_on_the_number_of_maps(any_session, monkeypatch):
     plain, reads = staging.copy_out, []
     monkeypatch.setattr(staging, "copy_out", lambda *args: reads.append(1) or plain(*args))
@@ -191,6 +192,7 @@ def test_reads_do_not_depend_on_the_number_of_maps(any_session, monkeypatch):
 
 
 @pytest.mark.settings("as_gpu", "small_allocations")
+@pytest.mark.slow
 def test_rough_maps_in_every_setting(any_session):
     maps = np.stack([shadowing((90, 110), correlation=6, seed=seed) for seed in (1, 2)])
     budgets = {"iou": 0.9}, {"vertices": 1400}, {"tolerance": 1.5}, {"part_vertices": 1000}

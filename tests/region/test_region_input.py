@@ -92,6 +92,7 @@ def test_other_types_of_input(session, refused):
         adaptive_region(np.zeros((4, 3)), 2, device=session)
 
 
+@pytest.mark.slow
 def test_points_beyond_one_allocation(session):
     limited = Session(session.device, max_alloc_bytes=1 << 20)
     points = cloud("normal", 150_000, np.float32)

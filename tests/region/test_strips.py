@@ -225,6 +225,7 @@ def test_files_by_strips(here, session, kind):
 
 
 @pytest.mark.parametrize("options", (("--iou", 0.9), ("--bands", "--direction", "<=")))
+@pytest.mark.slow
 def test_command_writes_the_same_files(here, options):
     for package in ("rasterio", "pyproj", "shapely", "matplotlib"):
         pytest.importorskip(package)

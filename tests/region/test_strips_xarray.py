@@ -172,6 +172,7 @@ print(len(found), found.cells.sum(), resource.getrusage(resource.RUSAGE_SELF).ru
 """
 
 
+@pytest.mark.slow
 def test_memory_is_that_of_strips(here, session):
     """A raster of 64 MiB takes less than half of that beyond what a small one takes."""
     netCDF4 = pytest.importorskip("netCDF4")

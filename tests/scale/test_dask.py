@@ -529,6 +529,7 @@ def test_workers_share_the_devices_of_their_host(monkeypatch):
     assert sorted(["10", 9, "b", "a", 0], key=workers.order_of) == [0, 9, "10", "a", "b"]
 
 
+@pytest.mark.slow
 def test_two_devices_for_two_processes():
     """Of two devices of one kind, processes 1 and 2 take one each."""
     code = """

@@ -60,6 +60,7 @@ def dying(block, block_info=None, folder=None):
     return block
 
 
+@pytest.mark.slow
 def test_hull_when_a_worker_dies(client, tmp_path):
     expected = clgeom.convex_hull(POINTS)
     array = da.from_array(POINTS, chunks=(500, 2)).map_blocks(dying, folder=str(tmp_path), dtype="f4")

@@ -143,6 +143,7 @@ def test_regions_of_maps(mixed, options):
         assert rings(one) == rings(other)
 
 
+@pytest.mark.slow
 def test_polygons_of_maps(mixed):
     maps = np.random.default_rng(2).normal(size=(9, 20, 30))
     for options in ({}, {"iou": 0.8}, {"vertices": 400, "tolerance": 3}):

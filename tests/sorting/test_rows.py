@@ -88,6 +88,7 @@ def test_index_types_that_are_none():
 
 
 @pytest.mark.settings("as_gpu")
+@pytest.mark.slow
 def test_dates_sort_in_other_shapes(subtests, any_session):
     sorts_others(subtests, any_session, "M8[ns]")
 

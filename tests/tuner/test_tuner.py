@@ -68,6 +68,7 @@ def test_tuner_beats_a_bad_default(session, store, monkeypatch):
     assert "gain" in store.read_text()
 
 
+@pytest.mark.slow
 def test_tuner_survives_candidates(session, store, monkeypatch):
     """One crashes the process, one hangs, one is an error, one gives another result; the others are still measured.
 
