@@ -71,7 +71,7 @@ others: billions of cells of whole tables a second, in whole calls. tables: of c
 thread; ratio: of clgeom, which has two, to it. The machine had other work, too: compare within rows."""
 WARPED = """All pairs of random walks by dynamic time warping, milliseconds of whole calls. compiled, threads:
 dtaidistance in C, on one core and on all by OpenMP. GCUPS: our cells within the window, billions a second. ratio: of
-the quicker rival to clgeom. In float32 there is no rival: the columns show float64."""
+the quicker rival to clgeom. In float32 there is none."""
 MEASURES = """Measures of hulls that are made already: milliseconds of whole calls, and microseconds a hull, beside
 others. of hulls: the time of the measure over that of the hulls. off: how far results in floats are off."""
 RADIO = """Milliseconds; results stay on the device. server: received power, best server and C/I of all transmitters for
