@@ -120,7 +120,8 @@ def align(call: Call, first: Any, second: Any, only: bool, output: Any, free_end
             f"'{first}' has {counts[0]:,}, and '{second}' has {counts[1]:,}."
         )
     for path, found in zip((first, second), records):
-        _refuse_empty(found, path)
+        if is_sam:
+            _refuse_empty(found, path)
         _refuse_letters(found, path, options["matrix"])
     if is_sam and counts[0] > 1 == counts[1]:
         warn(
@@ -159,12 +160,12 @@ def align(call: Call, first: Any, second: Any, only: bool, output: Any, free_end
 
 
 def _refuse_empty(records: Any, path: str) -> None:
-    """Refuse a record without letters."""
+    """Refuse a record without letters for a .sam file."""
     for number, record in enumerate(records, 1):
         if not record.sequence:
             raise InvalidInput(
-                f"Record {number:,} of '{path}', {short(record.name)}, has no letters, and nothing aligns with it: "
-                "remove it."
+                f"Record {number:,} of '{path}', {short(record.name)}, has no letters, which a .sam file cannot hold: "
+                "remove it, or write a .tsv file."
             )
 
 

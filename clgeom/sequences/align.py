@@ -38,6 +38,7 @@ from clgeom.sequences.align_fronts import LEAST_CELLS, PairFronts, costs_of
 from clgeom.sequences.align_pairs import ShortPairs, are_short
 from clgeom.sequences.align_tiles import PART_CELLS, PART_CELLS_OF_GPUS, PairSpans, PairTiles
 from clgeom.sequences.bands import align_in_growing_bands
+from clgeom.sequences.fields import Fields, align_empty_apart, compact_operations, fields_of
 from clgeom.sequences.letters import as_sequences, refuse_letters
 from clgeom.sequences.pairs import SequencePairs
 from clgeom.sequences.result import Alignment, AlignmentBatch
@@ -52,7 +53,6 @@ PAIR_COST = 256
 #: Cells from which on GPUs share pairs, as long as nothing was measured (H200: 2e8 cells with paths take 10 ms).
 LEAST_SHARED = 1 << 30
 
-Fields = dict[str, Any]
 #: Greatest sum of scores and penalties: half of the least int32 stands for minus infinity.
 MOST_SUM = 1 << 29
 
@@ -95,7 +95,7 @@ def align(
         row of two dimensions is a sequence. Arrays of uint8 and offsets may be arrays of pyopencl. An iterator or
         `clgeom.scale.Chunks` as `a`, without `b`, gives chunks: pairs (a, b) of batches. The case of letters
         is ignored. U is T among nucleotides: with "NUC.4.4", no matrix, or an own matrix of nucleotides that has one of
-        both.
+        both. An empty sequence aligns with a gap.
     mode : {"global", "local", "semiglobal"}
         "global": all of both sequences. "local": the parts of both that score best, maybe none. "semiglobal": as
         global, but what is left over at the ends in `free_ends` costs nothing.
@@ -143,7 +143,7 @@ def align(
     Raises
     ------
     InvalidInput
-        A letter is outside the alphabet, a sequence is empty, a penalty is negative, a matrix is not square, the band
+        A letter is outside the alphabet, a penalty is negative, a matrix is not square, the band
         reaches no end, or the numbers of sequences differ.
     DeviceLimit
         An alignment does not fit in the device's memory.
@@ -196,15 +196,18 @@ def _aligned(
     _check_sizes(rules, pairs)
     choose_sessions_of(call, (pairs.a, pairs.b), device)
 
-    def solve(pairs: SequencePairs, band: int | None, path: bool, tables: bool = True) -> Fields:
-        fields: Fields = dispatch(call, AlignWork(replace(rules, band=band, path=path, tables=tables), pairs))
+    def solve(some: SequencePairs, band: int | None, path: bool, tables: bool = True) -> Fields:
+        fields: Fields = dispatch(call, AlignWork(replace(rules, band=band, path=path, tables=tables), some, pairs))
         return fields
 
+    def aligned(some: SequencePairs) -> Fields:
+        if is_adaptive and len(some):
+            return align_in_growing_bands(solve, rules, some)
+        return solve(some, rules.band, rules.path)
+
     with call:
-        if is_adaptive and len(pairs):
-            fields = align_in_growing_bands(solve, rules, pairs)
-        else:
-            fields = solve(pairs, rules.band, rules.path)
+        has_empty = not (pairs.a.shortest and pairs.b.shortest) and len(pairs)
+        fields = align_empty_apart(aligned, rules, pairs) if has_empty else aligned(pairs)
     counts = fields.pop("counts")
     if not rules.path:
         fields["operations"] = None
@@ -270,15 +273,17 @@ def _check_sizes(rules: Rules, pairs: SequencePairs) -> None:
 
 
 class AlignWork(Work):
-    """The alignment of pairs, in parts that are each small enough for one allocation and one second."""
+    """The alignment of pairs, in parts that are each small enough for one allocation and one second; `whole`: all pairs
+    of the call, for messages.
+    """
 
     kind: str
     n: int
     progress: Any
     least_cost = LEAST_SHARED
 
-    def __init__(self, rules: Rules, pairs: SequencePairs) -> None:
-        self.rules, self.pairs, self.n = rules, pairs, len(pairs)
+    def __init__(self, rules: Rules, pairs: SequencePairs, whole: SequencePairs) -> None:
+        self.rules, self.pairs, self.whole, self.n = rules, pairs, whole, len(pairs)
         self.kind, self.progress = f"align {rules.mode} {rules.path}", watching()
 
     @functools.cached_property
@@ -301,7 +306,7 @@ class AlignWork(Work):
         """Join the fields of `AlignmentBatch` of all parts."""
         parts = list(itertools.chain.from_iterable(results))
         if not parts:
-            return self._fields(np.empty((3, 0), np.int64), None, np.empty(0, np.int8), self.pairs)
+            return fields_of(self.rules, np.empty((3, 0), np.int64), None, np.empty(0, np.int8), self.pairs)
         return (
             parts[0] if len(parts) == 1 else {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         )
@@ -355,9 +360,9 @@ class AlignWork(Work):
                 walks[left] = walks_left
         operations = np.empty(0, np.uint8)
         if walks is not None:
-            operations = _compact_operations(read(session, buffer, np.uint8, int(regions[-1])), n + m, walks[:, 3])
+            operations = compact_operations(read(session, buffer, np.uint8, int(regions[-1])), n + m, walks[:, 3])
         self._refuse_unknown(tiles)
-        fields = self._fields(ends.T, walks, spans.b_step.astype(np.int8), pairs) | {"operations": operations}
+        fields = fields_of(rules, ends.T, walks, spans.b_step.astype(np.int8), pairs) | {"operations": operations}
         return fields if rules.tables else fields | {"known": known}
 
     def _by_tables(
@@ -388,38 +393,14 @@ class AlignWork(Work):
             better = other[:, 0] > ends[:, 0]
             ends, strands = np.where(better[:, None], other, ends), np.where(better, np.int8(step), strands)
         self._refuse_unknown(tiles)
-        return self._fields(ends.T, None, strands, pairs) | {"operations": np.empty(0, np.uint8)}
+        return fields_of(rules, ends.T, None, strands, pairs)
 
     def _refuse_unknown(self, tiles: PairTiles) -> None:
         """Raise the error of a letter outside the alphabet, if the device has met one."""
         if tiles.met_unknown_letters():
             has_complement = self.rules.strand != "forward"
-            refuse_letters(self.pairs.a, self.pairs.b, self.rules.scoring, complement=has_complement)
+            refuse_letters(self.whole.a, self.whole.b, self.rules.scoring, complement=has_complement)
             raise AssertionError("the device met a letter outside the alphabet that the host does not find")
-
-    def _fields(self, ends: Any, walks: np.ndarray | None, strands: np.ndarray, pairs: SequencePairs) -> Fields:
-        """Return the results as arrays; starts and ends that are not known are -1, in views of one number."""
-        count, missing = len(strands), np.broadcast_to(np.int64(-1), len(strands))
-        scores, a_ends, columns = ends if self.rules.ends else (ends[0], missing, missing)
-        unknown = np.broadcast_to(np.int64(0), count) if self.rules.mode == "global" else missing
-        a_starts, begins = (unknown, unknown) if walks is None else (walks[:, 0], walks[:, 1])
-        b_starts, b_ends = begins, columns
-        if self.rules.strand != "forward":
-            reverse = strands < 0
-            b_starts, b_ends = (
-                np.where(reverse, np.where(turned < 0, turned, pairs.m - turned), one)
-                for one, turned in ((begins, columns), (columns, begins))
-            )
-        return {
-            "scores": scores,
-            "a_starts": a_starts,
-            "a_ends": a_ends,
-            "b_starts": b_starts,
-            "b_ends": b_ends,
-            "strands": strands,
-            "counts": np.zeros(count, np.int64) if walks is None else walks[:, 3],
-            "operations": np.empty(0, np.uint8),
-        }
 
 
 def _choose_strand(strands: Sequence[PairSpans], found: Sequence[np.ndarray]) -> tuple[PairSpans, Any]:
@@ -431,9 +412,3 @@ def _choose_strand(strands: Sequence[PairSpans], found: Sequence[np.ndarray]) ->
         ends = np.where(better[:, None], other_ends, ends)
         pairs = PairSpans(*(np.where(better, x, y) for x, y in zip(vars(other).values(), vars(pairs).values())))
     return pairs, ends
-
-
-def _compact_operations(operations: np.ndarray, room: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return the operations of all pairs, which are at the end of each pair's room."""
-    is_operation = np.repeat(np.tile([False, True], len(room)), np.stack([room - counts, counts], axis=1).ravel())
-    return np.asarray(operations[is_operation])

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clgeom.sequences.align_fronts import costs_of
+from clgeom.sequences.fields import Fields, joined_operations
 from clgeom.sequences.scoring import A_BEGIN, A_END, B_BEGIN, B_END, Rules
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def bound_outside(rules: Rules, n: np.ndarray, m: np.ndarray, band: Any) -> np.n
     return most
 
 
-def align_in_growing_bands(solve: Callable[..., dict[str, Any]], rules: Rules, pairs: SequencePairs) -> dict[str, Any]:
+def align_in_growing_bands(solve: Callable[..., Fields], rules: Rules, pairs: SequencePairs) -> Fields:
     """Return the fields of alignments without a band, computed within bands that grow until the scores prove them.
 
     `solve` is a function of (pairs, band or None, path, tables) that returns the fields of the results. Pairs that are
@@ -66,15 +67,15 @@ def align_in_growing_bands(solve: Callable[..., dict[str, Any]], rules: Rules, p
     while not rules.local and not (reached := rules.reaches(n, m, band)).all():
         band[~reached] *= 2
     chosen, todo = band.copy(), np.arange(count)
-    found: dict[str, Any] = {}
-    operations = [np.empty(0, np.uint8)] * count
+    found: Fields = {}
+    operations = []
     if costs_of(rules):
         fields = solve(pairs, None, rules.path, False)
         known = fields.pop("known")
         if known.all():
             return fields
         _put(found, fields, todo, slice(None), count)
-        _put_operations(operations, fields, todo)
+        operations.append((np.flatnonzero(known), fields["operations"][np.repeat(known, fields["counts"])]))
         chosen[known], todo = KNOWN, np.flatnonzero(~known)
     while len(todo):
         is_whole = band[todo] >= widest[todo] // PART
@@ -99,8 +100,8 @@ def align_in_growing_bands(solve: Callable[..., dict[str, Any]], rules: Rules, p
         _put(found, fields, some, slice(None), count)
         if len(groups) == 1 and len(some) == count:
             return fields
-        _put_operations(operations, fields, some)
-    return found | {"operations": np.concatenate(operations)}
+        operations.append((some, fields["operations"]))
+    return found | {"operations": joined_operations(operations, found["counts"])}
 
 
 def _wider(rules: Rules, n: np.ndarray, m: np.ndarray, band: np.ndarray, scores: np.ndarray) -> np.ndarray:
@@ -111,15 +112,8 @@ def _wider(rules: Rules, n: np.ndarray, m: np.ndarray, band: np.ndarray, scores:
     return wider
 
 
-def _put(found: dict[str, Any], fields: dict[str, Any], pairs: np.ndarray, which: Any, count: int) -> None:
+def _put(found: Fields, fields: Fields, pairs: np.ndarray, which: Any, count: int) -> None:
     """Put the results of some pairs to their places."""
     for name, values in fields.items():
         if name != "operations":
             found.setdefault(name, np.empty(count, values.dtype))[pairs] = values[which]
-
-
-def _put_operations(operations: list[np.ndarray], fields: dict[str, Any], pairs: np.ndarray) -> None:
-    """Put the operations of some pairs to their places."""
-    if len(fields["operations"]):
-        for pair, part in zip(pairs.tolist(), np.split(fields["operations"], np.cumsum(fields["counts"])[:-1])):
-            operations[pair] = part

@@ -18,7 +18,7 @@ FORMS = "str, bytes, an array of bytes or letters, or a list or an array of str 
 
 
 def as_sequences(value: Any, offsets: Any, name: str, device: Any = None) -> Sequences:
-    """Return the sequences of an argument, each of one letter at least. Offsets may stay on the `device` of a call."""
+    """Return the sequences of an argument. Offsets may stay on the `device` of a call."""
     if type(value) is not list and is_device_array(value):
         value = within_memory(value, caller=CALLER, name=name)
     if offsets is not None:
@@ -27,23 +27,12 @@ def as_sequences(value: Any, offsets: Any, name: str, device: Any = None) -> Seq
         letters = _letters_of(value, name)
         bounds = resident_bounds(letters, offsets, device)
         if bounds is not None:
-            return _without_empty(ResidentSequences(letters, bounds), name)
-        found = Sequences(letters, offsets_of(offsets, len(letters), f"'{name}_offsets' parameter of {CALLER}"))
-    elif _is_one(value, name):
+            return ResidentSequences(letters, bounds)
+        return Sequences(letters, offsets_of(offsets, len(letters), f"'{name}_offsets' parameter of {CALLER}"))
+    if _is_one(value, name):
         letters = _letters_of(value, name)
-        found = Sequences(letters, np.array([0, len(letters)]), single=True)
-    else:
-        found = _many(value, name)
-    return _without_empty(found, name)
-
-
-def _without_empty(found: Sequences, name: str) -> Sequences:
-    """Return the sequences, none of which may be empty."""
-    if len(found) and not found.shortest:
-        index = int(np.argmin(found.lengths))
-        where = "an empty one" if found.single else f"an empty one at index {index}"
-        raise wrong(name, CALLER, "free of empty sequences, which align with nothing", where)
-    return found
+        return Sequences(letters, np.array([0, len(letters)]), single=True)
+    return _many(value, name)
 
 
 def _is_one(value: Any, name: str) -> bool:

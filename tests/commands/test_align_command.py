@@ -155,7 +155,10 @@ def test_sam_needs_the_references_first(files):
             ("twice.fa", "twice.fa", "-o", "out.sam"),
             "different name for each reference. Records 1 and 3 of 'twice.fa' are both named 'r1', and their",
         ),
-        (("a.fa", "empty.fa"), "Record 2 of 'empty.fa', 'none', has no letters"),
+        (
+            ("a.fa", "empty.fa", "-o", "out.sam"),
+            "2 of 'empty.fa', 'none', has no letters, which a .sam file",
+        ),
         (("rare.fa", "rare.fa", "--matrix", "PAM250"), "2 of 'rare.fa', 'q', has 'O' at index 2.*Replace it with X.$"),
         (("odd.fa", "b.fa", "-o", "out.sam"), "cannot hold the reference name '=r'"),
         (("star.fa", "star.fa", "-o", "out.sam", "--matrix", "BLOSUM62"), "cannot hold all letters of the read 's'"),
