@@ -29,11 +29,12 @@ from clgeom.io.atomic import check_output
 from clgeom.io.classes import classes_file
 from clgeom.io.features import Written
 from clgeom.io.outputs import APPENDED
+from clgeom.region.classes.arcs import Arcs
 from clgeom.region.classes.polygonize import checked_connectivity, checked_names, stack_of
 from clgeom.region.classes.result import ClassPolygons, cells_of_tolerance
 from clgeom.region.classes.seams import Seams
 from clgeom.region.classes.simpler_lines import SimplerLines
-from clgeom.region.classes.trace import trace_arcs
+from clgeom.region.classes.trace import TooDense, trace_arcs
 from clgeom.region.coverage.grid import as_grid
 from clgeom.region.coverage.named import opened
 
@@ -237,26 +238,40 @@ class _Work:
         return self._polygons(Seams(*self.strips.shape, self.dtype, self.connectivity, simpler), report, made)
 
     def _polygons(self, seams: Seams, report: Any, made: PolygonizedFile | None) -> Iterator[ClassPolygons]:
-        (rows, columns), height = self.strips.shape, self._height(FIRST_ROWS)
+        rows, columns = self.strips.shape
+        each = columns * (CELL_BYTES + self.dtype.itemsize)
+        height = self._height(min(FIRST_ROWS, self.max_bytes // each))
         while seams.row < rows:
-            count = min(height, rows - seams.row)
-            stack, absent = stack_of(
-                self.strips.rows(seams.row, seams.row + count), self.raster.nodata, self.call.session
-            )
-            with self.call:
-                arcs = trace_arcs(stack, connectivity=self.connectivity, nodata=absent)
-            self.call.phases.clear()
-            each = columns * (CELL_BYTES + stack.dtype.itemsize) + CORNER_BYTES * len(arcs.corners) // count
-            del stack
+            arcs, count = self._traced(seams.row, min(height, rows - seams.row), self._room(seams))
+            corners = CORNER_BYTES * len(arcs.corners) // count
             for some in seams.add(arcs, count):
                 if len(some):
                     yield ClassPolygons(some, self.grid, names=self.names, is_part=True)
             del arcs
-            height = self._height((self.max_bytes - OPEN_COPIES * seams.nbytes) // each)
+            height = self._height(self._room(seams) // (each + corners))
             if made is not None:
                 made.arcs, made.vertices, made.exact_vertices = seams.counts.tolist()
             if report is not None:
                 report(seams.row, rows)
+
+    def _room(self, seams: Seams) -> int:
+        """Return the bytes for a strip."""
+        return max(self.max_bytes - OPEN_COPIES * seams.nbytes, 0)
+
+    def _traced(self, row: int, count: int, room: int) -> tuple[Arcs, int]:
+        """Return the arcs of some rows, and the number of these: fewer where they have many corners."""
+        values = self.strips.rows(row, row + count)
+        while True:
+            stack, absent = stack_of(values[:count], self.raster.nodata, self.call.session)
+            most = room // CORNER_BYTES if count > 1 else None
+            try:
+                with self.call:
+                    arcs = trace_arcs(stack, connectivity=self.connectivity, nodata=absent, most=most)
+                return arcs, count
+            except TooDense as error:
+                count = max(count * (room // CORNER_BYTES) // (2 * error.corners), 1)
+            finally:
+                self.call.phases.clear()
 
     def _height(self, rows: int) -> int:
         """Return so many rows of whole blocks of the file, at least one."""

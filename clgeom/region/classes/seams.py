@@ -8,7 +8,7 @@ seam  +---------+    sides between the cells above and below become lines; where
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,7 @@ class Seams:
 
     def add(self, arcs: Arcs, rows: int) -> Iterator[Arcs]:
         """Add the arcs of the next rows; yield the faces of the regions that are complete now."""
+        arcs = replace(arcs, values=arcs.values.astype(self.faces.values.dtype, copy=False))
         top, bottom = self.row, self.row + rows
         is_last, self.row = bottom == self.rows, bottom
         seams = [line for line, is_seam in ((top, top > 0), (bottom, not is_last)) if is_seam]
@@ -70,7 +71,7 @@ class Seams:
         whole = lines.some(~touching)
         numbers = np.append(np.where(stays, np.cumsum(stays) + len(self.faces.values) - 1, -1), -1)
         faces = _Faces(
-            np.append(self.faces.values, arcs.values[stays].astype(self.faces.values.dtype)),
+            np.append(self.faces.values, arcs.values[stays]),
             np.append(self.faces.cells, arcs.cells[stays]),
             np.append(self.faces.regions, arcs.regions[stays].astype(np.int64) + len(self.faces.values)),
         )

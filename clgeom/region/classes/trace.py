@@ -155,13 +155,25 @@ class DeviceArcs:
         return Arcs(self.shape, **made)
 
 
-def trace_arcs(stack: Stack, *, connectivity: int = 4, nodata: Any = None) -> Arcs:
-    """Return the arcs of a stack of rasters of integers; cells of `nodata`, of the stack's type, are in no face."""
-    made = arcs_on_device(stack, connectivity=connectivity, nodata=nodata)
+class TooDense(Exception):
+    """Arcs have more corners than the caller takes."""
+
+    def __init__(self, corners: int) -> None:
+        self.corners = corners
+
+
+def trace_arcs(stack: Stack, *, connectivity: int = 4, nodata: Any = None, most: int | None = None) -> Arcs:
+    """Return the arcs of a stack of rasters of integers; cells of `nodata`, of the stack's type, are in no face.
+
+    Raise `TooDense` where they have more than about `most` corners, before these take memory.
+    """
+    made = arcs_on_device(stack, connectivity=connectivity, nodata=nodata, most=most)
     return no_arcs((stack.maps, stack.rows, stack.columns), stack.dtype) if made is None else made.read()
 
 
-def arcs_on_device(stack: Stack, *, connectivity: int = 4, nodata: Any = None) -> DeviceArcs | None:
+def arcs_on_device(
+    stack: Stack, *, connectivity: int = 4, nodata: Any = None, most: int | None = None
+) -> DeviceArcs | None:
     """`trace_arcs` in the memory of the device, of which the host reads numbers only; None where no cell has data."""
     words = ceil_div(stack.columns + 1, WORD)
     work = _Work(stack.session, words, stack.rows + 1, stack.columns)
@@ -170,6 +182,8 @@ def arcs_on_device(stack: Stack, *, connectivity: int = 4, nodata: Any = None) -
         raise DeviceLimit(f"Rasters of {stack.caller} may have at most {MOST * WORD:,} corners together.")
     _mark(work, stack, nodata, n)
     corners, nodes, opened, runs = _count(work, n)
+    if most is not None and (points := corners - nodes + 2 * opened) > most:
+        raise TooDense(points)
     faces = _label(work, n, corners, opened, runs)
     if faces == 0:
         return None
