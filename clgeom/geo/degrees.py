@@ -5,7 +5,8 @@ Edges are cut until every piece is close to its curve, as in `clgeom.geo.lonlat`
 - Polygons are moved outwards by more than the largest distance between a piece and its curve. So they contain what they
   contain in the plane. Where a polygon of one level has a boundary in common with one that is within it, it is moved
   farther; where it still does not contain that one, it is united with it.
-- Polygons that stay apart are not moved. Common boundaries are cut at the same places, so they stay common, to the bit.
+- Polygons that stay apart are not moved. Common boundaries are cut at the same places, so they stay common, to the bit:
+  also those of polygons of one `Frame` that come some at a time.
 """
 
 from __future__ import annotations
@@ -55,6 +56,21 @@ class Sheets:
 
 
 @dataclass(frozen=True, eq=False)
+class Frame:
+    """A map whose polygons come some at a time: `places` are spread over it, and all are cut by the same rules.
+
+    `finer` chooses one of `FINER`; `NotApart` tells that a later one is needed, for all polygons.
+    """
+
+    places: np.ndarray
+    finer: int = 0
+
+
+class NotApart(Exception):
+    """Polygons that must stay apart do not, as finely as they are cut and rounded."""
+
+
+@dataclass(frozen=True, eq=False)
 class InDegrees:
     """Polygons in longitude and latitude: `shapes`, except `others`, Shapely geometries by their number.
 
@@ -94,20 +110,33 @@ class InDegrees:
 
 @keeps_subnormals
 def in_degrees(
-    ragged: Ragged, crs: Any, *, caller: str, resolution: float, densify: Any = None, sheets: Sheets | None = None
+    ragged: Ragged,
+    crs: Any,
+    *,
+    caller: str,
+    resolution: float,
+    densify: Any = None,
+    sheets: Sheets | None = None,
+    frame: Frame | None = None,
 ) -> InDegrees:
     """Polygons in longitude and latitude, by the rules of RFC 7946.
 
     `crs` is None for coordinates that are longitude and latitude. The `resolution` is the side of a cell in units of
     `crs`; detail below it does not matter. `densify` is the largest distance in metres of an edge from its curve; by
-    default a share of the resolution. `sheets` has the levels and maps of the polygons, if there are several.
+    default a share of the resolution. `sheets` has the levels and maps of the polygons, if there are several. With a
+    `frame` they are part of its polygons, which stay apart.
     `InvalidInput` if coordinates are not on the earth, or polygons that must stay apart do not in float64.
     """
     plain = is_wgs84(crs, caller)
     if plain and _is_plain(ragged, ragged.places):
         same = InDegrees(ragged)
         return replace(same, others=_valid(same.shapes, lambda wrong: same.shapes.to_shapely()[wrong]))
-    curves = None if plain else _curves(ragged, crs, caller, resolution, densify)
+    curves = None if plain else _curves(ragged, crs, caller, resolution, densify, frame=frame)
+    if curves is None and frame is not None and not plain:
+        raise InvalidInput(
+            f"{caller} is not possible some polygons at a time so near to a pole or to 180 degrees of longitude. Write "
+            ".gpkg."
+        )
     if curves is None:
         lonlat = LonLat(crs, caller=caller, resolution=resolution, densify=densify)
         shapes = lonlat.shapes(ragged.to_shapely().tolist())
@@ -118,11 +147,13 @@ def in_degrees(
             )
         return InDegrees(ragged, lonlat.added, None, dict(enumerate(shapes)))
     if sheets is not None and sheets.apart:
-        for share, decimals in FINER:
-            some = curves if share == 1 else _curves(ragged, crs, caller, resolution, densify, share)
+        for share, decimals in FINER if frame is None else [FINER[frame.finer]]:
+            some = curves if share == 1 else _curves(ragged, crs, caller, resolution, densify, share, frame)
             rounded = None if some is None else some.as_they_are(decimals)
             if rounded is not None and _stay_apart(rounded.shapes.to_shapely(), sheets):
                 return rounded
+        if frame is not None and frame.finer + 1 < len(FINER):
+            raise NotApart
         raise InvalidInput(
             f"{caller} is not possible: in longitude and latitude the polygons would overlap, because cells are too "
             "small there for float64. Write .gpkg."
@@ -198,7 +229,13 @@ class Curves:
 
 
 def _curves(
-    ragged: Ragged, crs: Any, caller: str, resolution: float, densify: float | None, finer: float = 1.0
+    ragged: Ragged,
+    crs: Any,
+    caller: str,
+    resolution: float,
+    densify: float | None,
+    finer: float = 1.0,
+    frame: Frame | None = None,
 ) -> Curves | None:
     """Return the polygons with edges cut; None near a meridian of 180 degrees or a pole, and where `crs` is not smooth.
 
@@ -214,7 +251,12 @@ def _curves(
     seen = np.stack(mapping.anywhere(x, y), axis=1)
     if not _is_plain(ragged, seen) or not (geographic or _is_one_to_one(system, ragged.places, reach)):
         return None
-    sides = np.array([math.cos(math.radians(seen[:, 1].mean())), 1.0])
+    latitudes = seen[:, 1]
+    if frame is not None:
+        known = np.isfinite(mapping.anywhere(*frame.places.T)).all(axis=0)
+        x, y = frame.places[known].T
+        reach, latitudes = max(np.ptp(x), np.ptp(y)), mapping.anywhere(x, y)[1]
+    sides = np.array([math.cos(math.radians(latitudes.mean())), 1.0])
 
     def images(places: np.ndarray) -> Any:
         return np.stack(mapping.anywhere(*places.T), axis=1) * sides
@@ -238,6 +280,8 @@ def _curves(
             return Curves(Ragged(seen, rings, ragged.polygons), source, sides, farthest, side, added)
         # half as long is a quarter as far away
         pieces = np.maximum(np.ceil(np.sqrt(away / tolerance * 1.1)), 1).astype(np.int64)
+        if frame is not None:  # whatever other edges need
+            pieces[away <= tolerance] = 1
         edge = np.repeat(np.arange(len(places)), pieces)
         place = np.arange(len(edge)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
         places, source = _cut(places, after, edge, place, pieces[edge]), source[edge]

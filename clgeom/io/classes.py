@@ -49,20 +49,22 @@ def write_new_classes(
 
 
 def _content(
-    polygons: Any, file: NewFile, crs: Any, densify: float | None, named: Any
+    polygons: Any, file: NewFile, crs: Any, densify: float | None, named: Any, finer: int | None = None
 ) -> tuple[dict[str, Any], Any, int]:
     """Return columns and geometries for a file, and the number of vertices that were added."""
     columns = polygons._columns() | polygons._columns_of_files(crs)
     if file.suffix in IN_LONLAT:
-        return columns, *_in_degrees(polygons, crs, file.given, densify, named)
+        return columns, *_in_degrees(polygons, crs, file.given, densify, named, finer)
     return columns, polygons.collected(), 0
 
 
 @contextlib.contextmanager
-def classes_file(path: FilePath, *, crs: Any, layer: Any, densify: Any, multi: bool) -> Iterator[ClassesFile]:
+def classes_file(
+    path: FilePath, *, crs: Any, layer: Any, densify: Any, multi: bool, finer: int
+) -> Iterator[ClassesFile]:
     """Yield a new file of one of `APPENDED`, for polygons of classes that come some at a time; see `write_classes`.
 
-    With `multi` all geometries are MultiPolygons where a format needs one type.
+    With `multi` all geometries are MultiPolygons where a format needs one type. `finer` is that of a `Frame`.
     """
     check_output(path, APPENDED)
     vector.check_layer(path, layer)
@@ -70,7 +72,7 @@ def classes_file(path: FilePath, *, crs: Any, layer: Any, densify: Any, multi: b
         densify = features.densify_or_none(densify)
         if densify is not None and file.suffix not in IN_LONLAT:
             raise InvalidInput(NO_DENSIFY.format(file.given))
-        made = ClassesFile(file, crs, layer, densify, multi)
+        made = ClassesFile(file, crs, layer, densify, multi, finer)
         yield made
         features.end_features(file)
 
@@ -84,12 +86,13 @@ class ClassesFile:
     layer: str | None
     densify: float | None
     multi: bool
+    finer: int
     count: int = 0
     written: Written = field(default=Written(0, 0))
 
     def add(self, polygons: Any) -> None:
         """Write polygons after those before."""
-        columns, shapes, added = _content(polygons, self.file, self.crs, self.densify, features.PARAMETER)
+        columns, shapes, added = _content(polygons, self.file, self.crs, self.densify, features.PARAMETER, self.finer)
         columns["id"] = columns["id"] + self.count
         features.append_features(self.file, columns, shapes, self.crs, layer=self.layer, multi=self.multi)
         self.count += len(columns["id"])
@@ -103,11 +106,14 @@ def classes_geojson(polygons: Any, crs: Any, densify: Any) -> str:
     return features.ENCODERS[".geojson"](columns, shapes).decode()
 
 
-def _in_degrees(polygons: Any, crs: Any, given: str, densify: Any, named: Any) -> tuple[Any, int]:
+def _in_degrees(
+    polygons: Any, crs: Any, given: str, densify: Any, named: Any, finer: int | None = None
+) -> tuple[Any, int]:
     """Return geometries in longitude and latitude, and the number of vertices that were added."""
     if crs is None:
         features.check_lonlat(polygons, given, named)
-    shapes = polygons.in_degrees(crs, caller=f"Writing '{given}'", densify=features.densify_or_none(densify))
+    metres = features.densify_or_none(densify)
+    shapes = polygons.in_degrees(crs, caller=f"Writing '{given}'", densify=metres, finer=finer)
     return shapes, sum(one.added for one in shapes.shapes)
 
 

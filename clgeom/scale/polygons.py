@@ -7,6 +7,7 @@ Polygons are complete when a row has no cell of them any more. They are returned
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from clgeom.arguments import boolean, function, size_in_bytes, wrong
 from clgeom.core.call import Call
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput
+from clgeom.geo.degrees import FINER, NotApart
 from clgeom.intake.arrays import host_values
 from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.dispatch import choose_sessions
@@ -40,6 +42,8 @@ from clgeom.region.coverage.named import opened
 
 #: Rows of the first strip, by whose corners the heights of others are chosen.
 FIRST_ROWS = 64
+#: Most times that a strip has as many rows as the one before.
+MOST_GROWTH = 4
 #: Bytes of memory for a cell and for a corner of a strip, most of all on the device, and so many times the open lines.
 CELL_BYTES, CORNER_BYTES, OPEN_COPIES = 4, 640, 4
 LEAST_BYTES = 1 << 24
@@ -197,15 +201,19 @@ def polygonize_file(
     where = {"transform": transform, "crs": crs, "nodata": nodata}
     work = _Work("polygonize_file", classes, where, connectivity, names, max_bytes, device)
     report = None if progress is None else function(progress, "progress", caller=work.caller)
-    made = PolygonizedFile(os.fspath(out))
-    polygons = work.polygons(tolerance, boundary, report, made)
-    with classes_file(out, crs=work.grid.crs, layer=layer, densify=densify, multi=connectivity == 8) as file:
-        for some in polygons:
-            made._add(some)
-            file.add(some)
-        if not made.polygons:
-            raise InvalidInput("There is nothing to write: every cell is without data.")
-        made.written = file.written
+    how = {"crs": work.grid.crs, "layer": layer, "densify": densify, "multi": connectivity == 8}
+    for finer in range(len(FINER)):
+        made = PolygonizedFile(os.fspath(out))
+        polygons = work.polygons(tolerance, boundary, report, made)
+        # polygons that would overlap in longitude and latitude are written again, all of them
+        with contextlib.suppress(NotApart), classes_file(out, finer=finer, **how) as file:
+            for some in polygons:
+                made._add(some)
+                file.add(some)
+            if not made.polygons:
+                raise InvalidInput("There is nothing to write: every cell is without data.")
+            made.written = file.written
+            break
     return made
 
 
@@ -248,7 +256,7 @@ class _Work:
                 if len(some):
                     yield ClassPolygons(some, self.grid, names=self.names, is_part=True)
             del arcs
-            height = self._height(self._room(seams) // (each + corners))
+            height = self._height(min(self._room(seams) // (each + corners), MOST_GROWTH * count))
             if made is not None:
                 made.arcs, made.vertices, made.exact_vertices = seams.counts.tolist()
             if report is not None:
@@ -268,8 +276,8 @@ class _Work:
                 with self.call:
                     arcs = trace_arcs(stack, connectivity=self.connectivity, nodata=absent, most=most)
                 return arcs, count
-            except TooDense as error:
-                count = max(count * (room // CORNER_BYTES) // (2 * error.corners), 1)
+            except TooDense:
+                count //= 2
             finally:
                 self.call.phases.clear()
 

@@ -1,5 +1,7 @@
 """`polygonize_strips` and `polygonize_file`: the polygons of `polygonize`, in little memory, in files as `to_file`."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -110,3 +112,52 @@ def test_progress_counts_rows(land, tmp_path):
     scale.polygonize_file(land, tmp_path / "land.csv", max_bytes=1 << 24, progress=lambda *now: rows.append(now))
     assert rows[0] == (5, 30)
     assert rows[-1] == (30, 30)
+
+
+def test_strips_with_more_corners_than_those_before_have_fewer_rows(monkeypatch):
+    found, trace = [], module.trace_arcs
+
+    def watched(*arguments, **options):
+        found.append(trace(*arguments, **options))
+        return found[-1]
+
+    monkeypatch.setattr(module, "trace_arcs", watched)
+    monkeypatch.setattr(module, "FIRST_ROWS", 8)
+    classes = np.zeros((300, 400), np.uint8)
+    classes[20:] = np.random.default_rng(2).integers(1, 9, (280, 400))
+    parts = scale.polygonize_strips(classes, nodata=0, max_bytes="17 MB")
+    assert sum(len(some) for some in parts) == len(clgeom.polygonize(classes, nodata=0))
+    assert max(len(arcs.corners) for arcs in found) * module.CORNER_BYTES < 17_000_000
+    assert max(arcs.shape[1] for arcs in found) > 15
+
+
+@pytest.mark.parametrize("finer", [0, 1])
+def test_neighbours_have_the_same_vertices_in_longitude_and_latitude(monkeypatch, tmp_path, finer):
+    """Also where edges are cut, and parts of the map are at other latitudes; or where all are cut more finely."""
+    pytest.importorskip("pyproj")
+    from clgeom.geo import degrees
+
+    monkeypatch.setattr(module._Work, "_height", lambda self, rows: 40)
+    apart, seen = degrees._stay_apart, []
+
+    def fail(*arguments):
+        seen.append(len(seen))
+        return apart(*arguments) and not (finer and len(seen) == 3)
+
+    monkeypatch.setattr(degrees, "_stay_apart", fail)
+    row, column = np.mgrid[:400, :60]
+    classes = np.digitize(column + row / 30, [20, 40]).astype(np.uint8)
+    is_other = np.cumsum(np.isin(row[:, 0], np.cumsum(np.random.default_rng(3).integers(5, 60, 40))))[:, None] % 2 == 1
+    classes[(classes == 0) & is_other] = 4
+    classes[(classes == 2) & np.roll(is_other, 8)] = 5
+    where = {"transform": (100, 0, 300_000, 0, -2000, 6_000_000), "crs": "EPSG:32632"}
+    scale.polygonize_file(classes, tmp_path / "a.geojson", tolerance=6000, **where)
+    shapes = [json.loads(line.rstrip(",\n")) for line in open(tmp_path / "a.geojson") if '"Feature"' in line]
+    rings = [ring for shape in shapes for ring in shape["geometry"]["coordinates"]]
+    edges = {(*a, *b) for ring in rings for a, b in zip(ring, ring[1:])}
+    alone = [edge for edge in edges if (*edge[2:], *edge[:2]) not in edges]
+    lines = shapely.linestrings([((a, b), (c, d)) for a, b, c, d in alone])
+    outline = shapely.union_all([shapely.geometry.shape(shape["geometry"]) for shape in shapes]).boundary
+    assert len(edges) > 200
+    assert shapely.length(lines).sum() == pytest.approx(outline.length, rel=1e-9)
+    assert outline.geom_type == "LineString"

@@ -135,6 +135,9 @@ class Faces(ClassesOnMap, MapShapes[ClassPolygon]):
     def exact_vertices(self) -> int:
         return len(self._exact.corners)
 
+    def _places_of_all(self) -> NDArray[np.float64] | None:
+        return self.grid.spread() if self._is_part else None
+
     def _some(self, first: int, last: int, *, cells: bool = False) -> Collected:
         """Return geometries that follow each other."""
         begin, end = self.geometry_offsets[[first, last]].tolist()

@@ -100,16 +100,34 @@ class ClassesOnMap(OnMap):
         clgeom.geo.ragged.Collected
         """
 
-    def in_degrees(self, crs: Any, *, caller: str, densify: FloatLike | None = None) -> Collected:
-        from clgeom.geo.degrees import Sheets, in_degrees
+    def in_degrees(
+        self, crs: Any, *, caller: str, densify: FloatLike | None = None, finer: int | None = None
+    ) -> Collected:
+        """Return the geometries in longitude and latitude; `finer` is that of the `Frame` of all polygons of a map."""
+        from clgeom.geo.degrees import FINER, Frame, NotApart, Sheets, in_degrees
 
         made, resolution = [], math.sqrt(self.grid.cell_area)
+        places = self._places_of_all()
         for corners, own in self._pieces():
             oriented = corners.reversed() if self.grid.determinant < 0 else corners
             none = np.zeros(len(own), np.int64)
-            sheets = Sheets(oriented, none, none, apart=True)
-            made.append(in_degrees(own, crs, caller=caller, resolution=resolution, densify=densify, sheets=sheets))
+            how: dict[str, Any] = {"sheets": Sheets(oriented, none, none, apart=True), "densify": densify}
+            how |= {"caller": caller, "resolution": resolution}
+            if places is None:
+                made.append(in_degrees(own, crs, **how))
+                continue
+            for number in range(len(FINER)) if finer is None else (finer,):
+                try:
+                    made.append(in_degrees(own, crs, **how, frame=Frame(places, number)))
+                    break
+                except NotApart:
+                    if finer is not None:
+                        raise
         return Collected(made, self.collected().offsets)
+
+    def _places_of_all(self) -> NDArray[np.float64] | None:
+        """Return places all over the map if other polygons of it are elsewhere; None if all are here."""
+        return None
 
     def _columns_of_files(self, crs: Any) -> dict[str, Any]:
         from clgeom.io.attributes import areas_in_km2

@@ -158,9 +158,6 @@ class DeviceArcs:
 class TooDense(Exception):
     """Arcs have more corners than the caller takes."""
 
-    def __init__(self, corners: int) -> None:
-        self.corners = corners
-
 
 def trace_arcs(stack: Stack, *, connectivity: int = 4, nodata: Any = None, most: int | None = None) -> Arcs:
     """Return the arcs of a stack of rasters of integers; cells of `nodata`, of the stack's type, are in no face.
@@ -182,8 +179,8 @@ def arcs_on_device(
         raise DeviceLimit(f"Rasters of {stack.caller} may have at most {MOST * WORD:,} corners together.")
     _mark(work, stack, nodata, n)
     corners, nodes, opened, runs = _count(work, n)
-    if most is not None and (points := corners - nodes + 2 * opened) > most:
-        raise TooDense(points)
+    if most is not None and corners - nodes + 2 * opened > most:
+        raise TooDense
     faces = _label(work, n, corners, opened, runs)
     if faces == 0:
         return None

@@ -17,7 +17,7 @@ from clgeom.intake.typing import ArrayLike, NDArray
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
 #: Largest distance of corners of two rasters of the same cells, in cells: files round transforms and coordinates.
 APART = 0.1
-#: Nodes along each axis between which the area of a cell is interpolated.
+#: Nodes along each axis between which the area of a cell is interpolated, and of places all over a raster.
 NODES = 33
 
 
@@ -61,6 +61,12 @@ class Grid:
         rows, columns = self.shape
         x, y = self.to_map([(columns / 2, rows / 2)])[0].tolist()
         return x, y
+
+    def spread(self) -> NDArray[np.float64]:
+        """Return places all over the raster in map coordinates: `NODES` along each axis."""
+        rows, columns = self.shape
+        places = np.meshgrid(np.linspace(0, columns, NODES), np.linspace(0, rows, NODES))
+        return self.to_map(np.stack([axis.ravel() for axis in places], axis=1))
 
     @property
     def extent(self) -> str:
