@@ -28,6 +28,7 @@ import numpy as np
 from agreement import check_hull, ring_of
 from bench_sort import verify_indices
 from certify import certify
+from heaphull_published import NOISE_MS, PUBLISHED, SHARES, SIZES
 
 import clgeom
 from clgeom.core import staging
@@ -38,35 +39,6 @@ from clgeom.intake.arrays import as_device_points
 RIVALS, OURS = ("scipy", "shapely", "cv2"), ("clgeom", "resident", "plain", "pinned")
 CLOUDS = ("normal", "square", "disc", "circle", "noise", "kuzmin")
 PBBS = ("disc", "circle", "kuzmin")
-#: GPU heaphull's paper: milliseconds on a GTX 1050 Ti and its host, for 1e4, 1e5 .. 1e8 points. Tables II (the search
-#: for extreme points), III (normal), V (circle); IV is III's ratios.
-PUBLISHED = {
-    "II extreme points": {
-        "heaphull": (0.046, 0.46, 5.012, 56.802, 793.742),
-        "heaphull, parallel": (0.1, 0.4, 2.4, 18.0, 289.13),
-        "GPU heaphull": (0.0433, 0.0814, 0.8505, 6.9785, 67.0598),
-    },
-    "III, IV normal": {
-        "heaphull": (0.1201, 1.2014, 12.0824, 139.973, 2054.5416),
-        "CudaChain": (6.4803, 12.093, 24.16, 224.2051, 1517.1612),
-        "ConcurrentHull": (882.03, 902.07, 956.32, 1211.63, 2201.55),
-        "GPU heaphull": (0.1575, 0.994, 7.0058, 35.1825, 464.8182),
-    },
-    "V circle": {
-        "heaphull": (1.0153, 15.0671, 241.701, 5861.89, 95278.1),
-        "CudaChain": (86.73, 112.568, 445.265, 6459.5251, 121426.0),
-        "ConcurrentHull": (90.0223, 96.325, 1256.36, 6201.5522, 123045.2),
-        "GPU heaphull": (1.64, 23.695, 427.075, 6104.58, 91559.8),
-    },
-}
-#: From the paper's text: a circle with 2 % of distortion, and the per cent of points that the filter discards; (cloud,
-#: points, times or shares by column). For normal points there is a share of 1e4 points, and an average of all sizes.
-PUBLISHED_NOISE = (("noise", 10**7, {"GPU heaphull": 4973.3}),)
-PUBLISHED_SHARES = (
-    ("normal", 10**4, {"GPU heaphull": 99.87, "CudaChain": 91.6}),
-    ("normal", 10**8, {"GPU heaphull": 99.99, "CudaChain": 98.86}),
-    ("noise", 10**8, {"GPU heaphull": 10.5}),
-)
 
 
 def cloud(name, n, dtype):
@@ -335,7 +307,7 @@ def published(session, repeat, limit):
     """
     for table, columns in PUBLISHED.items():
         name = "circle" if "circle" in table else "normal"
-        for k, n in enumerate(10 ** (4 + k) for k in range(5)):
+        for k, n in enumerate(() if table.startswith("IV") else SIZES):
             if n <= limit:
                 theirs = {column: times[k] for column, times in columns.items()}
                 if name != "circle":
@@ -344,10 +316,10 @@ def published(session, repeat, limit):
                 if session.profile.fp64:
                     yield published_times(session, f"{table}, float64", name, n, theirs, repeat, np.float64)
                 yield published_times(session, f"{table}, float32", name, n, {}, repeat)
-    for name, n, theirs in PUBLISHED_NOISE:
-        size = min(n, int(limit))
-        yield published_times(session, "circle with 2 % noise", name, size, theirs if size == n else {}, repeat)
-    for name, n, theirs in PUBLISHED_SHARES:
+    size = min(10**7, int(limit))
+    theirs = {"GPU heaphull": NOISE_MS} if size == 10**7 else {}
+    yield published_times(session, "circle with 2 % noise", "noise", size, theirs, repeat)
+    for (name, n), theirs in SHARES.items():
         size = min(n, int(limit))
         points = cloud(name, size, np.dtype(np.float32))
         labels = clgeom.heaphull_filter(points, device=session).labels

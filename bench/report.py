@@ -1,4 +1,4 @@
-"""Write docs/benchmarks.rst and its pictures from the records in bench/results.
+"""Write docs/benchmarks.rst, its pictures, and docs/reference/papers.rst from the records in bench/results.
 
     python bench/report.py          # with Matplotlib
     python bench/report.py --text   # the page only
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from pathlib import Path
 
 import common
@@ -296,12 +297,21 @@ def show(value) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
+def show_share(value) -> str:
+    """Per cent, with two digits of what lacks to 100."""
+    if not isinstance(value, float) or not 90 < value < 100:
+        return show(value)
+    return f"{value:.{1 - math.floor(math.log10(100 - value))}f}"
+
+
 def table(rows, columns) -> str:
     """An RST csv-table of those columns that occur in a row."""
     simple = [key for row in rows for key, value in row.items() if not isinstance(value, (list, dict))]
     columns = [c for c in (columns or dict.fromkeys(simple)) if any(row.get(c) is not None for row in rows)]
     lines = [".. csv-table::", "   :header: " + ", ".join(f'"{c}"' for c in columns), ""]
-    lines += ["   " + ", ".join(f'"{show(row.get(c))}"' for c in columns) for row in rows]
+    for row in rows:
+        as_text = show_share if "%" in str(row.get("table", "")).partition(":")[0] else show
+        lines.append("   " + ", ".join(f'"{as_text(row.get(c))}"' for c in columns))
     return "\n".join(lines) + "\n"
 
 
@@ -500,7 +510,10 @@ def main():
     parser.add_argument("--text", action="store_true", help="write the page only, and draw no pictures")
     if not parser.parse_args().text:
         draw_all()
+    import papers
+
     (DOCS / "benchmarks.rst").write_text(page(), encoding="utf-8")
+    papers.PAGE.write_text(papers.page(), encoding="utf-8")
 
 
 if __name__ == "__main__":
