@@ -263,8 +263,8 @@ class _Work:
                 report(seams.row, rows)
 
     def _room(self, seams: Seams) -> int:
-        """Return the bytes for a strip."""
-        return max(self.max_bytes - OPEN_COPIES * seams.nbytes, 0)
+        """Return the bytes for a strip: some in any case, since all that is open is copied once a strip."""
+        return max(self.max_bytes - OPEN_COPIES * seams.nbytes, self.max_bytes // 4)
 
     def _traced(self, row: int, count: int, room: int) -> tuple[Arcs, int]:
         """Return the arcs of some rows, and the number of these: fewer where they have many corners."""

@@ -114,7 +114,9 @@ def test_progress_counts_rows(land, tmp_path):
     assert rows[-1] == (30, 30)
 
 
-def test_strips_with_more_corners_than_those_before_have_fewer_rows(monkeypatch):
+@pytest.fixture
+def traced(monkeypatch):
+    """The arcs of all strips."""
     found, trace = [], module.trace_arcs
 
     def watched(*arguments, **options):
@@ -123,12 +125,23 @@ def test_strips_with_more_corners_than_those_before_have_fewer_rows(monkeypatch)
 
     monkeypatch.setattr(module, "trace_arcs", watched)
     monkeypatch.setattr(module, "FIRST_ROWS", 8)
+    return found
+
+
+def test_what_is_open_leaves_room_for_strips_of_several_rows(monkeypatch, traced):
+    monkeypatch.setattr(module, "OPEN_COPIES", 1 << 40)
+    classes = np.random.default_rng(2).integers(0, 2, (200, 100)).astype(np.uint8)
+    assert sum(some.cells.sum() for some in scale.polygonize_strips(classes, max_bytes=1 << 24)) == 20_000
+    assert min(arcs.shape[1] for arcs in traced[:-1]) >= 8
+
+
+def test_strips_with_more_corners_than_those_before_have_fewer_rows(traced):
     classes = np.zeros((300, 400), np.uint8)
     classes[20:] = np.random.default_rng(2).integers(1, 9, (280, 400))
     parts = scale.polygonize_strips(classes, nodata=0, max_bytes="17 MB")
     assert sum(len(some) for some in parts) == len(clgeom.polygonize(classes, nodata=0))
-    assert max(len(arcs.corners) for arcs in found) * module.CORNER_BYTES < 17_000_000
-    assert max(arcs.shape[1] for arcs in found) > 15
+    assert max(len(arcs.corners) for arcs in traced) * module.CORNER_BYTES < 17_000_000
+    assert max(arcs.shape[1] for arcs in traced) > 15
 
 
 @pytest.mark.parametrize("finer", [0, 1])
