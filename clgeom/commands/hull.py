@@ -73,7 +73,9 @@ EXAMPLES = (
 @click.option("--circle", is_flag=True, help="Measure the least circle: centre and radius.")
 @output_option(f"Write the hulls: {either(GEOMETRIES)}; a single hull also as {either(ARRAYS)}.")
 @plot_option("Draw points and hulls")
-@path_option("--trace", metavar="GIF", help="Draw how blocks of sorted points merge into the hull: .gif or .png.")
+@path_option(
+    "--trace", metavar="GIF", help="Draw how blocks of sorted points merge into the hull: .gif, .png, .svg or .pdf."
+)
 @collinear_option
 @with_default(
     "--nonfinite", "raise", "Refuse points with NaN or infinity, or drop them.", click.Choice(("raise", "drop"))

@@ -48,10 +48,13 @@ class Layout:
     text: int | None = None  #: position of the column of texts
     header_line: int | None = None
     named: bool = False  #: columns were chosen by names of the header, or have known names of x and y
+    count: int | None = None  #: number of rows, as a line before them says
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to tell the user about the header: that a line was taken for it, though nothing in it was asked for."""
+        """What to tell the user about the first line: that it was taken for a header, or for the number of rows."""
+        if self.count is not None:
+            return (f"the first line of '{self.path}' is taken for the number of its rows",)
         if self.names is None or self.named:
             return ()
         return (f"line {self.header_line} of '{self.path}' is taken for the header: {listed(self.names)}",)
@@ -175,6 +178,17 @@ def layout_of(path: FilePath, first: str, number: int, choose: Choice, missing: 
             what += f"; as the name of a column it is requested by that name, not by {lost + 1}"
         raise malformed(path, number, what, first)
     return Layout(path, delimiter, width, names, tuple(columns), text, number, named)
+
+
+def announced_rows(path: FilePath, first: str, second: str) -> int | None:
+    """Return the number of rows that the first line of a file says; None if it is a row or a header itself.
+
+    It is a number in digits, alone in its line, before a row of several numbers with blanks between them.
+    """
+    if _delimiter(path, second) is not None or '"' in second:
+        return None
+    digits, fields = first.strip(" \t"), split(second, None)
+    return as_int(digits) if digits.isdecimal() and len(fields) > 1 and all(map(is_number, fields)) else None
 
 
 def _choice_by_position(choose: Choice, width: int) -> tuple[int, ...] | None:

@@ -210,7 +210,7 @@ def table_clouds(
 
     missing = "a number" if has_values else "a coordinate"
     layout, first, parts, texts = None, 0, list[np.ndarray](), Texts()
-    for block in read_blocks(path, choose, missing=missing, nan_if_empty=nan_if_empty, progress=progress):
+    for block in read_blocks(path, choose, missing=missing, nan_if_empty=nan_if_empty, counted=True, progress=progress):
         layout = block.layout
         parts.append(block.floats())
         if has_groups:

@@ -9,6 +9,8 @@ The rules are the same for all kinds of tables:
 - The first line is a header if none of its fields is a number. A malformed row of numbers must not be taken for a
   header: a requested field must not be almost a number ("1,5"), and not all fields may begin like a number. It must not
   stand for a missing number ("NA", "null", "-", nothing), unless its column is requested by that name.
+- Digits alone in the first line, before rows of several numbers with blanks between them, are the number of
+  rows, for readers of points.
 - Bytes are ASCII, or UTF-8 or a code page in names.
 
 A file is read in blocks of whole lines. PyArrow parses a large block if it is installed and follows the rules for that
@@ -24,7 +26,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 import numpy as np
@@ -33,7 +35,7 @@ from clgeom.arguments import wrong_file
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput
 from clgeom.io.files import FilePath, Progress, opened, reading
-from clgeom.io.layout import Choice, Layout, decoded, is_row, layout_of, malformed, split, wrong_number
+from clgeom.io.layout import Choice, Layout, announced_rows, decoded, is_row, layout_of, malformed, split, wrong_number
 from clgeom.io.numbers import OTHER_BLANKS, WHOLE, BadField, as_floats, as_integers, may_lose
 from clgeom.optional import is_installed
 
@@ -251,15 +253,16 @@ def read_blocks(
     *,
     missing: str = "a number",
     nan_if_empty: bool = False,
+    counted: bool = False,
     progress: Progress | None = None,
     told: Told | None = None,
 ) -> Iterator[Block]:
     """Yield the blocks of a table; none for a file without header and rows. Parameters are those of `Block`.
 
-    `progress` is called as progress(bytes_read, bytes_in_all) after each block, `told` once with the layout.
+    With `counted` the first line may be the number of rows. `progress` is called as progress(bytes_read, bytes_in_all) after each block, `told` once with the layout.
     """
     with reading(path), opened(path) as (file, total, position):
-        layout, following = None, 1
+        layout, following, rows = None, 1, 0
         for data in _pieces(file, path):
             if b"\r" in data:
                 data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -272,11 +275,19 @@ def read_blocks(
                 raise malformed(path, here, "it holds a null character", before.rpartition(b"\n")[2].decode("latin-1"))
             if layout is None:
                 rest = io.BytesIO(data)
-                first = next((row for row in iter(rest.readline, b"") if is_row(row.decode("latin-1"))), None)
-                if first is None:  # only comments so far
+                first, count = _next_row(rest), None
+                if not first:  # only comments so far
                     continue
+                after = rest.tell()
+                second = _next_row(rest) if counted else b""
+                if second:
+                    count = announced_rows(path, _decoded(first), _decoded(second))
+                if count is None:
+                    rest.seek(after)
+                else:
+                    first = second
                 line += _line_count(data[: rest.tell() - len(first)])
-                layout = layout_of(path, first.decode("latin-1").rstrip("\n"), line, choose, missing)
+                layout = replace(layout_of(path, _decoded(first), line, choose, missing), count=count)
                 if told is not None:
                     told(layout)
                 if layout.names is None:
@@ -284,14 +295,19 @@ def read_blocks(
                 else:
                     line += 1
                 data = rest.read()
-            yield Block(data, layout, line, missing, nan_if_empty)
+            block = Block(data, layout, line, missing, nan_if_empty)
+            yield block
+            if layout.count is not None:
+                rows += sum(1 for _ in block.lines())
             if progress is not None:
                 progress(position(), total)
+        if layout is not None and layout.count not in (None, rows):
+            raise wrong_file(path, f"must have {layout.count:,} rows, as its first line says. Got {rows:,} instead.")
 
 
 def line_of_row(path: FilePath, row: int) -> int:
     """Return the number, from 1, of the line that holds a row, whose number is counted from 0."""
-    for block in read_blocks(path, lambda names, width: ((), None)):
+    for block in read_blocks(path, lambda names, width: ((), None), counted=True):
         for number, _ in block.lines():
             row -= 1
             if row < 0:
@@ -327,6 +343,15 @@ def _pieces(file: BinaryIO, path: FilePath) -> Iterator[bytes]:
 def _whole_lines(file: BinaryIO) -> bytes:
     """Return the next block of a file, to the end of its last line."""
     return file.read(BLOCK_BYTES) + file.readline()
+
+
+def _next_row(lines: BinaryIO) -> bytes:
+    """Return the next line that is data; nothing after the last one."""
+    return next((line for line in iter(lines.readline, b"") if is_row(line.decode("latin-1"))), b"")
+
+
+def _decoded(line: bytes) -> str:
+    return line.decode("latin-1").rstrip("\n")
 
 
 def _line_count(data: bytes) -> int:

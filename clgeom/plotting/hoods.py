@@ -13,6 +13,7 @@ from clgeom.core.messages import counted
 from clgeom.io.atomic import check_output
 from clgeom.optional import require_matplotlib
 from clgeom.plotting.figures import (
+    FORMATS,
     drawable,
     dress,
     figure_size,
@@ -23,7 +24,7 @@ from clgeom.plotting.figures import (
     save_panels,
 )
 
-TRACE_FORMATS = (".gif", ".png")
+TRACE_FORMATS = (".gif", *FORMATS)
 #: Most points of a trace; more would show only lines.
 TRACEABLE = 200_000
 #: Colours of neighbouring hoods, in turn.
@@ -58,7 +59,7 @@ def plot_hoods(
 
 
 def save_trace(points: Any, path: Any, upper: Sequence[Any], lower: Sequence[Any] = ()) -> None:
-    """Write the `stages` of one or two Hoods to a .gif file as an animation, or to a .png file as panels."""
+    """Write the `stages` of one or two Hoods to a .gif file as an animation, or to a picture as panels."""
     require_matplotlib()
     check_output(path, TRACE_FORMATS)
     require_few(points, TRACEABLE, "a trace", "points")

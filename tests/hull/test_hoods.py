@@ -378,6 +378,21 @@ def test_command_draws_the_stages(session, cloud_file, suffix, capsys):
     assert len(list(cloud_file.parent.iterdir())) == 2  # nothing half-written is left
 
 
+def test_counted_points_become_a_drawing(tmp_path, session):
+    """The published program's input, and the picture that its companion draws of the hoods."""
+    pytest.importorskip("matplotlib")
+    from clgeom.commands.main import cli
+
+    points = cloud("disc", 64, np.float32)
+    points = points[np.lexsort(points.T[::-1])].tolist()
+    counted, drawing = tmp_path / "points.txt", tmp_path / "hoods.svg"
+    counted.write_text("64\n" + "".join(f"{x!r} {y!r}\n" for x, y in points))
+    with pytest.raises(SystemExit) as end:
+        cli.main(["hull", str(counted), "--trace", str(drawing), "--device", session.profile.name])
+    assert end.value.code == 0
+    assert drawing.read_text().startswith("<?xml") and "</svg>" in drawing.read_text()[-20:]
+
+
 def test_command_refuses_other_pictures_first(cloud_file, capsys, monkeypatch):
     pytest.importorskip("matplotlib")
     from clgeom.commands.main import cli
@@ -386,7 +401,7 @@ def test_command_refuses_other_pictures_first(cloud_file, capsys, monkeypatch):
     with pytest.raises(SystemExit) as end:
         cli.main(["hull", str(cloud_file), "--trace", str(cloud_file.with_name("trace.bmp"))])
     error = capsys.readouterr().err
-    assert end.value.code == 2 and "must end in one of .gif, .png" in error and error.count("\n") == 1
+    assert end.value.code == 2 and "must end in one of .gif, .pdf, .png, .svg" in error and error.count("\n") == 1
 
 
 def test_too_many_points_are_not_traced(tmp_path):

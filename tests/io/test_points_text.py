@@ -37,6 +37,8 @@ __all__ = ["make"]
         ("commas.txt", "0,0\n2,0\n2,1\n0,1\n"),
         ("exponents.xyz", "0e0 -0.0 1\n2E0 0 1\n+2 1e+0 1\n.0 1. 1\n"),
         ("two_columns.csv", "first,second\n0,0\n2,0\n2,1\n0,1\n"),
+        ("counted.txt", "4\n0 0\n2 0\n2 1\n0 1\n"),
+        ("counted.xy", "# points\n\n 4 \n0.0 0.0\n\n2.0 0.0\n# half\n2.0 1.0\n0.0 1.0\n"),
         ("latin.csv", "x,y,städte\n0,0,Zürich\n2,0,ü\n2,1,ü\n0,1,ü\n".encode("latin-1")),
     ],
 )
@@ -44,6 +46,20 @@ def test_read_points_text(make, name, content):
     points = read_points(make(name, content))
     assert points.dtype == np.float64
     np.testing.assert_array_equal(points, SQUARE)
+
+
+@pytest.mark.parametrize(("rows", "block_bytes"), [(3, 8), (5, 8), (5, 1 << 24), (10**400, 1 << 24)])
+def test_read_points_of_another_count(make, monkeypatch, rows, block_bytes):
+    monkeypatch.setattr(tables, "BLOCK_BYTES", block_bytes)
+    path = make("counted.txt", f"{rows}\n0.5 0\n2.5 0\n2.5 1\n0.5 1\n")
+    with pytest.raises(InvalidInput, match=r"rows, as its first line says\. Got 4 instead"):
+        read_points(path)
+
+
+@pytest.mark.parametrize("first", ["4.0", "-4", "4 4", "x"])
+def test_read_points_of_no_count(make, first):
+    with pytest.raises(InvalidInput, match="two columns|malformed in line 1" if first != "4 4" else "malformed in line 2"):
+        read_points(make("counted.txt", f"{first}\n0 0 0\n2 0 0\n"))
 
 
 @pytest.mark.parametrize("columns", [("b", "d"), ("B", "D"), ("2", "4"), (" b", "4 ")])

@@ -128,26 +128,33 @@ def neighbours(parts):
     return [*range(0, parts - 1, 2), *range(1, parts - 1, 2)]
 
 
-def chunks_exchanging(array, gap, columns, most_items, least_elements, _):
-    items = items_for(columns, most_items, least_elements)
-    reads = writes = passes = 0
-    for column in columns:
-        memory, starts = Memory(array, column), bounds(len(column), min(items, len(column)))
-        changed = True
-        while changed:
-            changed = False
-            passes += 1
-            for begin, end in zip(starts, starts[1:]):
-                carrying(memory, begin, end)
-            for left in neighbours(len(starts) - 1):
-                middle = starts[left + 1]
-                below, above = memory.read(middle - 1), memory.read(middle)
-                if below > above:
-                    memory.write(middle - 1, above)
-                    memory.write(middle, below)
-                    changed = True
-        reads, writes = reads + memory.reads, writes + memory.writes
-    return Counted(gap, gap, items, passes / gap, reads, writes)
+def chunks_exchanging(exchanges=1, resting=False):
+    def phase(array, gap, columns, most_items, least_elements, _):
+        items = items_for(columns, most_items, least_elements)
+        reads = writes = passes = 0
+        for column in columns:
+            memory, starts = Memory(array, column), bounds(len(column), min(items, len(column)))
+            awake = set(range(len(starts) - 1))
+            while awake:
+                due, awake = awake if resting else set(range(len(starts) - 1)), set()
+                passes += 1
+                for chunk in due:
+                    carrying(memory, starts[chunk], starts[chunk + 1])
+                for left in neighbours(len(starts) - 1):
+                    if not {left, left + 1} & (due | awake):
+                        continue
+                    begin, middle, end = starts[left : left + 3]
+                    for k in range(min(exchanges, middle - begin, end - middle)):
+                        below, above = memory.read(middle - 1 - k), memory.read(middle + k)
+                        if below <= above:
+                            break
+                        memory.write(middle - 1 - k, above)
+                        memory.write(middle + k, below)
+                        awake |= {left, left + 1}
+            reads, writes = reads + memory.reads, writes + memory.writes
+        return Counted(gap, gap, items, passes / gap, reads, writes)
+
+    return phase
 
 
 def local_parts(array, columns, parts, settle):
@@ -218,7 +225,8 @@ PHASES = {
     "A": whole_columns(True),
     "B": chunks_alone(upwards),
     "C": chunks_alone(downwards),
-    "D": chunks_exchanging,
+    "D": chunks_exchanging(),
+    **{("D", count, rest): chunks_exchanging(count, rest) for count in (1, 2, 3) for rest in (False, True)},
     "E": private_chunks,
     "F": resident_segments,
 }

@@ -4,6 +4,8 @@ import functools
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from reference import shellsort as reference
 from shellsorts import few, random, shapes
 
@@ -15,6 +17,7 @@ from clgeom.core.policies import Policy
 from clgeom.core.render import render_text
 from clgeom.core.tuning import override
 from clgeom.sorting.shellsort.codes import Codes
+from clgeom.sorting.shellsort.rejected import shellsort_d
 from clgeom.sorting.shellsort.sort import SEVERAL_ITEMS
 
 pytestmark = pytest.mark.optimised
@@ -55,6 +58,39 @@ def test_counts_match_the_simulation(subtests, session, variant, wg_size):
                         for p in result.phases
                     ]
                     assert found == phases
+
+
+@pytest.mark.parametrize("wg_size", [1, 8])
+@pytest.mark.parametrize(("exchanges", "resting"), [(1, True), (2, False), (3, True)])
+def test_rejected_forms_sort_with_the_counts_of_the_simulation(session, exchanges, resting, wg_size):
+    rng = np.random.default_rng(9)
+    with override(shapes(wg_size, 8)):
+        for n, most, least in ((200, 512, 5), (201, 6, 2), (5, 3, 2), (1, 1, 1)):
+            for keys in (random(rng, n, np.dtype(np.int32)), few(rng, n, np.dtype(np.int32))):
+                items = {"max_items_per_subsequence": most, "min_elements_per_item": least}
+                result = shellsort_d(keys, exchanges=exchanges, resting=resting, **items, device=session)
+                form = "D", exchanges, resting
+                gaps = result.gaps if n > 1 else ()
+                wanted, phases = reference.shellsort(
+                    keys.tolist(), form, gaps, most_items=most, least_elements=least
+                )
+                assert result.keys.tolist() == wanted == sorted(keys.tolist())
+                found = [
+                    reference.Counted(p.gap, p.groups, p.items_per_group, p.passes, p.reads, p.writes)
+                    for p in result.phases
+                ]
+                assert found == phases
+
+
+@given(
+    st.lists(st.integers(-9, 9), min_size=1, max_size=60), st.integers(1, 9), st.integers(1, 4), st.sampled_from([1, 2, 3]), st.booleans()
+)
+@settings(max_examples=60, deadline=None)
+def test_rejected_forms_end_sorted(keys, most, least, exchanges, resting):
+    """The simulation, with which the kernels agree, ends sorted for any keys and chunks."""
+    gaps, form = (5, 1) if len(keys) > 5 else (1,), ("D", exchanges, resting)
+    found, _ = reference.shellsort(keys, form, gaps, most_items=most, least_elements=least)
+    assert found == sorted(keys)
 
 
 #: Every item sorts `rows` keys, and adds what that takes to what it counted before: `reads` and its number, `writes`.

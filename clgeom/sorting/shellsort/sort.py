@@ -148,11 +148,28 @@ def shellsort(
     stats, trace = boolean(stats, "stats", caller=call.caller), boolean(trace, "trace", caller=call.caller)
     choose_sessions(call, keys, device, shared=False)
     sequence = gaps_for(gaps, len(keys))
+    how: dict[str, Any] = {"most_items": items, "least_elements": elements}
+    return sort_by_gaps(call, keys, variant, sequence, gaps, order == "descending", stats=stats, trace=trace, **how)
+
+
+def sort_by_gaps(
+    call: Call,
+    keys: Any,
+    variant: Variant,
+    sequence: tuple[int, ...],
+    gaps: str | Sequence[int],
+    descending: bool = False,
+    *,
+    stats: bool,
+    trace: bool = False,
+    **how: Any,
+) -> ShellsortResult[Any]:
+    """Return the result of a variant for checked keys. `sequence` are the gaps in use; `how` is for `study_passes`."""
     if len(keys) > MOST_KEYS:
-        raise DeviceLimit(f"shellsort takes at most {MOST_KEYS:,} keys. Got {len(keys):,} instead.")
+        raise DeviceLimit(f"{call.caller} takes at most {MOST_KEYS:,} keys. Got {len(keys):,} instead.")
     stages: list[NDArray[Any]] = []
     with call:
-        codes = Codes(call, keys, order == "descending")
+        codes = Codes(call, keys, descending)
         phases: tuple[ShellPhase, ...] = ()
         is_sorted = True
 
@@ -166,8 +183,8 @@ def shellsort(
         if codes.n > 1 and variant == "auto":
             phases = run_passes(codes, auto_passes(*shape, ladder_of(gaps, sequence)), look)
         elif codes.n > 1:
-            study: dict[str, Any] = {"variant": variant, "most_items": items, "least_elements": elements}
-            phases = run_passes(codes, study_passes(*shape, counting=stats, **study), look, counting=stats)
+            passes = study_passes(*shape, variant=variant, counting=stats, **how)
+            phases = run_passes(codes, passes, look, counting=stats)
             is_sorted = variant not in PARTIAL or codes.in_order()
         result = codes.decode()
     return ShellsortResult(result, variant, sequence, is_sorted, phases, tuple(stages) if trace else None)

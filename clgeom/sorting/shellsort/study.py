@@ -7,7 +7,9 @@ until nothing changes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,11 +46,12 @@ def study_passes(
     most_items: int,
     least_elements: int,
     counting: bool,
+    form: Mapping[str, Any] = MappingProxyType({}),
 ) -> tuple[Pass, ...]:
     """Return the passes of a variant for n codes of so many bits, one for each gap. Pure: needs no device.
 
     An h-subsequence of variants B to F has up to `most_items` chunks of `least_elements` or more. A group of E takes a
-    chunk, one of F a part of the h-subsequence that fits in local memory.
+    chunk, one of F a part of the h-subsequence that fits in local memory. `form` has parameters of the kernel of D.
     """
     dtype, code_bytes = np.dtype(f"uint{code_bits}"), code_bits // 8
     kernel, exchange_kernel = (f"sorting/shellsort/shell_{name}" for name in (variant.lower(), "exchange"))
@@ -56,7 +59,7 @@ def study_passes(
     exchange = select(profile, exchange_kernel, dtype, n)
     capacity = (min(profile.local_mem_bytes, LOCAL_BYTES) - 256) // code_bytes
     params: dict[str, Any] = {"code_bits": code_bits, "counting": counting}
-    more = {"capacity": capacity} if variant in "EF" else {}
+    more = {"capacity": capacity} if variant in "EF" else dict(form)
 
     def study_pass(gap: int) -> Pass:
         longest = ceil_div(n, gap)
