@@ -97,7 +97,7 @@ def verify(array: DeviceArray, points):
     return corners - 2
 
 
-PUBLISHED_LIMIT = 1_000_000
+PUBLISHED_LIMIT = 10_000_000
 
 
 def row_of(session, n, dtype, options):

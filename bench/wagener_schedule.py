@@ -13,7 +13,7 @@ samples   neighbours merge until one hood remains: k / log n processors for hood
 
 A step is one test, or one change of a list, by each processor. `steps` is the sum over stages of the slowest merge,
 `work` the processors times their steps. moving: the steps that the same processors take to copy all corners at every
-stage, which the schedule leaves out; lists of runs, as in method="runs", move none. Coordinates are integers and every
+stage of samples, which the schedule leaves out; lists of runs, as in method="runs", move none. Coordinates are integers and every
 test is exact; the hood is compared with that of a chain over all points. "published" is the grid of n / 2 work-items:
 six phases a stage.
 """
@@ -153,7 +153,8 @@ def schedule(points):
                 i, j, steps = balanced_search(left, right)
                 steps += len(left).bit_length() + len(right).bit_length()  # a split and a join
             merged.append(left[: i + 1] + right[j:])
-            slowest, moving = max(slowest, steps), max(moving, -(-len(merged[-1]) // processors))
+            slowest = max(slowest, steps)
+            moving = max(moving, -(-len(merged[-1]) // processors)) if flat else 0
         counts["samples" if flat else "trees"].add(slowest, len(merged) * processors, moving)
         hoods, size = merged + list(hoods[len(hoods) & ~1 :]), 2 * size
     return hoods[0], counts
@@ -176,8 +177,8 @@ def row_of(n, shape):
     row |= {name: counts[name].steps for name in counts}
     steps, work = (sum(getattr(count, what) for count in counts.values()) for what in ("steps", "work"))
     row |= {"steps": steps, "steps / log n": round(steps / log_n, 1), "work / n": round(work / n, 1)}
-    row |= {"moving": sum(count.moving for count in counts.values())}
-    return row | {"published: steps": 6 * log_n, "work / n of it": 3 * log_n}
+    row |= {"moving": counts["samples"].moving}
+    return row | {"published: steps": 6 * log_n, "its work / n": 3 * log_n}
 
 
 def main():
