@@ -294,7 +294,7 @@ PARTS = (
         "Milliseconds; sorted float32 points, 4 of them a segment (4096: as many segments). kernels: the device alone; "
         "call: from NumPy; naive: the kernels in global memory; chain: one monotone chain for each side, compiled. The "
         "study has 14 ms for the kernels and 306 for the chain at 1.6e7 points, 650 for the naive kernels at 6.4e7; "
-        "21.6, 2.0 and, for calls, 9.3 times as fast as the chain.",
+        "21.6, 2.0 and, for calls, 9.3 times as fast as the chain. On a CPU of few cores they are slower than the chain.",
         "bench_region.py",
         "--what published --sizes 2.5e5,1e6 --repeat 2 --budget 0.5",
         "--what published --sizes 1e6,2e6,4e6,8e6,16e6 --repeat 3 --budget 3",

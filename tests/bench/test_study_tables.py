@@ -8,6 +8,7 @@ import pytest
 sys.path.append(str(Path(__file__).resolve().parents[2] / "bench"))  # behind all others: its names are plain
 
 import bench_shellsort_study as study
+import report
 import shellsort_published as published
 from shellsort_published import beside_study
 
@@ -41,6 +42,15 @@ def test_rows_of_ours_have_the_figures_of_the_study(session):
     for row in theirs:  # the same algorithm, counted by others
         assert row["reads"] == pytest.approx(row["study: reads"], rel=0.5)
         assert row["passes"] == pytest.approx(row["study: passes"], rel=0.2)
+
+
+def test_kernels_of_regions_are_slower_than_a_chain_on_a_cpu_as_the_page_says():
+    rows = report.load("region-published-pocl")["rows"]
+    for row in rows:
+        assert row["chain"] / row["kernels"] == row["kernels x"] < 0.7
+        assert max(row[f"{name} x"] for name in ("kernels", "naive kernels", "call", "naive call")) < 0.9
+        assert row["4096 kernels x"] > 1 and row["4096 call x"] > 1
+    assert max(row["kernels x"] for row in report.load("region-published-h200")["rows"]) > 500
 
 
 def test_figures_come_once_and_unknown_tables_stay_as_they_are():
