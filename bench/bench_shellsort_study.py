@@ -3,9 +3,12 @@
     python bench/bench_shellsort_study.py --json bench/results/shellsort-study-pocl.json
     python bench/bench_shellsort_study.py --device nvidia --json bench/results/shellsort-study-h200.json
     python bench/bench_shellsort_study.py --tables III --limits 512/1
+    python bench/bench_shellsort_study.py --tables II --thin 10 --json bench/results/shellsort-counts.json
 
 I       times of whole calls from NumPy, by number of keys
-II      variant D: mean reads, writes and passes of a work-item
+II      variant D at the gaps and with the work-items of the study: mean reads, writes and passes of a work-item, with
+        as many digits as the study prints, and the least elements of an item that give so many items; then its two
+        rejected forms: up to 4 exchanges a pass, and work-items that rest; and both. The same on every device
 III     times of each gap for a million keys, in each setting: most work-items of an h-subsequence / least elements
 IV      the same for half a million keys
 V       times of whole calls on every device of this machine; the others are of the first, or that of --device
@@ -23,22 +26,30 @@ import statistics
 
 import common
 import numpy as np
+import shellsort_published as published
 from bench_shellsort import make_keys, row_of, verify
+from shellsort_published import ACCESSES, beside_study
 from shellsort_published import DEVICES as TITLE_OF_DEVICES
-from shellsort_published import beside_study
 from shellsort_serial import Serial, cpu_session
 
 from clgeom import shellsort
 from clgeom.core.device import all_devices, as_session
 from clgeom.errors import DeviceLimit
 from clgeom.sorting.shellsort.gaps import gaps_for
+from clgeom.sorting.shellsort.rejected import shellsort_d
 from clgeom.sorting.shellsort.sort import VARIANTS
 
-#: Numbers of keys in the tables: I; II, with the least elements of an item; III and IV; V.
+#: Numbers of keys in the tables: I; III and IV; V.
 TIMES = (10, 100, 1000, 10**4, 10**5, 400_000, 10**6)
-ACCESSES = ((1000, 5), (10_000, 4))
 PHASES = {"III": 10**6, "IV": 500_000}
 DEVICES = 400_000
+#: Forms of D in table II.
+FORMS = {
+    "D": {},
+    "several exchanges": {"exchanges": 4},
+    "resting": {"resting": True},
+    "both": {"exchanges": 4, "resting": True},
+}
 #: Variants without chunks: no setting changes them.
 WHOLE = ("0", "A", "auto")
 
@@ -49,26 +60,39 @@ def times(session, options):
     return [row_of(n, session, how) for n in TIMES if n <= options.most]
 
 
-def accesses(session, options):
-    """Table II."""
+def accesses(session, options, form="D"):
+    """Table II, for a form of D: each row with the study's number of work-items, which no other gap needs.
+
+    The passes before sort fully in every setting, so that the keys at a gap are the same.
+    """
     rows = []
-    for n, least in ACCESSES:
-        keys = make_keys(n, options.type)
-        found = shellsort(keys, variant="D", min_elements_per_item=least, device=session, stats=True)
-        verify(found.keys, keys, "D")
-        rows += [
-            {
-                "n": n,
-                "gap": p.gap,
-                "items/group": p.items_per_group,
-                "groups": p.groups,
-                "elements/item": p.elements_per_item,
-                "reads": p.reads / p.items,
-                "writes": p.writes / p.items,
-                "passes": p.passes,
-            }
-            for p in found.phases
-        ]
+    for n, gap in ACCESSES.figures:
+        items = ACCESSES.figures[n, gap][0]
+        counts = np.zeros(3)
+        for seed in range(max(published.SORTS[n] // options.thin, 1)):
+            keys = np.random.default_rng(seed).permutation(n).astype(options.type)
+            how = {"max_items_per_subsequence": items, **FORMS[form], "device": session}
+            found = shellsort_d(keys, **how)
+            verify(found.keys, keys, form)
+            phase = next(phase for phase in found.phases if phase.gap == gap)
+            counts += phase.reads / phase.items, phase.writes / phase.items, phase.passes
+        means = dict(zip(("reads", "writes", "passes"), (counts / (seed + 1)).tolist()))
+        row = {"n": n, "gap": gap, "items/group": phase.items_per_group, "groups": phase.groups}
+        row |= {"elements/item": n / phase.items, **means}
+        rows.append(published.as_printed(n, row) | {"least elements": published.least_elements(n, gap, items)})
+    return rows
+
+
+def rejected(session, options):
+    """Reads, writes and passes of each form of D, in the rows of table II that have several work-items."""
+    rows = []
+    tables = {form: accesses(session, options, form) for form in FORMS}
+    for lines in zip(*tables.values()):
+        if lines[0]["items/group"] > 1:
+            row = {name: lines[0][name] for name in ("n", "gap", "items/group")}
+            for what in ("reads", "writes", "passes"):
+                row |= {f"{what}, {form}": line[what] for form, line in zip(tables, lines)}
+            rows.append(row)
     return rows
 
 
@@ -140,6 +164,7 @@ def tables(session, options):
         yield "Table I: whole calls", times(session, options)
     if "II" in wanted:
         yield "Table II: accesses of a work-item of variant D", accesses(session, options)
+        yield "Table II, rejected forms of D", rejected(session, options)
     for name, n in PHASES.items():
         if name in wanted:
             for (items, elements), rows in phases(session, options, n, limits).items():
@@ -150,11 +175,14 @@ def tables(session, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tables", default="I,II,III,IV,V")
+    parser.add_argument("--tables", default="I,III,IV,V", help="of I to V; II has no times")
     parser.add_argument("--most", type=float, default=np.inf, help="I: most keys")
     parser.add_argument("--limits", default="512/1,256/2,64/1", help="settings of III and IV: items/elements")
     parser.add_argument("--variants", default=",".join(VARIANTS), help="of I, III and IV")
     parser.add_argument("--type", default="float32", help="type of the keys")
+    parser.add_argument(
+        "--thin", type=int, default=1, help="II: the mean over so many times fewer sorts than the study"
+    )
     parser.add_argument("--device")
     parser.add_argument("--one-device", dest="all_devices", action="store_false", help="V: that of --device only")
     parser.add_argument("--repeat", type=int, default=5)

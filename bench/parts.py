@@ -243,14 +243,15 @@ PARTS = (
     Part(
         "shellsort published",
         "The tables of the Shellsort study",
-        "I: milliseconds of whole calls. II: what a work-item of variant D reads and writes at each gap. III: "
+        "I: milliseconds of whole calls. II: what a work-item of variant D reads and writes at gaps of the study. III: "
         "milliseconds of each gap of a million keys, most work-items of an h-subsequence and least elements of one as "
         "the title says; IV: half a million. V: whole calls. study: the study's own figures, of its equipment A (Core "
         "i5 560M, NVS 3100M), and in table V of B (i5 650, GT 320) and C (Core 2 Duo, 8600 GT); times of table I are "
         "of 100 sorts to the hundredth of a second, so 0 is less than 0.05 ms.",
         "bench_shellsort_study.py",
-        "--tables I,II,III,V --most 1e5 --limits 512/1 --variants auto,B,D --repeat 1 --budget 0.3 --one-device",
-        "--tables I,II,III,IV,V --limits 512/1,64/1 --repeat 3 --budget 2 --one-device",
+        "--tables I,II,III,V --thin 100 --most 1e5 --limits 512/1 --variants auto,B,D --repeat 1 --budget 0.3 "
+        "--one-device",
+        "--tables I,II,III,IV,V --thin 20 --limits 512/1,64/1 --repeat 3 --budget 2 --one-device",
         (50, 240),
         study="gap_times",
     ),
@@ -294,7 +295,7 @@ PARTS = (
         "Milliseconds; sorted float32 points, 4 of them a segment (4096: as many segments). kernels: the device alone; "
         "call: from NumPy; naive: the kernels in global memory; chain: one monotone chain for each side, compiled. The "
         "study has 14 ms for the kernels and 306 for the chain at 1.6e7 points, 650 for the naive kernels at 6.4e7; "
-        "21.6, 2.0 and, for calls, 9.3 times as fast as the chain. On a CPU of few cores they are slower than the chain.",
+        "21.6, 2.0 and, for calls, 9.3 times as fast as the chain. On a CPU of few cores they are slower than it.",
         "bench_region.py",
         "--what published --sizes 2.5e5,1e6 --repeat 2 --budget 0.5",
         "--what published --sizes 1e6,2e6,4e6,8e6,16e6 --repeat 3 --budget 3",

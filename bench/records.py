@@ -54,6 +54,7 @@ TIMES = {
     "polygons-tight": ("clgeom ms",),
     "polygons-user": ("arrays ms", "Shapely ms", "GeoJSON ms", "GeoPackage ms"),
     "region-published": ("kernels", "4096 kernels", "call", "4096 call"),
+    "shellsort-counts": ("reads", "reads, D"),
     "shellsort": ("auto", "A", "B", "C", "D", "E", "F"),
     "sort": ("sort", "argsort"),
     "start": ("all, s",),

@@ -7,6 +7,7 @@ or where it cannot be read.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,11 +61,33 @@ ACCESSES = Table(
         (1000, 41): (7, 3.48, 17, 15, 2.5),
         (1000, 19): (11, 4.78, 19, 16, 2.8),
         (1000, 5): (40, 5),
-        (1000, 1): (200, 5),
-        (10_000, 5): (512, 3.9),
+        (1000, 1): (200, 5, 40, 35),  # by the text: 8 reads and 7 writes an element
+        (10_000, 5): (512, 3.9, None, None, 4),  # by the text
         (10_000, 1): (512, 19.5),
     },
 )
+#: The study's text: at most so many work-items; the mean over so many sorts of 1,000 and of 10,000 keys.
+MOST_ITEMS, SORTS = 512, {1000: 1000, 10_000: 100}
+#: Digits of its table II: of numbers of elements, which it cuts off, and of the others, which it rounds.
+PLACES = {1000: 2, 10_000: 1}
+MEANS = 2
+
+
+def least_elements(n: int, gap: int, items: int) -> str:
+    """The least elements of a work-item that give so many items, if their number is rounded up, at most 512."""
+    rows = n / gap
+    if items == MOST_ITEMS:
+        return f"to {rows / items:.3g}"
+    return f"from {rows:.3g}" if items == 1 else f"{rows / items:.3g} to {rows / (items - 1):.3g}"
+
+
+def as_printed(n: int, row: Row) -> Row:
+    """A row of table II with as many digits as the study prints."""
+    elements = math.floor(row["elements/item"] * 10 ** PLACES[n]) / 10 ** PLACES[n]
+    means = {name: float(f"{row[name]:.{MEANS}g}") for name in ("reads", "writes", "passes")}
+    return {**row, "elements/item": elements, **means}
+
+
 MILLION_512 = by_gap(
     ("serial", "B", "D"),
     {

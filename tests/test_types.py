@@ -236,6 +236,7 @@ ALSO_PUBLIC = {
     "clgeom.region.localize": ("Location",),
     "clgeom.core.policies": ("Policy",),
     "clgeom.sorting.radix.sort": ("Profiled",),
+    "clgeom.sorting.shellsort.rejected": ("shellsort_d",),
     "clgeom.sorting.shellsort.result": ("ShellPhase",),
 }
 

@@ -214,12 +214,14 @@ def chained_scans(session: Session) -> str:
     "shell_auto_subsequences shell_auto_windows shell_check shell_exchange"
 )
 def shellsort_variants(session: Session) -> str:
+    from clgeom.sorting.shellsort.rejected import shellsort_d
     from clgeom.sorting.shellsort.sort import VARIANTS, shellsort
 
     keys = np.random.default_rng(7).normal(size=3_001).astype(np.float32)
     for variant in VARIANTS:
         found = shellsort(keys, variant=variant, device=session).keys
         same(np.sort(found) if variant in "BC" else found, np.sort(keys), f"variant {variant}")
+    same(shellsort_d(keys, exchanges=2, resting=True, device=session).keys, np.sort(keys), "a form of D")
     many = np.random.default_rng(8).normal(size=100_003).astype(np.float32)
     same(shellsort(many, device=session).keys, np.sort(many), "auto")
     return "every variant on 3,001 keys, auto on 100,003"

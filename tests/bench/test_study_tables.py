@@ -1,5 +1,6 @@
 """The published tables of the Shellsort study: they fit ours, and stand beside them."""
 
+import math
 import sys
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from shellsort_published import beside_study
 
 from clgeom.sorting.shellsort.gaps import gaps_for
 
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+WORDS = "passes and", "and", "and", "and"
 BY_GAP = {title: table for title, table in published.PUBLISHED.items() if table.keys == ("gap",)}
 
 
@@ -35,13 +38,39 @@ def test_rows_of_ours_have_the_figures_of_the_study(session):
         **{"n": 1000, "auto": 1.0, "study: serial": 0.2, "study: 0": 630, "study: A": 145.6},
         **{"study: B": 1.0, "study: D": 3.4, "study: E": 1.7},
     }
-    options = type("Options", (), {"type": "float32"})
+    options = type("Options", (), {"type": "float32", "thin": 100})
     found = beside_study("Table II: accesses of a work-item of variant D", study.accesses(session, options))
-    theirs = [row for row in found if "study: reads" in row]
-    assert len(theirs) == 6 and sum("study: items/group" in row for row in found) == len(published.ACCESSES.figures)
-    for row in theirs:  # the same algorithm, counted by others
-        assert row["reads"] == pytest.approx(row["study: reads"], rel=0.5)
-        assert row["passes"] == pytest.approx(row["study: passes"], rel=0.2)
+    assert len(found) == len(published.ACCESSES.figures)
+    for row in found:  # the same algorithm and work-items, counted by others
+        assert row["items/group"] == row["study: items/group"]
+        misprinted = (row["n"], row["gap"]) == (1000, 209)
+        assert row["elements/item"] == (4.78 if misprinted else row["study: elements/item"])
+        if row.get("study: reads"):
+            assert row["reads"] == pytest.approx(row["study: reads"], rel=0.5)
+        if row.get("study: passes"):
+            assert row["passes"] == pytest.approx(row["study: passes"], rel=0.3)
+
+
+def test_least_elements_give_the_work_items_of_the_study():
+    """No single number fits all rows; 5 fits those of 1,000 keys but that of gap 41."""
+    fits = {}
+    for (n, gap), (items, *_) in published.ACCESSES.figures.items():
+        words = published.least_elements(n, gap, items).split()
+        bounds = (
+            dict(zip(words[::2], words[1::2])) if words[0] in ("from", "to") else {"from": words[0], "to": words[2]}
+        )
+        low, high = float(bounds.get("from", 0)), float(bounds.get("to", math.inf))
+        for least in (low * 1.01 + 0.01 * (low == 0), high * 0.99 if high < math.inf else 2 * low):
+            assert max(1, min(published.MOST_ITEMS, math.ceil(n / gap / least))) == items
+        fits[n, gap] = low <= 5 <= high
+    assert [key for key, fitting in fits.items() if not fitting] == [(1000, 41), (10_000, 5)]
+
+
+def test_page_has_the_counts_of_rejected_forms():
+    last = report.load("shellsort-counts")["rows"][1]["rows"][-1]
+    pairs = [f"{last[f'passes, {form}']:g} {what} {last[f'reads, {form}']:g}" for form, what in zip(study.FORMS, WORDS)]
+    page = " ".join((DOCS / "explanation" / "shellsort.rst").read_text(encoding="utf-8").split())
+    assert all(pair in page for pair in pairs), pairs
 
 
 def test_kernels_of_regions_are_slower_than_a_chain_on_a_cpu_as_the_page_says():

@@ -12,7 +12,9 @@ sys.path.append(str(Path(__file__).resolve().parents[2] / "bench"))  # behind al
 import wagener_schedule as schedule
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "wagener.rst"
-clouds = st.dictionaries(st.integers(0, 60), st.integers(-9, 9), min_size=2, max_size=40).map(lambda d: sorted(d.items()))
+clouds = st.dictionaries(st.integers(0, 60), st.integers(-9, 9), min_size=2, max_size=40).map(
+    lambda d: sorted(d.items())
+)
 
 
 @given(clouds, st.integers(1, 39), st.integers(2, 4))

@@ -58,7 +58,9 @@ def test_read_points_of_another_count(make, monkeypatch, rows, block_bytes):
 
 @pytest.mark.parametrize("first", ["4.0", "-4", "4 4", "x"])
 def test_read_points_of_no_count(make, first):
-    with pytest.raises(InvalidInput, match="two columns|malformed in line 1" if first != "4 4" else "malformed in line 2"):
+    with pytest.raises(
+        InvalidInput, match="two columns|malformed in line 1" if first != "4 4" else "malformed in line 2"
+    ):
         read_points(make("counted.txt", f"{first}\n0 0 0\n2 0 0\n"))
 
 

@@ -71,9 +71,7 @@ def test_rejected_forms_sort_with_the_counts_of_the_simulation(session, exchange
                 result = shellsort_d(keys, exchanges=exchanges, resting=resting, **items, device=session)
                 form = "D", exchanges, resting
                 gaps = result.gaps if n > 1 else ()
-                wanted, phases = reference.shellsort(
-                    keys.tolist(), form, gaps, most_items=most, least_elements=least
-                )
+                wanted, phases = reference.shellsort(keys.tolist(), form, gaps, most_items=most, least_elements=least)
                 assert result.keys.tolist() == wanted == sorted(keys.tolist())
                 found = [
                     reference.Counted(p.gap, p.groups, p.items_per_group, p.passes, p.reads, p.writes)
@@ -83,7 +81,11 @@ def test_rejected_forms_sort_with_the_counts_of_the_simulation(session, exchange
 
 
 @given(
-    st.lists(st.integers(-9, 9), min_size=1, max_size=60), st.integers(1, 9), st.integers(1, 4), st.sampled_from([1, 2, 3]), st.booleans()
+    st.lists(st.integers(-9, 9), min_size=1, max_size=60),
+    st.integers(1, 9),
+    st.integers(1, 4),
+    st.sampled_from([1, 2, 3]),
+    st.booleans(),
 )
 @settings(max_examples=60, deadline=None)
 def test_rejected_forms_end_sorted(keys, most, least, exchanges, resting):
