@@ -97,8 +97,9 @@ The study states at most 512 work-items, and no least number of elements for one
 give its work-items, if the number of items is rounded up. 5 fits all rows of 1,000 keys but that of gap 41, and none of
 10,000 keys at gap 5. Elements are cut off and means rounded where the study does so. Its 4.48 elements at gap 209 are
 4.78 by its own numbers. study: its figures, for gap 1 of 1,000 keys and the 4 passes from its text. Rejected: several
-exchanges (up to 4 a pass), and resting: work-items whose chunk no exchange has changed do not sort again. Each saves reads,
-passes or both; the study rejected the first for its times, and the second because any exchange may wake an item."""
+exchanges (up to 4 a pass), and resting: work-items whose chunk no exchange has changed do not sort again. Each saves
+reads, passes or both; the study rejected the first for its times, and the second because any exchange may wake an
+item."""
 OUTLINES = """Milliseconds from the NumPy array. superfluous, missed: area outlined but not covered, and covered but
 not outlined, as shares of the covered area. cv2's outlines go through the middles of cells."""
 CELLS = """Milliseconds from the NumPy array, or for GEOS from the exact polygons. cv2 follows the cells' centres: it
@@ -118,10 +119,10 @@ a sample that Matplotlib ships), and received power in dBm on this terrain."""
 STACK = "Milliseconds; maps on the device, outlines only."
 POINTS = "Milliseconds; sorted float32 points. The chain finds one convex hull; in Python it is timed on a sample."
 SETTING = f"""Milliseconds; sorted float32 points, 4 of them a segment (4096: as many segments). kernels: the device
-alone; call: from NumPy; naive: the kernels in global memory; chain: one monotone chain for each side, compiled; ..x: how
-many times as fast as the chain. The study: 21.6 times for its kernels, 2.0 for naive ones, 9.3 for calls. On a CPU of few
-cores its kernels are slower than the chain (below 1), naive or not: with 4 points a segment there is more to write than
-to save. With 4096 segments they are faster. {LATER}"""
+alone; call: from NumPy; naive: the kernels in global memory; chain: one monotone chain for each side, compiled; ..x:
+how many times as fast as the chain. The study: 21.6 times for its kernels, 2.0 for naive ones, 9.3 for calls. On a CPU
+of few cores its kernels are slower than the chain (below 1), naive or not: with 4 points a segment there is more to
+write than to save. With 4096 segments they are faster. {LATER}"""
 FILES = """Seconds from the path to an array of points (ours), to the columns of the package's own reader (own), and to
 the same array by it (own + points); rules: ours without PyArrow."""
 LABELS = """Seconds for points with text labels of Arrow: labels to numbers, hulls (which includes that), geometries and

@@ -13,9 +13,9 @@ samples   neighbours merge until one hood remains: k / log n processors for hood
 
 A step is one test, or one change of a list, by each processor. `steps` is the sum over stages of the slowest merge,
 `work` the processors times their steps. moving: the steps that the same processors take to copy all corners at every
-stage of samples, which the schedule leaves out; lists of runs, as in method="runs", move none. Coordinates are integers and every
-test is exact; the hood is compared with that of a chain over all points. "published" is the grid of n / 2 work-items:
-six phases a stage.
+stage of samples, which the schedule leaves out; lists of runs, as in method="runs", move none. Coordinates are integers
+and every test is exact; the hood is compared with that of a chain over all points. "published" is the grid of n / 2
+work-items: six phases a stage.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def left_of(a, b, c):
 
 
 def side_of(hood, k, other):
-    """Whether corner k of a hood is left of, at, or right of the corner that the tangent from a point beside it touches.
+    """Whether corner k of a hood is left of, at, or right of the corner that the tangent from another point touches.
 
-    On a line the corner that is further from the point counts.
+    The point is left of the hood or right of it. On a line the corner that is further from it counts.
     """
     at = hood[k]
     line = (at, other) if at < other else (other, at)

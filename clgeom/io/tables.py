@@ -259,7 +259,8 @@ def read_blocks(
 ) -> Iterator[Block]:
     """Yield the blocks of a table; none for a file without header and rows. Parameters are those of `Block`.
 
-    With `counted` the first line may be the number of rows. `progress` is called as progress(bytes_read, bytes_in_all) after each block, `told` once with the layout.
+    With `counted` the first line may be the number of rows. `progress` is called as progress(bytes_read, bytes_in_all)
+    after each block, `told` once with the layout.
     """
     with reading(path), opened(path) as (file, total, position):
         layout, following, rows = None, 1, 0

@@ -67,16 +67,16 @@ def shellsort_d(
     ([1, 2, 3, 4], 3.0, 2.0)
     """
     call = Call(caller="shellsort_d", profile=profile)
-    keys = as_key_array(keys, caller=call.caller)
+    array: Any = as_key_array(keys, caller=call.caller)
     count = integer(exchanges, "exchanges", caller=call.caller)
     form: dict[str, Any] = {"exchanges": count} if count > 1 else {}
     if boolean(resting, "resting", caller=call.caller):
         form["resting"] = MOST_RESTING
-    how = {
+    how: dict[str, Any] = {
         "most_items": integer(
             max_items_per_subsequence, "max_items_per_subsequence", caller=call.caller, most=MOST_RESTING
         ),
         "least_elements": integer(min_elements_per_item, "min_elements_per_item", caller=call.caller),
     }
-    choose_sessions(call, keys, device, shared=False)
-    return sort_by_gaps(call, keys, "D", gaps_for(gaps, len(keys)), gaps, stats=True, form=form, **how)
+    choose_sessions(call, array, device, shared=False)
+    return sort_by_gaps(call, array, "D", gaps_for(gaps, len(array)), gaps, stats=True, form=form, **how)
