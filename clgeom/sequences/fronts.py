@@ -124,8 +124,11 @@ class FrontPairs:
         left, found = np.arange(len(most)), np.full(len(most), -1, np.int64)
         while True:
             work = np.cumsum(limits[left].astype(np.float64) ** 2)
-            cuts = np.searchsorted(work, np.arange(MOST_WORK, work[-1], MOST_WORK), side="right")
-            parts = [self.run(self.jobs[part], keep=keep) for part in np.split(left, cuts) if len(part)]
+            chosen = [left]
+            if work[-1] > MOST_WORK:
+                cuts = np.searchsorted(work, np.arange(MOST_WORK, work[-1], MOST_WORK), side="right")
+                chosen = [part for part in np.split(left, cuts) if len(part)]
+            parts = [self.run(self.jobs[part], keep=keep) for part in chosen]
             values, edits = np.concatenate([part[0] for part in parts]), parts[0][1]
             solved, expected = values >= 0, -values.astype(np.int64)
             found[left] = np.where(solved, values, -1)
@@ -164,13 +167,13 @@ def expected_edits(a: np.ndarray, b: np.ndarray, most: int) -> float:
 
     Unrelated DNA has one of 16 million words by chance.
     """
-    size, text, longer = a.itemsize, b.tobytes(), len(b) - len(a)
-    begins, near = range(0, len(a), max(len(a) // WORDS, WORD_LETTERS)), 64 + most // 16
+    size, words, text, longer = a.itemsize, a.tobytes(), b.tobytes(), (len(b) - len(a)) * b.itemsize
+    begins, width = range(0, len(words), max(len(a) // WORDS, WORD_LETTERS) * size), WORD_LETTERS * size
+    near = (64 + most // 16) * size
+    before, behind = near - min(longer, 0), near + max(longer, 0) + width
     intact = 0
     for at in begins:
-        word = a[at : at + WORD_LETTERS].tobytes()
-        first, stop = at + min(longer, 0) - near, at + max(longer, 0) + near + WORD_LETTERS
-        intact += text.find(word, max(first, 0) * size, max(stop, 0) * size) >= 0
+        intact += text.find(words[at : at + width], max(at - before, 0), at + behind) >= 0
     return float(len(a) * (1 - (intact / len(begins)) ** (1 / WORD_LETTERS)))
 
 
