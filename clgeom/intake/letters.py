@@ -125,6 +125,12 @@ class Sequences:
         kept[indices] = True
         return Sequences(self.host_letters[np.repeat(kept, self.lengths)], offsets)
 
+    def picked(self, indices: np.ndarray) -> Sequences:
+        """Return long sequences at any indices, in their order, with their letters on the host."""
+        lengths, begins = self.lengths[indices], self.offsets[indices].tolist()
+        parts = [self.host_letters[at : at + length] for at, length in zip(begins, lengths.tolist())]
+        return Sequences(np.concatenate([self.host_letters[:0], *parts]), np.append(0, np.cumsum(lengths)))
+
     def __getstate__(self) -> dict[str, Any]:
         return {"letters": self.host_letters, "offsets": self.offsets, "single": self.single}
 

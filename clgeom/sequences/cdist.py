@@ -14,11 +14,11 @@ from clgeom.core.device import as_session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import run
 from clgeom.core.plan import Scratch
-from clgeom.errors import InvalidInput
+from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.letters import Sequences, as_batch, with_common_codes
 from clgeom.intake.typing import DeviceLike, NDArray
-from clgeom.sequences import pairs_bits, warping
+from clgeom.sequences import fronts, pairs_bits, warping
 from clgeom.sequences.bits import BitTable
 from clgeom.sequences.pairs_bits import INT32, cutoff_of
 
@@ -30,6 +30,8 @@ SIDE = 2048
 MOST_PAIRS = 1 << 22
 #: Most bytes of a matrix, by default.
 MOST_BYTES = 1 << 30
+#: Pairs of a block of related sequences that are computed together, and letters of pairs that are copied for tables.
+PLACED, MOST_COPIED = 1 << 18, 1 << 26
 NONE = np.iinfo(np.int64).max
 #: Rows and columns, and the values of all pairs of them.
 Block: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -311,7 +313,10 @@ def _blocks(
         for columns in columns_of[r:] if symmetric else columns_of:
             if _is_beyond(n[rows], m[columns], problem, cutoff):
                 continue
-            if min(n[rows].min(), m[columns].min()) > pairs_bits.MOST_LETTERS:
+            values = _by_fronts(session, problem, a, b, rows, columns, cutoff, symmetric)
+            if values is not None:
+                pass
+            elif min(n[rows].min(), m[columns].min()) > pairs_bits.MOST_LETTERS:
                 one_by_one = [[BitTable(session, problem, a[i], b[j]).solve() for j in columns] for i in rows]
                 values = np.array(one_by_one, np.int32)
             else:
@@ -328,6 +333,49 @@ def _blocks(
             yield rows, columns, values
             if symmetric and rows is not columns:
                 yield columns, rows, values.T
+
+
+def _by_fronts(
+    session: Session,
+    problem: str,
+    a: Sequences,
+    b: Sequences,
+    rows: np.ndarray,
+    columns: np.ndarray,
+    cutoff: int | None,
+    symmetric: bool,
+) -> np.ndarray | None:
+    """Return the values of a block of long sequences most of which are related, or None."""
+    n, m, own, width = a.lengths[rows], b.lengths[columns], rows is columns, len(columns)
+    first = 0 if symmetric else len(a.letters)
+    median = int(min(n[len(n) // 2], m[width // 2]))  # both ascend
+    size = (first + len(b.letters)) * a.letters.dtype.itemsize + PLACED * pairs_bits.JOB_BYTES
+    has_room = size <= min(session.profile.max_alloc_bytes, 1 << 32) - 64
+    if not has_room or not fronts.may_pay(session, median, lambda: float(n.sum()) * float(m.sum())):
+        return None
+    parts, values = ((b.letters,) if symmetric else (a.letters, b.letters)), np.empty((len(rows), width), np.int32)
+    order = np.random.default_rng(0).permutation(len(rows) * width)  # any pairs are a sample
+    if own:
+        np.fill_diagonal(values, n if problem == "lcs" else 0)
+        order = order[order // width < order % width]
+    for begin in range(0, len(order), PLACED):
+        i, j = np.divmod(order[begin : begin + PLACED], width)
+        places = np.stack([a.offsets[rows[i]], n[i], first + b.offsets[columns[j]], m[j]], axis=1)
+        try:
+            found = fronts.solve_places(session, problem, parts, places, cutoff)
+        except DeviceLimit:  # too little memory
+            return None
+        left = np.flatnonzero(found < 0)
+        if 2 * len(left) > len(found):
+            return None
+        step = max(MOST_COPIED // int(n.max() + m.max()), 1)
+        for some in (left[k : k + step] for k in range(0, len(left), step)):
+            pairs = a.picked(rows[i[some]]), b.picked(columns[j[some]])
+            found[some] = pairs_bits.solve_by_tables(session, problem, *pairs)
+        values[i, j] = found
+        if own:
+            values[j, i] = found
+    return values
 
 
 def _long(lengths: np.ndarray) -> tuple[int]:

@@ -74,22 +74,23 @@ def values(session: Session, problem: str, a: Sequences, b: Sequences, cutoff: i
     `problem` is "lcs" or "edit"; `a` and `b` have letters of one type (`letters.with_common_codes`). As rapidfuzz has
     it, distances beyond the cutoff are cutoff + 1, and lengths below it 0.
     """
-    tries = fronts.may_pay(session, a, b)
-    if not tries and (cutoff is None or is_resident(a, b)) and min(a.longest, b.longest) <= MOST_LETTERS:
+    longest = min(a.longest, b.longest)
+    tries = not is_resident(a, b) and fronts.may_pay(session, longest, lambda: a.lengths @ b.lengths)
+    if not tries and (cutoff is None or is_resident(a, b)) and longest <= MOST_LETTERS:
         return apply_cutoff(_solve_in_parts(session, problem, a, b), problem, cutoff)
     n, m = a.lengths, b.lengths
     shorter, found = np.minimum(n, m), np.full(len(a), -1, np.int32)
     if cutoff is not None:  # pairs whose lengths alone tell
         within = shorter >= cutoff if problem == "lcs" else np.abs(n - m) <= cutoff
         found[~within] = 0 if problem == "lcs" else min(cutoff, INT32 - 1) + 1
-    for solve in (_solve_by_fronts, _solve_by_tables) if tries else (_solve_by_tables,):
+    for solve in (_solve_by_fronts, solve_by_tables) if tries else (solve_by_tables,):
         left = np.flatnonzero(found < 0)
         if len(left):
             found[left] = solve(session, problem, a.subset(left), b.subset(left), cutoff)
     return apply_cutoff(found, problem, cutoff)
 
 
-def _solve_by_tables(
+def solve_by_tables(
     session: Session, problem: str, a: Sequences, b: Sequences, cutoff: int | None = None
 ) -> np.ndarray:
     """Return the values of pairs, of long ones one by one."""

@@ -5,13 +5,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from clgeom import dp
 from clgeom.core.policies import Policy
 from clgeom.core.tuning import override
 from clgeom.dp import problems
 from clgeom.intake.letters import Sequences
 from clgeom.sequences import fronts, pairs_bits
 from clgeom.sequences.bits import BitTable
-from clgeom.sequences.fronts import FrontPairs, steps_of
+from clgeom.sequences.fronts import FrontPairs, solve_places, steps_of
 
 pytestmark = pytest.mark.optimised
 
@@ -142,7 +143,7 @@ def test_distances_of_related_and_other_pairs(session, monkeypatch):
             for many in (firsts, seconds)
         )
         for problem in ("edit", "lcs"):
-            expected = pairs_bits._solve_by_tables(session, problem, a, b)
+            expected = pairs_bits.solve_by_tables(session, problem, a, b)
             for cutoff in (None, 0, 5, 400, 1 << 40):
                 found = pairs_bits.values(session, problem, a, b, cutoff)
                 assert np.array_equal(found, pairs_bits.apply_cutoff(expected, problem, cutoff))
@@ -157,7 +158,7 @@ def test_more_letters_than_one_buffer_has(any_session, monkeypatch):
         Sequences(np.concatenate(many).astype(np.uint8), np.append(0, np.cumsum([*map(len, many)])))
         for many in (firsts, seconds)
     )
-    expected = pairs_bits._solve_by_tables(any_session, "edit", a, b)
+    expected = pairs_bits.solve_by_tables(any_session, "edit", a, b)
     assert np.array_equal(pairs_bits._solve_by_fronts(any_session, "edit", a, b), expected)
     assert np.array_equal(pairs_bits.values(any_session, "edit", a, b), expected)
 
@@ -171,3 +172,33 @@ def test_pairs_give_up_where_their_first_edits_show_that_they_are_unrelated(sess
     found, _ = fronts_of.solve(np.array([200, 200]))
     assert found[0] == pairs_bits.BitTable(session, "edit", *(np.array(x, np.uint8) for x in (a, b))).solve()
     assert found[1] == -1 and [len(limits) for limits in rounds] == [2, 1]
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+def test_all_pairs_of_related_sequences(any_session, monkeypatch):
+    """Clusters, one sequence that is like no other, and copies; those that are not related by tables."""
+    rng = np.random.default_rng(8)
+    monkeypatch.setattr(fronts, "LEAST_CELLS", dict.fromkeys(("cpu", "gpu"), 0))
+    monkeypatch.setattr(fronts, "LEAST_LETTERS", dict.fromkeys(("cpu", "gpu"), 100))
+    monkeypatch.setattr(fronts, "COSTS", dict.fromkeys(fronts.COSTS, (124, 3_400)))
+    monkeypatch.setattr("clgeom.sequences.cdist.SIDE", 12)
+    monkeypatch.setattr("clgeom.sequences.cdist.PLACED", 80)
+    monkeypatch.setattr("clgeom.sequences.cdist.MOST_COPIED", 2_000)
+    found = []
+    monkeypatch.setattr(fronts, "solve_places", lambda *args: found.append(solve_places(*args)) or found[-1].copy())
+    origin = rng.integers(65, 69, 600)
+    many = [origin[rng.random(600) > 0.01].astype(np.uint8).tobytes() for _ in range(20)]
+    many[4:7] = many[7], origin[:60].astype(np.uint8).tobytes(), rng.integers(65, 69, 590).astype(np.uint8).tobytes()
+    for problem, cutoff in (("edit", None), ("edit", 9), ("lcs", 585)):
+        options = {"problem": problem, "score_cutoff": cutoff, "device": any_session}
+        solve = problems.edit_distance if problem == "edit" else problems.lcs
+        pairs = [[x for x in many for _ in many], many * len(many)]
+        expected = solve(*pairs, score_cutoff=cutoff, method="bits", device=any_session).reshape(len(many), -1)
+        assert np.array_equal(dp.cdist(many, **options), expected)
+        assert np.array_equal(dp.cdist(many[:9], many[5:], **options), expected[:9, 5:])
+        if cutoff:
+            within = dp.cdist(many, sparse=True, **options)
+            is_within = expected >= cutoff if problem == "lcs" else expected <= cutoff
+            assert list(zip(within.rows, within.columns)) == list(zip(*np.nonzero(np.triu(is_within, 1))))
+    shares = [(one >= 0).mean() for one in found]
+    assert max(shares) == 1 and any(0.5 < share < 1 for share in shares)
