@@ -153,7 +153,7 @@ def sort(
     keys, reading = call.read(read_numbers, file, **what)
     session = call.session
     options: dict[str, Any] = {"gaps": gap_list(gaps), "max_items_per_subsequence": items, "device": session}
-    options |= {"min_elements_per_item": elements, "order": "descending" if descending else None}
+    options |= {"min_elements_per_item": elements, "descending": descending}
     instrumented = stats or bool(picture)
     with call.progress("sorting") as progress, watched(progress):
         if method == "radix":

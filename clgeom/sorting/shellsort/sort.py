@@ -59,7 +59,7 @@ if TYPE_CHECKING:
         gaps: str | Sequence[int]
         max_items_per_subsequence: int | None
         min_elements_per_item: int | None
-        order: Literal["ascending", "descending"] | None
+        descending: bool
         device: DeviceLike
         stats: bool
         trace: bool
@@ -79,7 +79,7 @@ def shellsort(
     gaps: str | Sequence[int] = "sedgewick86",
     max_items_per_subsequence: int | None = None,
     min_elements_per_item: int | None = None,
-    order: Literal["ascending", "descending"] | None = None,
+    descending: bool = False,
     device: DeviceLike = None,
     stats: bool = False,
     trace: bool = False,
@@ -101,8 +101,8 @@ def shellsort(
         Most work-items for an h-subsequence, by default 512. For variants B to F only.
     min_elements_per_item : int, optional
         Fewest elements for each of them, by default 1; an h-subsequence always has one item. For variants B to F only.
-    order : {None, "ascending", "descending"}
-        None is ascending. NaN and NaT are last either way.
+    descending : bool
+        As in `sort`: NaN and NaT stay last.
     device : optional
         As everywhere in clgeom.
     stats : bool
@@ -119,7 +119,7 @@ def shellsort(
     Raises
     ------
     InvalidInput
-        For another type, shape, variant or order, gaps that do not decrease to 1, or numbers of items or elements for
+        For another type, shape or variant, gaps that do not decrease to 1, or numbers of items or elements for
         a variant that has one item for an h-subsequence.
     DeviceLimit
         When the device has too little memory, or a chunk of variant E does not fit into local memory.
@@ -144,7 +144,7 @@ def shellsort(
     variant = _checked_variant(variant)
     items = _items_option(max_items_per_subsequence, MOST_ITEMS, "max_items_per_subsequence", variant)
     elements = _items_option(min_elements_per_item, LEAST_ELEMENTS, "min_elements_per_item", variant)
-    one_of(order, (None, "ascending", "descending"), "order", caller=call.caller)
+    descending = boolean(descending, "descending", caller=call.caller)
     stats, trace = boolean(stats, "stats", caller=call.caller), boolean(trace, "trace", caller=call.caller)
     choose_sessions(call, keys, device, shared=False)
     sequence = gaps_for(gaps, len(keys))
@@ -200,7 +200,7 @@ def _items_option(value: Any, default: int, name: str, variant: str) -> int:
 
 
 def _checked_variant(variant: Any) -> Variant:
-    """Return the variant in upper case, but "auto"."""
-    if isinstance(variant, str) and variant.upper() in VARIANTS:
-        variant = variant.upper()
+    """Return the variant as it is written in `VARIANTS`, whatever the case of its letters."""
+    if isinstance(variant, str):
+        variant = next((known for known in VARIANTS if known.lower() == variant.lower()), variant)
     return cast("Variant", one_of(variant, VARIANTS, "variant", caller="shellsort"))
