@@ -18,20 +18,34 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from clgeom.errors import InputWarning, InvalidInput, is_integer, short, warn
+from clgeom.errors import InputWarning, InvalidInput, InvalidType, is_integer, short, warn
 
 T = TypeVar("T")
 #: Types of the words of `one_of`.
 WORDS = (str, bool, np.bool_, type(None))
 
 
-def wrong(name: str, caller: str, expected: str, got: object, *, verb: str = "be", hint: str = "") -> InvalidInput:
+def wrong(
+    name: str,
+    caller: str,
+    expected: str,
+    got: object,
+    *,
+    verb: str = "be",
+    hint: str = "",
+    kind: type[InvalidInput] = InvalidInput,
+) -> InvalidInput:
     """Return the error for a wrong value of a parameter of the public function `caller`.
 
     The message is "The '`name`' parameter of `caller` must `verb` `expected`. Got `got` instead.", then the hint.
     """
     after = f" {hint}" if hint else ""
-    return InvalidInput(f"The '{name}' parameter of {caller} must {verb} {expected}. Got {got} instead.{after}")
+    return kind(f"The '{name}' parameter of {caller} must {verb} {expected}. Got {got} instead.{after}")
+
+
+def wrong_type(name: str, caller: str, expected: str, got: object) -> InvalidInput:
+    """Return the error for a value of a wrong type, which is a `TypeError`, too."""
+    return wrong(name, caller, expected, got, kind=InvalidType)
 
 
 @dataclass(frozen=True)
@@ -63,7 +77,8 @@ def integer(value: Any, name: str, *, caller: str, least: int = 1, most: int | N
     """Return the value as an int, if it is an integer within these bounds. A bool is refused."""
     if type(value) is not int and not is_integer(value) or value < least or (most is not None and value > most):
         upto = "" if most is None else f" to {most:,}"
-        raise wrong(name, caller, f"an integer from {least:,}{upto}", short(value))
+        error = wrong if is_integer(value) else wrong_type
+        raise error(name, caller, f"an integer from {least:,}{upto}", short(value))
     return int(value)
 
 
@@ -133,14 +148,14 @@ def one_of(value: T, allowed: Collection[object], name: str, *, caller: str) -> 
 def instance(value: T, kinds: type | tuple[type, ...], expected: str, name: str, *, caller: str) -> T:
     """Return the value, if it is of these types; the message names its type."""
     if not isinstance(value, kinds):
-        raise wrong(name, caller, expected, type(value).__name__)
+        raise wrong_type(name, caller, expected, type(value).__name__)
     return value
 
 
 def function(value: T, name: str, *, caller: str) -> T:
     """Return the value, if it can be called."""
     if not callable(value):
-        raise wrong(name, caller, "a function", short(value))
+        raise wrong_type(name, caller, "a function", short(value))
     return value
 
 
@@ -217,9 +232,10 @@ def has_type(
     """Refuse an array whose type is not of these kinds of NumPy, or whose shape is not as `has_shape` has it."""
     if shape is None:
         if array.dtype.kind not in kinds:
-            raise wrong(name, caller, expected, array.dtype)
+            raise wrong_type(name, caller, expected, array.dtype)
     elif array.dtype.kind not in kinds or not _fits(array.shape, shape):
-        raise wrong(name, caller, f"{expected} of shape {_said(shape)}", f"{array.dtype} of shape {array.shape}")
+        error = wrong if array.dtype.kind in kinds else wrong_type
+        raise error(name, caller, f"{expected} of shape {_said(shape)}", f"{array.dtype} of shape {array.shape}")
 
 
 def _fits(shape: tuple[int, ...], wanted: tuple[int | str, ...]) -> bool:

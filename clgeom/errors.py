@@ -35,6 +35,20 @@ class InvalidInput(ClgeomError, ValueError):
     """
 
 
+class InvalidType(InvalidInput, TypeError):
+    """An argument is of a type that cannot be used, whatever its value. ``except TypeError`` catches it, too.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> try:
+    ...     clgeom.sort([3, None])
+    ... except TypeError as error:
+    ...     print(type(error).__name__)
+    InvalidType
+    """
+
+
 class DeviceLimit(ClgeomError):
     """The device has too little memory, or no float64. The message names both sizes, or what needs float64.
 

@@ -7,26 +7,25 @@ Edges become ordered keys on the host: kernels compare integers alone, so that e
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from clgeom.arguments import boolean, has_type, held, integer, wrong
+from clgeom.arguments import boolean, has_type, held, integer, wrong, wrong_type
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import allocate, constant, fill, run
 from clgeom.core.memory import rounded_up
 from clgeom.core.plan import Number, Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
-from clgeom.errors import DeviceLimit, InvalidInput, is_integer, short
+from clgeom.errors import DeviceLimit, InvalidInput, InvalidType, is_integer, short
 from clgeom.intake.arrays import as_device_values, c_name, host_values
 from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.interop.cuda import takes_like_cuda
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.sorting.arrays import Output
+from clgeom.sorting.edges import as_integers, thresholds, widths_of
 from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, flat_keys, index_dtype, key_order
-from clgeom.sorting.splitters import bisect_ranges
 
 if TYPE_CHECKING:
     from clgeom.core.device import Session
@@ -178,10 +177,10 @@ def histogram(
     Parameters
     ----------
     values : array_like or pyopencl.array.Array
-        Numbers of a type that `sort` takes, of any shape.
+        Numbers of a type that `sort` takes, of any shape; on the host also dates or durations.
     bins : int, str, or array_like of ascending edges
         As in ``numpy.histogram``; names of rules such as "auto" for values on the host without weights. Each bin has
-        its lower edge, and the last one its upper edge, too.
+        its lower edge, and the last one its upper edge, too. For dates and durations edges of their type.
     range : (float, float), optional
         The lower end of the first bin and the upper end of the last one; by default the least and the greatest value.
         Not with edges.
@@ -234,37 +233,26 @@ def histogram(
     keys, _, session = flat_keys(given, device, caller=caller, name="values")
     there = is_device_array(keys)
     if keys.dtype.kind in "Mm":
-        raise wrong("values", caller, "numbers", str(keys.dtype))
+        edges, numbers, bounds = as_integers(given, bins)
+        return histogram(numbers, bounds, range, density, weights, index_type=index_type, device=session)[0], edges
     if keys.dtype.kind == "b":
         keys = keys.view(np.uint8)  # as NumPy does
     number = _type_of_counts(index_type, keys, caller=caller, weights=weights, density=density)
     edges = _checked_edges(session, keys, bins, range)
     order = key_order(keys.dtype)
-    between = Bins(order, *_thresholds(order, edges), len(edges) - 1, edges=True)
+    between = Bins(order, *thresholds(order, edges), len(edges) - 1, edges=True)
     if weights is not None:
         weights = _checked_weights(weights, given, caller=caller)
         if isinstance(bins, str):
-            raise wrong("bins", caller, "a number or edges for values with weights", short(bins))
+            raise wrong_type("bins", caller, "a number or edges for values with weights", short(bins))
         counts: Any = _sum_between_edges(keys, weights, between)
     else:
         counts = count_keys(session, keys, between, number)
     if not density:
         return counts, edges
-    widths = _widths(edges)
+    widths = widths_of(edges)
     plain = fetched(counts) if there else counts
     return plain / widths / plain.sum(), edges
-
-
-def _widths(edges: np.ndarray) -> np.ndarray:
-    """Return the widths of bins in float64, also where the type of the edges does not hold them, as int8 does not hold
-    255.
-    """
-    if edges.dtype.kind == "i":
-        edges = edges.astype(np.int64).view(np.uint64)  # differences modulo 2**64 are those of the numbers
-    elif edges.dtype == np.float16 or edges.dtype == np.float32:
-        edges = edges.astype(np.float64)
-    with np.errstate(over="ignore"):  # a width beyond float64 is infinite
-        return np.diff(edges).astype(np.float64)
 
 
 class Bins(NamedTuple):
@@ -319,7 +307,8 @@ def _checked_edges(session: Session, keys: Any, bins: Any, range: Any) -> np.nda
         edges = np.histogram_bin_edges(given, bins, range)
     except (TypeError, ValueError) as error:
         text = str(error).removesuffix(".")
-        raise InvalidInput(f"The 'bins' and 'range' parameters of {caller} must be those of NumPy. {text}.") from error
+        kind = InvalidType if isinstance(error, TypeError) else InvalidInput
+        raise kind(f"The 'bins' and 'range' parameters of {caller} must be those of NumPy. {text}.") from error
     if edges.dtype.kind not in "iuf" or len(edges) < 2 or (edges != edges).any():
         raise wrong("bins", caller, "two or more ascending edges, none of them NaN", f"{edges.dtype}, {len(edges)}")
     return edges
@@ -345,34 +334,6 @@ def _least_and_greatest(
     plan, found = session.cached(("plans of ranges", n, order), make, policies=True)
     ends = run(session, plan, keys=buffer).read(found).reshape(-1, 2)
     return tuple(order.keys_of_digits(np.array([ends[:, 0].min(), ends[:, 1].max()])))
-
-
-def _thresholds(order: KeyOrder, edges: np.ndarray) -> tuple[np.ndarray, Any]:
-    """Return the least ordered key from each edge on but the last, and the greatest one up to the last edge.
-
-    By bisection of the ordered keys, for all edges at once. An edge above all keys has none: such edges, which are the
-    last ones, are left out. The greatest one is None if all keys are above the last edge.
-    """
-    common = np.result_type(order.dtype, edges.dtype)
-    bounds = edges.astype(common)
-    info = np.finfo(order.dtype) if order.floating else np.iinfo(order.dtype)
-    ends = (-np.inf, np.inf) if order.floating else (info.min, info.max)
-    least, most = (int(digit) for digit in order.digits(np.array(ends, order.dtype)))
-
-    def first_keys(bounds: np.ndarray, holds: Callable[[Any, Any], Any]) -> np.ndarray:
-        """Return the least ordered key for which `holds`, for each bound that has such a key."""
-
-        def hold(digits: np.ndarray) -> Any:
-            return holds(order.keys_of_digits(digits.astype(order.storage)).astype(common), bounds)
-
-        low, high = (np.full(len(bounds), end, np.uint64) for end in (least, most))
-        first = bisect_ranges(low, high, lambda digits: ~hold(digits))
-        held: np.ndarray = first[hold(first)]
-        return held
-
-    first = first_keys(bounds[:-1], np.greater_equal).astype(order.storage)
-    after = int(next(iter(first_keys(bounds[-1:], np.greater)), most + 1))
-    return first, None if after == least else order.storage.type(after - 1)
 
 
 def most_counts(profile: DeviceProfile) -> int:

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from clgeom.arguments import number_type, wrong
-from clgeom.errors import InvalidInput, is_integer, short
+from clgeom.arguments import number_type, wrong, wrong_type
+from clgeom.errors import InvalidInput, InvalidType, is_integer, short
 from clgeom.intake.arrays import DeviceArray, adopted, as_device_values, host_values, session_of
 from clgeom.intake.device_arrays import is_device_array, native_array, within_memory
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import DTypeLike
 
     from clgeom.core.device import Session
@@ -35,6 +37,10 @@ OTHER_KINDS = "bMm"
 INDEX_TYPES = (np.dtype(np.int64), np.dtype(np.uint32))
 #: Most keys: indices are uint32, and the last tile, or the last row of a block, may go beyond the end.
 MOST_KEYS = (1 << 32) - (1 << 20)
+
+
+class InvalidAxis(InvalidInput, getattr(np, "exceptions", np).AxisError):  # type: ignore[misc]
+    """An axis that keys do not have: also the error of NumPy."""
 
 
 @functools.lru_cache(maxsize=64)
@@ -130,15 +136,33 @@ def key_order(dtype: np.dtype, descending: bool = False) -> KeyOrder:
 
 def key_dtype(keys: Any, *, caller: str, name: str = "keys") -> np.dtype:
     """Return the native type of an array of keys; `InvalidInput` when it is no key type."""
-    dtype: np.dtype = np.dtype(keys.dtype).newbyteorder("=")
+    dtype: np.dtype = np.dtype(keys.dtype)
+    dtype = dtype.newbyteorder("=") if dtype.kind in "iuf" + OTHER_KINDS else dtype
     if dtype not in KEY_TYPES and dtype.kind not in OTHER_KINDS:
         allowed = ", ".join([*(t.name for t in KEY_TYPES), "bool", "datetime64", "timedelta64"])
-        raise wrong(name, caller, f"one of {allowed}", keys.dtype)
+        raise wrong_type(name, caller, f"one of {allowed}", keys.dtype)
     return dtype
 
 
-def as_keys(keys: Any, *, caller: str, name: str = "keys") -> Any:
-    """Return keys of any shape: an array on the host, or one on the device as it is."""
+def is_left_to_numpy(keys: Any) -> bool:
+    """Return whether only NumPy orders keys of this type: complex numbers, long double, text, bytes and records."""
+    dtype = keys.dtype
+    return isinstance(keys, np.ndarray) and (dtype.kind in "cSUTV" or (dtype.kind == "f" and dtype.itemsize > 8))
+
+
+def order_by_numpy(function: Callable[..., Any], keys: Any, *args: Any, caller: str, **options: Any) -> Any:
+    """Return what a function of NumPy returns for keys that are left to it; `InvalidType` if it refuses them."""
+    try:
+        return function(keys, *args, **options)
+    except (TypeError, ValueError) as error:
+        raise InvalidType(f"The 'keys' parameter of {caller} must have an order. {error}") from error
+
+
+def as_keys(keys: Any, *, caller: str, name: str = "keys", by_numpy: bool = False) -> Any:
+    """Return keys of any shape: an array on the host, or one on the device as it is.
+
+    Types that only NumPy orders are refused unless `by_numpy`.
+    """
     array: Any = keys
     if is_device_array(keys):
         array = keys if keys.ndim == 1 else within_memory(keys, caller=caller, name=name)
@@ -146,8 +170,9 @@ def as_keys(keys: Any, *, caller: str, name: str = "keys") -> Any:
         array = host_values(keys, caller=caller, name=name)
         if array.ndim == 0 and array.dtype.kind in "OSU":  # NumPy takes any object for an array
             got = short(keys) if keys is None else f"{type(keys).__name__} {short(keys)}"
-            raise wrong(name, caller, "an array of numbers", got)
-    key_dtype(array, caller=caller, name=name)
+            raise wrong_type(name, caller, "an array of numbers", got)
+    if not (by_numpy and is_left_to_numpy(array)):
+        key_dtype(array, caller=caller, name=name)
     return array
 
 
@@ -180,7 +205,8 @@ def checked_axis(axis: Any, keys: Any, *, caller: str) -> int | None:
     if keys.ndim == 0:
         raise wrong("keys", caller, "a dimension, or axis=None", keys.shape, verb="have")
     if not is_integer(axis) or not -keys.ndim <= axis < keys.ndim:
-        raise InvalidInput(
+        kind = InvalidAxis if is_integer(axis) else InvalidType
+        raise kind(
             f"The 'axis' parameter of {caller} must be None or an integer from {-keys.ndim} to {keys.ndim - 1}, for "
             f"keys of shape {keys.shape}. Got {short(axis)} instead."
         )

@@ -12,9 +12,9 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.intake.arrays import host_values, session_of
 from clgeom.intake.device_arrays import converted, fetched, is_device_array, to_array, within_memory
 from clgeom.intake.interop.cuda import takes_like_cuda
-from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike
+from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.sorting.arrays import as_key_array
-from clgeom.sorting.keys import index_dtype
+from clgeom.sorting.keys import checked_axis, index_dtype, is_left_to_numpy, order_by_numpy
 from clgeom.sorting.radix.sort import argsort, sort_by_key
 from clgeom.sorting.take import take_rows
 
@@ -25,7 +25,11 @@ BYTES_A_KEY = 64
 @keeps_subnormals
 @takes_like_cuda
 def lexsort(
-    keys: Sequence[AnyArray] | AnyArray, *, index_type: DTypeLike | None = None, device: DeviceLike = None
+    keys: Sequence[AnyArray] | AnyArray,
+    axis: IntLike = -1,
+    *,
+    index_type: DTypeLike | None = None,
+    device: DeviceLike = None,
 ) -> Any:
     """Return the indices that sort by several keys, the last one first, as ``numpy.lexsort(keys)`` has them.
 
@@ -33,7 +37,10 @@ def lexsort(
     ----------
     keys : sequence of array_like or of pyopencl.array.Array, each of shape (n,)
         One or more, all on the host or all on the device, of types that `sort` takes. The last one is the most
-        significant. The rows of an array of two dimensions are keys, too.
+        significant. The rows of an array of two dimensions are keys, too. Types that only NumPy orders, as in `sort`,
+        go to ``numpy.lexsort``.
+    axis : int
+        As in ``numpy.lexsort``: -1 or 0 for keys of one dimension.
     index_type : data-type, optional
         int64 or uint32: by default int64 on the host, uint32 on the device.
     device : optional
@@ -63,6 +70,10 @@ def lexsort(
     """
     caller = "lexsort"
     keys = _checked_keys(keys)
+    checked_axis(axis, keys[0], caller=caller)
+    if any(map(is_left_to_numpy, keys)):
+        order = order_by_numpy(np.lexsort, keys, caller=caller)
+        return order.astype(index_dtype(index_type, False, caller=caller), copy=False)
     there = is_device_array(keys[0])
     number = index_dtype(index_type, there, caller=caller)
     session, n = session_of(keys[0], device), len(keys[0])
@@ -98,7 +109,7 @@ def _checked_keys(keys: Any) -> list[Any]:
         keys = [keys[i] for i in range(len(keys))]
     if not len(keys):
         raise wrong("keys", "lexsort", "one or more keys", "none", verb="have")
-    keys = [as_key_array(key, caller=caller, name=f"keys[{i}]") for i, key in enumerate(keys)]
+    keys = [_checked_key(key, f"keys[{i}]") for i, key in enumerate(keys)]
     for i, key in enumerate(keys):
         if is_device_array(key) != is_device_array(keys[0]):
             raise wrong(f"keys[{i}]", caller, "where the first one is", "one in another place")
@@ -107,3 +118,10 @@ def _checked_keys(keys: Any) -> list[Any]:
         if is_device_array(key) and key.context != keys[0].context:
             raise wrong(f"keys[{i}]", caller, "in the OpenCL context of the first one", "one of another context")
     return [np.ascontiguousarray(key) if isinstance(key, np.ndarray) else key for key in keys]
+
+
+def _checked_key(key: Any, name: str) -> Any:
+    key = key if is_device_array(key) else host_values(key, caller="lexsort", name=name)
+    if is_left_to_numpy(key) and key.ndim == 1:
+        return key
+    return as_key_array(key, caller="lexsort", name=name)

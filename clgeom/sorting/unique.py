@@ -27,7 +27,17 @@ from clgeom.primitives.scan import sums_plan
 from clgeom.sorting.arrays import Output, SortInput
 from clgeom.sorting.bins import Bins, count_keys, most_counts
 from clgeom.sorting.distinct import Returned, distinct_on_host, run_results
-from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, checked_axis, flat_keys, index_dtype, key_order
+from clgeom.sorting.keys import (
+    KeyOrder,
+    as_device_bits,
+    as_keys,
+    checked_axis,
+    flat_keys,
+    index_dtype,
+    is_left_to_numpy,
+    key_order,
+    order_by_numpy,
+)
 from clgeom.sorting.lexsort import lexsort
 from clgeom.sorting.radix.passes import SortMemory
 from clgeom.sorting.radix.sort import Profiled
@@ -81,7 +91,7 @@ def unique(
         Also return how often each value occurs.
     axis : int, optional
         Distinct slices along this axis, for keys on the host, in the order of their first entries, then of their second
-        ones and so on. By default the array is taken as flat.
+        ones and so on. By default, and for keys of one dimension, the array is taken as flat.
     equal_nan : bool
         Whether all NaN, or all NaT, are one value. If not, each is a value, and they are last in input order. Slices
         with NaN or NaT are never equal, as in NumPy: False is then an `InputWarning`.
@@ -129,14 +139,19 @@ def unique(
     counts = boolean(return_counts, "return_counts", caller=caller)
     boolean(sorted, "sorted", caller=caller)
     splits_nan = not boolean(equal_nan, "equal_nan", caller=caller)
-    array: Any = keys
+    array: Any = as_keys(keys, caller=caller, by_numpy=True)
     if axis is not None:
-        if splits_nan:
-            warn("equal_nan=False does nothing in unique with an axis: slices with NaN are never equal.", InputWarning)
-        array = as_keys(keys, caller=caller)
         axis = checked_axis(axis, array, caller=caller)
-        if is_device_array(array):
-            raise wrong("axis", caller, "None for keys on the device", short(axis))
+        if array.ndim == 1:
+            axis = None
+        elif is_device_array(array):
+            raise wrong("axis", caller, "None for keys of several dimensions on the device", short(axis))
+        elif splits_nan:
+            warn("equal_nan=False does nothing in unique with an axis: slices with NaN are never equal.", InputWarning)
+    if is_left_to_numpy(array) and index_type is None:
+        options = index, inverse, counts, axis
+        result = order_by_numpy(np.unique, array, *options, equal_nan=not splits_nan, caller=caller)
+        return Profiled(result, ()) if profile else result
     flat, shape, session = flat_keys(array, device, caller=caller)
     number = index_dtype(index_type, is_device_array(flat), caller=caller)
     if index_type is not None and not (index or inverse or counts):

@@ -17,7 +17,7 @@ from clgeom.core.launch import run
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.policies import Policy
 from clgeom.errors import DeviceLimit, InvalidInput
-from clgeom.sorting import bins
+from clgeom.sorting.edges import thresholds
 from clgeom.sorting.keys import KEY_TYPES, KeyOrder, as_device_bits
 
 TYPES = ("float32", "int32", "uint8", "int16", "uint64", "int64", "float16", "float64")
@@ -243,19 +243,19 @@ def test_ordered_keys_of_edges(dtype):
     order, keys = KeyOrder(dtype), np.unique(keys_of("random", 60, dtype))
     ends = [-np.inf, np.inf] if dtype.kind == "f" else [np.iinfo(dtype).min, np.iinfo(dtype).max]
     keys = np.unique(np.append(keys, np.array(ends, dtype)))
-    first, last = bins._thresholds(order, keys)
+    first, last = thresholds(order, keys)
     np.testing.assert_array_equal(first, order.digits(keys[:-1]))
     assert last == order.digits(keys[-1:])[0]
     beyond = np.array([2.0**70, 2.0**71]) if dtype.kind != "f" else np.array([np.inf, np.inf])
-    assert len(bins._thresholds(order, beyond)[0]) == (dtype.kind == "f")
-    assert bins._thresholds(order, -beyond)[1] == (order.digits(-beyond[:1])[0] if dtype.kind == "f" else None)
+    assert len(thresholds(order, beyond)[0]) == (dtype.kind == "f")
+    assert thresholds(order, -beyond)[1] == (order.digits(-beyond[:1])[0] if dtype.kind == "f" else None)
 
 
 def test_edges_of_many_bins_take_little_time():
     """The processor's time, of 0.1 s; by Python's integers it was 3.6 s."""
     edges = np.linspace(1, 2, 100_001)
     begin = time.process_time()
-    first, last = bins._thresholds(KeyOrder(np.float64), edges)
+    first, last = thresholds(KeyOrder(np.float64), edges)
     assert time.process_time() - begin < 2
     np.testing.assert_array_equal(first, KeyOrder(np.float64).digits(edges[:-1]))
     assert last == KeyOrder(np.float64).digits(edges[-1:])[0]
@@ -328,7 +328,7 @@ def test_keys_of_ordered_keys(dtype):
             histogram,
             (np.zeros(1, "M8[s]"),),
             {},
-            r"'values' parameter of histogram must be numbers. Got dat",
+            "'bins' parameter of histogram must be edges of the values' type for dates .* Got 10",
         ),
         (histogram, ([1.0], [[1], [1, 2]]), {}, "'bins' parameter of histogram must be a number of bins, or their"),
         (histogram, ([1.0],), {"density": "yes"}, "'density' parameter of histogram must be True or False"),

@@ -60,7 +60,7 @@ def test_what_lexsort_refuses(session):
         (np.ones((2, 2, 2)), r"Got shape \(2, 2, 2\)"),
         (np.ones((0, 2)), "must have one or more keys. Got none"),
         ([[1, 2], [1]], r"'keys\[1\]' parameter of lexsort must be as long as the first one, 2. Got 1"),
-        ([[1], ["a"]], r"'keys\[1\]' parameter of lexsort must be one of"),
+        ([[1], [None]], r"'keys\[1\]' parameter of lexsort must be one of"),
         ([[[1]]], r"'keys\[0\]' parameter of lexsort must have shape \(n,\)"),
         ([there, [1, 2, 3]], r"'keys\[1\]' .* where the first one is. Got one in another place"),
     ):

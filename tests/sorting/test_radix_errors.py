@@ -24,13 +24,15 @@ from clgeom.sorting.radix.passes import SortMemory, digit_windows, order_plan, r
 
 
 @pytest.mark.parametrize("wrong", (np.array([1j]), np.array(["a"]), np.array([None]), np.zeros(2, "V4")))
-def test_other_types_are_refused(wrong):
+@pytest.mark.parametrize("options", ({"descending": True}, {"offsets": [0, 1]}, {"key_bits": 3}))
+def test_other_types_are_refused(wrong, options):
+    """NumPy itself sorts some, without an option that it does not have."""
     for function in (sort, argsort):
         with pytest.raises(
             InvalidInput,
             match=f"'keys' parameter of {function.__name__} .* Got {re.escape(str(wrong.dtype))} ",
         ):
-            function(wrong)
+            function(wrong, **options)
 
 
 @pytest.mark.parametrize(

@@ -182,8 +182,11 @@ def test_unique_along_an_axis_in_other_ways(session):
     assert unique(flags, axis=-2, device=session).tolist() == [[True, False]]
     assert unique(flags.astype(">i4"), axis=1, device=session).tolist() == [[0, 1], [0, 1]]
     assert unique(flags[0], axis=0, device=session).tolist() == [False, True]
-    with pytest.raises(InvalidInput, match="'axis' parameter of unique must be None for keys on the device. Got 0"):
-        unique(device_array(session, np.arange(4)), axis=0, device=session)
+    must = "must be None for keys of several dimensions on the device. Got 0"
+    with pytest.raises(InvalidInput, match=f"'axis' parameter of unique {must}"):
+        unique(device_array(session, np.eye(2)), axis=0, device=session)
+    found = unique(device_array(session, np.arange(4)[::-1].copy()), axis=0, device=session)
+    assert found.get().tolist() == [0, 1, 2, 3]
     with pytest.raises(InvalidInput, match="'axis' parameter of unique must be None or an integer from -2 to 1"):
         unique(flags, axis=2, device=session)
 
@@ -197,7 +200,8 @@ def test_unique_says_its_phases(session):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     (
-        ({"keys": ["a"]}, "'keys' parameter of unique must be one of uint8, .* timedelta64. Got <U1"),
+        ({"keys": ["a"], "index_type": "int64"}, "'keys' parameter .* be one of uint8, .* timedelta64. Got <U1"),
+        ({"keys": [None]}, "'keys' parameter of unique must be one of uint8, .* timedelta64. Got object"),
         ({"keys": np.ma.array([1, 2], mask=[0, 1])}, "no masked entries"),
         ({"return_index": "yes"}, "'return_index' parameter of unique must be True or False. Got 'yes'"),
         ({"equal_nan": None}, "'equal_nan' parameter of unique must be True or False"),

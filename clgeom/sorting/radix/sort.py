@@ -27,7 +27,7 @@ from clgeom.intake.dispatch import choose_sessions
 from clgeom.intake.interop.cuda import takes_cuda, takes_like_cuda
 from clgeom.intake.typing import AnyArray, ArrayLike, CLArray, DevicesLike, DTypeLike, IntLike, NDArray
 from clgeom.sorting.arrays import SortInput, store_anywhere
-from clgeom.sorting.keys import as_keys, checked_axis, flat
+from clgeom.sorting.keys import NATIVE, as_keys, checked_axis, flat, is_left_to_numpy, key_dtype, order_by_numpy
 from clgeom.sorting.radix.resident import sort_by_cached_plan, sort_rows_by_cached_plan
 from clgeom.sorting.radix.segments import within_rows_plan
 from clgeom.sorting.radix.work import sort_arrays
@@ -35,7 +35,7 @@ from clgeom.sorting.radix.work import sort_arrays
 #: Bits of keys to sort by: a number of lowest bits, or (low, high), high exclusive.
 KeyBits: TypeAlias = int | tuple[int, int] | None
 #: NumPy's kinds of sort.
-KINDS = ("stable", "mergesort", "quicksort", "heapsort")
+KINDS = ("stable", "mergesort", "quicksort", "heapsort")  # and their beginnings
 
 if TYPE_CHECKING:
     from typing_extensions import TypedDict, Unpack
@@ -113,11 +113,11 @@ def sort(
     ----------
     keys : array_like or pyopencl.array.Array, shape (n,) or any other
         Integers of 8 to 64 bits, float16, float32 or float64, bool, datetime64 or timedelta64; of any strides and byte
-        order.
+        order. Complex numbers, long double, text, bytes and records go to ``numpy.sort``, with its parameters alone.
     axis : int or None
         The axis to sort along, by default the last one; None for the flat array.
     kind : {None, "stable", "mergesort", "quicksort", "heapsort"}
-        As in ``numpy.sort``. Every kind is the same stable sort here.
+        As in ``numpy.sort``, also their beginnings. Every kind is the same stable sort here.
     descending : bool
         Sort by negated keys (integers: in reverse order). NaN and NaT stay last, and equal keys stay in input order.
     out : ndarray or pyopencl.array.Array, optional
@@ -327,7 +327,7 @@ def sort_by_key(
 
 def _check_kind(call: Call, kind: str | None, stable: bool | None) -> None:
     """Refuse a kind that NumPy does not have. The stable sort is a correct result of each of NumPy's kinds."""
-    if kind is not None:
+    if kind is not None and not (isinstance(kind, str) and kind and any(one.startswith(kind.lower()) for one in KINDS)):
         one_of(kind, KINDS, "kind", caller=call.caller)
     if stable is not None:
         boolean(stable, "stable", caller=call.caller)
@@ -336,7 +336,7 @@ def _check_kind(call: Call, kind: str | None, stable: bool | None) -> None:
 def _along(call: Call, keys: Any, axis: Any, *, out: Any, index_type: Any = None, **options: Any) -> Any:
     """Return the return value of `sort` or `argsort` along an axis."""
     if type(axis) is int and axis in (-1, 0):
-        if type(keys) is np.ndarray and keys.ndim == 1:
+        if type(keys) is np.ndarray and keys.ndim == 1 and keys.dtype in NATIVE:
             return _result(call, SortInput(call, keys, out=out, index_type=index_type, **options))
         usual = out is None and index_type is None and options["offsets"] is None and options["key_bits"] is None
         if usual and not call.profile and is_device_array(keys) and keys.ndim:
@@ -345,10 +345,15 @@ def _along(call: Call, keys: Any, axis: Any, *, out: Any, index_type: Any = None
             result = by_plan(call.caller, keys, options["descending"], session) if keys.ndim < 2 or axis == -1 else None
             if result is not None:
                 return result
-    keys = as_keys(keys, caller=call.caller)
+    keys = as_keys(keys, caller=call.caller, by_numpy=True)
     if call.caller == "argsort" and keys.ndim == 0 and axis in (-1, 0):  # as NumPy has it
         axis = None
     axis = checked_axis(axis, keys, caller=call.caller)
+    if is_left_to_numpy(keys):
+        if out is not None or index_type is not None or any(v for k, v in options.items() if k != "device"):
+            key_dtype(keys, caller=call.caller)  # refuses them
+        result = order_by_numpy(getattr(np, call.caller), keys, axis, kind="stable", caller=call.caller)
+        return Profiled(result, ()) if call.profile else result
     if keys.ndim == 1:
         return _result(call, SortInput(call, keys, out=out, index_type=index_type, **options))
     return _of_rows(call, keys, axis, out, index_type, **options)
