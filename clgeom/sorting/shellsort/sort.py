@@ -149,7 +149,7 @@ def shellsort(
     choose_sessions(call, keys, device, shared=False)
     sequence = gaps_for(gaps, len(keys))
     how: dict[str, Any] = {"most_items": items, "least_elements": elements}
-    return sort_by_gaps(call, keys, variant, sequence, gaps, order == "descending", stats=stats, trace=trace, **how)
+    return sort_by_gaps(call, keys, variant, sequence, gaps, descending, stats=stats, trace=trace, **how)
 
 
 def sort_by_gaps(
