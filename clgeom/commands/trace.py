@@ -79,9 +79,12 @@ HULL_WORDS = (
     "Neighbouring hoods, P and Q, become one by their common tangent. All pairs of a stage are merged at once, each by "
     "as many work-items as a block has points, in six phases with a barrier after each."
 )
+TANGENT_WORDS = (
+    "A line that touches the right hood of the last merge, Q, at several angles, and the part of the left hood, P, on "
+    "its outer side. At the angle of the common tangent that part is one point."
+)
 
-
-SECTIONS = {"Input": "points shape seed columns array", "Hood": "side collinear", "Output": "output"}
+SECTIONS = {"Input": "points shape seed columns array", "Hood": "side collinear", "Output": "tangents output"}
 EXAMPLES = (
     ("A page with the merges of 64 random points", "clgeom trace hull"),
     ("An animation of the points of a table", "clgeom trace hull survey.csv -o merges.gif"),
@@ -108,6 +111,7 @@ EXAMPLES = (
 @array_option
 @with_default("--side", "upper", "Upper or lower hood.", click.Choice(("upper", "lower")))
 @collinear_option
+@click.option("--tangents", is_flag=True, help="Show the tangents of the last merge by angle instead of the phases.")
 @output_option(OUTPUT_HELP, "wagener.html")
 def hull(
     call: Call,
@@ -119,6 +123,7 @@ def hull(
     array: str | None,
     side: Any,
     collinear: Any,
+    tangents: bool,
     output: Any,
 ) -> None:
     """Wagener's match-and-merge: the six phases of every merge of hoods.
@@ -130,6 +135,7 @@ def hull(
     from clgeom.io.points import read_cloud, saying_where
     from clgeom.plotting.figures import require_few
     from clgeom.plotting.merges import MOST_POINTS, merge_scenes
+    from clgeom.plotting.tangents import last_merge, tangent_scenes, tangents_by_angle
 
     _check_output(file, output)
     notes: list[str] = []
@@ -147,7 +153,14 @@ def hull(
     find = upper_hood if side == "upper" else lower_hood
     found = find(cloud, trace=True, collinear=collinear, device=session)
     title = f"Wagener's match-and-merge: the {side} hood of {counted(len(cloud), 'point', 'points')}"
-    if _is_drawn(output):
+    if tangents:
+        merge = last_merge(found.merges or ())
+        if _is_drawn(output):
+            _draw(tangent_scenes(cloud, merge, side=side), output, title, TANGENT_WORDS)
+        else:
+            lines = list(map(vars, tangents_by_angle(cloud, merge, side)))
+            _write_json(output, {"left": cloud[merge.left], "right": cloud[merge.right], "tangents": lines})
+    elif _is_drawn(output):
         _draw(merge_scenes(cloud, found.stages or (), found.merges or (), side=side), output, title, HULL_WORDS)
     else:
         merges = [list(map(vars, stage)) for stage in found.merges or ()]

@@ -215,6 +215,7 @@ VALUES = {
         "array": "--array other",
         "side": "--side lower",
         "collinear": "--collinear keep",
+        "tangents": "--tangents",
         "output": "-o out.html",
     },
     "trace sort": {

@@ -18,7 +18,7 @@ import clgeom
 from clgeom.commands import main as cli
 from clgeom.commands import trace
 from clgeom.errors import InvalidInput
-from clgeom.plotting import merges, passes
+from clgeom.plotting import merges, passes, tangents
 from clgeom.plotting.html import page_text, save_page, step_of
 from clgeom.plotting.scenes import (
     HEIGHT,
@@ -63,6 +63,40 @@ def hood_scenes(session, n=37, name="circle_noise", **options):
 
 def of_look(scene, look):
     return [what for _, what, own in scene.marks if own is look]
+
+
+@pytest.mark.parametrize("side", ("upper", "lower"))
+@pytest.mark.parametrize("name", ("circle_noise", "disc", "grid"))
+def test_tangents_turn_to_the_common_one(session, name, side):
+    """Corners of Q move right, parts of P shrink to p, and no corner of Q is beyond a tangent."""
+    points = reference.in_order(cloud(name, 50, np.float32))
+    found = (clgeom.upper_hood if side == "upper" else clgeom.lower_hood)(points, trace=True, device=session)
+    merge, up = tangents.last_merge(found.merges), 1 if side == "upper" else -1
+    lines = tangents.tangents_by_angle(points, merge, side)
+    corners = [line.corner for line in lines]
+    assert corners == sorted(corners) and corners[-1] == merge.q
+    assert lines[-1].part.tolist() == [points[merge.left[merge.p]].tolist()]
+    p = lines[-1].part[0, 0]
+    lefts, rights = ([line.part[end, 0] for line in lines if len(line.part)] for end in (0, -1))
+    assert (np.diff(lefts) >= 0).all() and (np.diff(rights) <= 0).all() and lefts[-1] == p == rights[-1]
+    left, right = points[merge.left].astype(float), points[merge.right].astype(float)
+    for line in lines:
+        beyond = [up * (hood - right[line.corner]) @ [-line.slope, 1] for hood in (left, right)]
+        assert beyond[1].max() <= 1e-5 * abs(line.slope)
+    assert beyond[0].max() <= 1e-5
+    scenes = tangents.tangent_scenes(points, merge, side=side)
+    assert [len(of_look(scene, tangents.COMMON)) for scene in scenes] == [0] * 5 + [1]
+    assert all(ET.fromstring(svg_of(scene)).tag == f"{SVG}svg" for scene in scenes)
+
+
+def test_tangents_command(command, tmp_path):
+    assert command("hull", "--points", "20", "--tangents", "-o", "t.json").exit_code == 0
+    data = json.loads((tmp_path / "t.json").read_text())
+    assert len(data["tangents"]) == tangents.ANGLES and len(data["tangents"][-1]["part"]) == 1
+    assert command("hull", "--points", "20", "--tangents", "-o", "t.html").exit_code == 0
+    assert len(steps_of((tmp_path / "t.html").read_text())) == tangents.ANGLES
+    refused = command("hull", "--points", "1", "--tangents", "-o", "u.html")
+    assert refused.exit_code == 2 and "no merge of two" in refused.stderr and not (tmp_path / "u.html").exists()
 
 
 def test_every_merge_is_in_the_scenes_of_its_stage(session):
