@@ -8,7 +8,8 @@
 //
 // Directions are 0 to 3: +x, +y, -x, -y; the left turn of each is the next. kinds[corner] has a bit for each direction in
 // which a side leaves the corner, and, 4 bits higher, in which one arrives from there. A bend has two sides, a node more.
-#define IS_NODE(kind) (popcount((uchar)(kind)) > 2)
+#include "classes/bits.h"
+#define IS_NODE(kind) (bit_count((uchar)(kind)) > 2)
 #define TAIL 64                // of turns[step], beside the bits of rings/chains.h: the step ends at a node
 #define NO_FACE 0xffffffffu
 
@@ -51,18 +52,27 @@ inline uint run_of(global const uint4 *planes, global const ulong *runs, uint li
 {
     const uint word = x / 32, at = line * words + word;
     const uint upto = 0xffffffffu >> (31 - x % 32);
-    return (uint)(runs[at] >> 32) + popcount(begins_of(planes[at], word, columns) & upto) - 1;
+    return (uint)(runs[at] >> 32) + bit_count(begins_of(planes[at], word, columns) & upto) - 1;
 }
 
 // The step that leaves a corner in a direction, in which one does.
 inline uint step_of(global const uchar *kinds, global const uint *slots, uint corner, uint direction)
 {
     const uint kind = kinds[corner];
-    return slots[corner] + (IS_NODE(kind) ? popcount(kind & ((1u << direction) - 1)) : 0);
+    return slots[corner] + (IS_NODE(kind) ? bit_count(kind & ((1u << direction) - 1)) : 0);
 }
 
 // The direction from one corner to another one of its line or column.
 inline uint direction_of(uint2 from, uint2 to)
 {
     return from.y == to.y ? (to.x > from.x ? 0 : 2) : to.y > from.y ? 1 : 3;
+}
+
+// The faces of the cells to the left and to the right of a corner in the row under its line; NO_FACE outside.
+inline uint2 faces_beside(global const uint4 *planes, global const ulong *runs, global const uint *faces, uint line,
+                          uint words, uint columns, uint x)
+{
+    const uint word = x / 32, at = line * words + word, begins = begins_of(planes[at], word, columns);
+    const uint run = (uint)(runs[at] >> 32) + bit_count(begins & 0xffffffffu >> (31 - x % 32)) - 1;
+    return (uint2)(x > 0 ? faces[run - (begins >> x % 32 & 1)] : NO_FACE, x < columns ? faces[run] : NO_FACE);
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import threading
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -72,14 +73,21 @@ def in_place(session: Session, array: np.ndarray) -> cl.Buffer:
 
 def show_host(session: Session, buffer: cl.Buffer, array: np.ndarray) -> None:
     """Wait until what kernels wrote to an array's memory is visible in the array."""
+    show_all(session, [(buffer, array)])
+
+
+def show_all(session: Session, pairs: Iterable[tuple[cl.Buffer, np.ndarray]]) -> None:
+    """Wait until what kernels wrote to the memory of arrays is visible in the arrays."""
     import pyopencl as cl
 
     try:
-        mapped, _ = cl.enqueue_map_buffer(
-            session.queue, buffer, cl.map_flags.READ, 0, array.shape, array.dtype, is_blocking=False
-        )
-        # one wait for both commands: CPU drivers take 30 us for each. The array may be freed at once.
-        mapped.base.release(session.queue).wait()
+        for buffer, array in pairs:
+            mapped, _ = cl.enqueue_map_buffer(
+                session.queue, buffer, cl.map_flags.READ, 0, array.shape, array.dtype, is_blocking=False
+            )
+            event = mapped.base.release(session.queue)
+        # one wait for all commands: CPU drivers take 30 us for each. The arrays may be freed at once.
+        event.wait()
     except cl.Error as error:
         settle(session.queue)
         raise failure(session.device, "show results", error) from error

@@ -129,7 +129,8 @@ def class_features(polygons: Any, areas: Any) -> list[dict[str, Any]]:
     found = []
     rows = sorted(zip(polygons, areas.tolist()), key=lambda row: row[0].value)
     for number, (one, area) in enumerate(rows, 1):
-        own: dict[str, Any] = {"id": number, "name": one.name, "class": one.value, "map": one.map, "cells": one.cells}
+        own: dict[str, Any] = {"id": number, "name": one.name, "class": one.value, "cells": one.cells}
+        own |= {"map": one.grid.names[one.map] if one.grid.names else one.map}
         own |= {"cells_area": one.cells * one.grid.cell_area, "area": one.area}
         own |= {"area_km2": area if math.isfinite(area) else None}
         own |= {"label": f"class {one.value}"} if one.name is None else {}

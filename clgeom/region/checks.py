@@ -200,10 +200,10 @@ def polygons_along_cells(session: Session) -> str:
 
 
 @check(
-    "region/classes: classes_marks classes_counts classes_corners classes_unite classes_roots classes_leaders "
-    "classes_faces classes_values classes_link classes_sizes classes_emit classes_sides classes_halves classes_begin "
-    "classes_ring_sizes classes_place classes_keys classes_order classes_rings classes_cells classes_diagonals "
-    "classes_regions"
+    "region/classes: classes_marks classes_counts classes_runs classes_unite classes_roots classes_leaders "
+    "classes_faces classes_values classes_corners classes_link classes_sizes classes_emit classes_sides classes_halves "
+    "classes_begin classes_ring_sizes classes_place classes_keys classes_order classes_rings classes_cells "
+    "classes_diagonals classes_loops classes_paths classes_circuits classes_sums classes_crossings classes_regions"
 )
 def arcs_between_classes(session: Session) -> str:
     rows, columns = np.ogrid[:90, :130]

@@ -38,11 +38,16 @@ RINGS: dict[str, Rows] = {
 CLASSES: dict[str, Rows] = {
     f"region/classes/classes_{name}": ELEMENTWISE
     for name in (
-        "marks counts corners unite roots leaders faces values link sizes emit sides halves ring_sizes place keys "
+        "marks counts corners runs unite roots leaders faces values link sizes emit sides halves ring_sizes place keys "
         "order rings cells diagonals regions"
     ).split()
 }
 CLASSES["region/classes/classes_begin"] = LISTS
+CLASSES |= {  # where rings_jump is serial
+    f"region/classes/classes_{name}": {"any": Policy("serial", wg_size=1, groups_per_unit=4)}
+    for name in "loops paths crossings sums".split()
+}
+CLASSES["region/classes/classes_circuits"] = {"any": Policy("serial", wg_size=1, groups_per_unit=1)}
 
 POLICIES: dict[str, Rows] = {
     "region/arc/arc_cuts": {

@@ -89,6 +89,15 @@ def test_one_polygon_is_as_among_all():
     assert "ClassPolygons" in polygons._repr_html_()
 
 
+def test_a_polygon_equals_itself_in_its_results():
+    polygons, others = polygons_of(some_stack(), connectivity=8), polygons_of(some_stack() + 1, connectivity=8)
+    assert [polygons.index(one) for one in polygons] == list(range(len(polygons)))
+    assert len(set(polygons) | set(polygons)) == len(polygons)
+    assert polygons[0] not in others
+    assert polygons[0] != polygons_of(some_stack(), connectivity=8, transform=TRANSFORMS["map"])[0]
+    assert polygons[0] != "water"
+
+
 def test_simplify_begins_at_the_exact_lines():
     polygons = polygons_of(some_stack())
     once = polygons.simplify(tolerance=1)

@@ -134,3 +134,16 @@ def test_wrong_input_is_refused(arguments, words):
     values, options = arguments
     with pytest.raises(InvalidInput, match=words):
         clgeom.polygonize(values, **options)
+
+
+def test_tables_name_the_maps_of_a_stack():
+    maps = np.array([[[1, 2]], [[2, 2]]], np.uint8)
+    land = clgeom.polygonize(clgeom.Raster(maps, names=["old", "new"]))
+    assert land.to_pandas()[["class", "map", "map_name"]].values.tolist() == [
+        [1, 0, "old"],
+        [2, 0, "old"],
+        [2, 1, "new"],
+    ]
+    assert land[2].to_pandas()["map_name"].tolist() == ["new"]
+    with pytest.raises(InvalidInput, match="'classes' parameter of polygonize must have a name for each of its 2 maps"):
+        clgeom.polygonize(clgeom.Raster(maps, names=["old"]))

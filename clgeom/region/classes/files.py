@@ -59,8 +59,8 @@ class ClassesOnMap(OnMap):
     ) -> Written:
         """Write polygons and their attributes to a file. An error leaves no partial file.
 
-        Attributes are id, class, name (if there are names), map, cells, cells_area, area, and area_km2 (on the
-        ellipsoid, missing without a `crs`).
+        Attributes are id, class, name (if there are names), map, map_name (if maps have names), cells, cells_area,
+        area, and area_km2 (on the ellipsoid, missing without a `crs`).
 
         Parameters
         ----------
@@ -168,6 +168,7 @@ def class_columns(
         "class": classes,
         **named,
         "map": maps,
+        **({"map_name": np.array(grid.names, object)[maps]} if grid.names else {}),
         "cells": cells,
         "cells_area": cells * grid.cell_area,
         "area": areas,

@@ -73,6 +73,18 @@ class ClassPolygon(ClassesOnMap, MapRegion):
     def __bool__(self) -> bool:
         return True
 
+    def _facts(self) -> tuple[Any, ...]:
+        return self.value, self.map, self.cells, self.area, tuple(map(len, self.parts))
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether another polygon has the same class, cells and vertices in the same place."""
+        if not isinstance(other, ClassPolygon) or self._facts() != other._facts():
+            return False
+        return self.grid == other.grid and all(map(np.array_equal, self.rings, other.rings))
+
+    def __hash__(self) -> int:
+        return hash(self._facts())
+
     @property
     def rings(self) -> tuple[NDArray[Any], ...]:
         """The rings of all parts."""

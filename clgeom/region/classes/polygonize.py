@@ -21,7 +21,7 @@ from clgeom.intake.interop.strips import Strips
 from clgeom.intake.typing import AnyArray, DeviceLike, FloatLike
 from clgeom.region.classes.result import ClassPolygons
 from clgeom.region.classes.trace import trace_arcs
-from clgeom.region.coverage.grid import as_grid
+from clgeom.region.coverage.grid import as_grid, with_names
 from clgeom.region.coverage.named import opened
 from clgeom.region.coverage.rasters import LARGEST_SIDE, THRESHOLDS, Stack, as_nodata, as_stack
 
@@ -49,7 +49,8 @@ def polygonize(
     ----------
     classes : array_like, pyopencl.array.Array or Raster, shape (rows, columns) or (maps, rows, columns)
         Integers of any type, bool, or floats that are whole numbers. Masked cells, NaN and nodata are in no polygon.
-        Datasets of rasterio, DataArrays of xarray, names of files and lists of them are taken, too.
+        Datasets of rasterio, DataArrays of xarray, names of files and lists of them are taken, too. Tables and files
+        have the names of several files as the column "map_name".
     connectivity : {4, 8}
         4: a polygon for each piece of a class whose cells share sides. 8: pieces that share a corner are parts of one
         geometry, a MultiPolygon.
@@ -103,6 +104,7 @@ def polygonize(
     choose_sessions(call, raster.values, device, shared=False)
     stack, absent = stack_of(raster.values, raster.nodata, call.session)
     grid = as_grid(raster.transform, raster.crs, (stack.rows, stack.columns), caller=CALLER)
+    grid = with_names(grid, raster.names, stack.maps, caller=CALLER, name="classes")
     with call:
         arcs = trace_arcs(stack, connectivity=connectivity, nodata=absent)
     return ClassPolygons(arcs, grid, names=named, phases=tuple(call.phases))

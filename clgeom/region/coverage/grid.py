@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from clgeom.arguments import wrong
+from clgeom.errors import short
 from clgeom.geo.geodesy import Earth, as_crs, is_plain_geographic, plain_area, shown
 from clgeom.intake.typing import ArrayLike, NDArray
 
@@ -129,6 +130,15 @@ def as_grid(transform: Any, crs: Any, shape: tuple[int, int], *, caller: str, un
             verb="put",
         )
     return grid
+
+
+def with_names(grid: Grid, names: Any, maps: int, *, caller: str, name: str = "raster") -> Grid:
+    """Return a grid with the `names` of the maps of a raster, if it has some."""
+    if not names:
+        return grid
+    if isinstance(names, str) or len(names) != maps:
+        raise wrong(name, caller, f"a name for each of its {maps:,} maps", short(names), verb="have")
+    return replace(grid, names=tuple(map(str, names)))
 
 
 @functools.lru_cache(maxsize=64)

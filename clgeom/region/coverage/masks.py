@@ -19,14 +19,13 @@ from clgeom.arguments import absent, wrong
 from clgeom.core.call import Call, Watch, each, watching
 from clgeom.core.device import as_session
 from clgeom.core.launch import allocate, constant, finish, write
-from clgeom.errors import short
 from clgeom.intake.arrays import session_of
 from clgeom.intake.chunks import Peak, as_chunks
 from clgeom.intake.device_arrays import is_device_array
 from clgeom.intake.dispatch import Work, choose_sessions
 from clgeom.intake.interop.rasters import Raster, placed_raster
 from clgeom.intake.several import are_parts
-from clgeom.region.coverage.grid import Grid, as_grid
+from clgeom.region.coverage.grid import Grid, as_grid, with_names
 from clgeom.region.coverage.named import opened
 from clgeom.region.coverage.rasters import Levels, Piece, Stack, as_levels, as_stack
 from clgeom.region.coverage.strip_classes import StripClasses, classify_strips
@@ -104,16 +103,8 @@ def covered_cells(call: Call, raster: Any, levels: Any, direction: Any, device: 
         levels = as_levels(levels, direction, placed.nodata, dtype, caller=caller, integers=integers)
     shape = stacks[0].rows, stacks[0].columns
     grid = as_grid(placed.transform, placed.crs, shape, caller=caller, unit=placed.unit)
-    grid = replace(grid, names=_names_of(placed, sum(stack.maps for stack in stacks), caller)) if placed.names else grid
+    grid = with_names(grid, placed.names, sum(stack.maps for stack in stacks), caller=caller)
     return CoveredCells(placed.values, stacks, levels if classes is None else classes.levels, grid, classes)
-
-
-def _names_of(placed: Raster, maps: int, caller: str) -> tuple[str, ...]:
-    """Return the names of the maps."""
-    names = tuple(map(str, placed.names))
-    if isinstance(placed.names, str) or len(names) != maps:
-        raise wrong("raster", caller, f"a name for each of its {maps:,} maps", short(placed.names), verb="have")
-    return names
 
 
 def _stacks_of(call: Call, values: Any, device: Any) -> list[Stack]:

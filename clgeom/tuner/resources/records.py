@@ -21,6 +21,7 @@ from clgeom.tuner.resources.targets import Target
 SCANS = "sorting/radix/radix_"
 CPUS = {"sequences/bits_tiles", "region/arc/arc_counts", "region/coverage/coverage_unite_shares"}
 CPUS |= {"region/coverage/coverage_outlines", "region/rings/outward_others", "region/rings/rings_runs"}
+CPUS |= {f"region/classes/classes_{name}" for name in "loops paths circuits sums crossings".split()}
 CPUS |= {"region/rings/rings_trace", f"{SCANS}runs", f"{SCANS}values"}
 NOT_BUILT = {
     "": CPUS,

@@ -5,6 +5,7 @@
 #define SERIAL ${int(variant == "serial")}
 #define VALUE ${value}
 #include "classes/unite.h"
+#include "classes/halves.h"
 #include "rings/items.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
@@ -17,12 +18,7 @@ void classes_diagonals(global const uchar *kinds, global const uint *slots, glob
         const uint kind = kinds[corner], leaves = kind & 15;
         if (popcount(kind) < 4)
             continue;
-        int faces[4];
-        uint step = slots[corner];
-        for (uint d = 0; d < 4; ++d)
-            faces[d] = leaves >> d & 1 ? left[step++] : right[arrivals[4 * nodes[corner] + d]];
-        for (uint d = 0; d < 2; ++d)
-            if (faces[d] >= 0 && faces[d + 2] >= 0 && values[faces[d]] == values[faces[d + 2]])
-                unite(parents, faces[d], faces[d + 2]);
+        const node_t own = node_at(leaves, 15, slots[corner], arrivals + 4 * nodes[corner], left, right);
+        unite_diagonals(&own, values, parents);
     }
 }

@@ -27,7 +27,7 @@ inline uint neighbour(uint corner, uint2 place, uint direction, global const uin
     do
         at += stride;
     while (!(active[at] >> bit & 1));
-    return (uint)corners[at] + (uint)(corners[at] >> 32) + popcount(active[at] & ((1u << bit) - 1));
+    return (uint)corners[at] + (uint)(corners[at] >> 32) + bit_count(active[at] & ((1u << bit) - 1));
 }
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
@@ -51,7 +51,7 @@ void classes_link(global const uint2 *places, global const uchar *kinds, global 
                     ++step;
                 }
         } else {
-            const uint to = 31 - clz(leaves), from = 31 - clz(arrives), step = slots[corner];
+            const uint to = highest_bit(leaves), from = highest_bit(arrives), step = slots[corner];
             const uint end = neighbour(corner, place, to, active, corners, words);
             before[step] = step_of(kinds, slots, neighbour(corner, place, from, active, corners, words), (from + 2) % 4);
             begins[step] = corner;

@@ -64,7 +64,7 @@ void classes_unite(global const uint4 *planes, global const ulong *runs, global 
             uint left = ~(own.z | own.w) & (above_begins | own_begins) & valid[at];
             for (; left; left &= left - 1) {
                 const uint upto = left ^ (left - 1);   // the lowest bit and those below
-                join(parents, before + popcount(above_begins & upto), here + popcount(own_begins & upto));
+                join(parents, before + bit_count(above_begins & upto), here + bit_count(own_begins & upto));
             }
         }
     }
