@@ -4,6 +4,7 @@
     python bench/bench_region.py --what stack --device nvidia --maps 1000 --json bench/results/region-stack-h200.json
     python bench/bench_region.py --what points --sizes 16e6 --json bench/results/region-points-pocl.json
     python bench/bench_region.py --what published --json bench/results/region-published-pocl.json
+    python bench/bench_region.py --what counts --json bench/results/region-counts-pocl.json
 
 raster: one map of path loss with shadowing, one level; median milliseconds of whole calls from the NumPy array, the
 number of vertices, and area relative to the covered cells: superfluous (outlined, not covered) and missed (covered, not

@@ -3,7 +3,7 @@
     python bench/bench_shellsort_study.py --json bench/results/shellsort-study-pocl.json
     python bench/bench_shellsort_study.py --device nvidia --json bench/results/shellsort-study-h200.json
     python bench/bench_shellsort_study.py --tables III --limits 512/1
-    python bench/bench_shellsort_study.py --tables II --thin 10 --json bench/results/shellsort-counts.json
+    python bench/bench_shellsort_study.py --tables II --thin 10 --json bench/results/shellsort-counts-pocl.json
 
 I       times of whole calls from NumPy, by number of keys
 II      variant D at the gaps and with the work-items of the study: mean reads, writes and passes of a work-item, with

@@ -13,11 +13,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import report
+from arc_counts import PUBLISHED as TALLIES
 from heaphull_published import NOISE_MS, PUBLISHED, SHARES, SIZES
+from shellsort_published import ACCESSES, ON_DEVICES, TIMES
 from shellsort_published import PUBLISHED as SHELLSORT
-from shellsort_published import TIMES
+
+from clgeom.dp.problems.catalogue import CATALOGUE
 
 PAGE = report.DOCS / "reference" / "papers.rst"
+#: The thesis's problems by pattern, in its table of section 4.2.3.
+PROBLEMS = {"RUD": 6, "RDU": 16, "CLR": 3, "CRL": 2, "NOSE": 2, "SENO": 0, "SONE": 3, "NESO": 0}
 #: The tables of the Shellsort study that have a row for each gap.
 BY_GAP = {title: table for title, table in SHELLSORT.items() if table.keys == ("gap",)}
 #: Ends of the names of records of a CPU, and of a GPU; the first record that has a number counts.
@@ -172,16 +177,21 @@ IV has 3.53 for CudaChain at 1e7 points, where the times of table III give 6.37;
 def wagener() -> Paper:
     """Wagener's upper hood in CUDA: pictures, and no times."""
 
-    def figure(column):
-        return Figure("wagener", column, {"type": "float64", "n": 10**6}, "ms")
+    def figure(column, power):
+        return Figure("wagener", column, {"type": "float64", "n": 10**power}, "ms")
 
     rows = [
         Row("host_hood", "points and hoods of blocks", "a drawing", ":doc:`/explanation/wagener`"),
         Row("left_of, fg", "the tests g and f of two corners", "drawings", ":doc:`/explanation/wagener`"),
         Row("block", "samples of the six phases", "a drawing", "``clgeom trace hull``"),
-        Row("cuda1024", "hoods of 1,024 points", "a picture", "``clgeom hull points.csv --trace stages.gif``"),
-        Row("match_and_merge", "both hoods of a circle, 1e6 points", "no times", figure("published")),
-        Row("Section 1", "the work-optimal form", "a sketch, no times", figure("runs")),
+        Row("monot", "tangents by angle", "a drawing", "``clgeom trace hull --tangents``"),
+        Row("main", "input: the number of points, then the points", "a file", "the same file"),
+        Row("cuda1024", "hoods of 1,024 points", "PostScript", "``clgeom hull points.txt --trace hoods.svg``"),
+        Row("match_and_merge", "both hoods of a circle, 1e6 points", "no times", figure("published", 6)),
+        Row("", "the same, 1e7 points", "no times", figure("published", 7)),
+        Row("Section 2", "the work-optimal form, 1e6 points", "a sketch", figure("runs", 6)),
+        Row("", "the same, 1e7 points", "a sketch", figure("runs", 7)),
+        Row("", "its steps", "O(log n)", "counted: :doc:`/explanation/wagener`"),
     ]
     words = """\
 "CUDA implementation of Wagener's 2D convex hull PRAM algorithm" (O Dunlaing, 2012): :doc:`/explanation/wagener`."""
@@ -194,7 +204,28 @@ def arc() -> Paper:
     def figure(column, n=16_000_000, unit="ms"):
         return Figure("region-published", column, {"n": n}, unit)
 
+    def counted(column, kernel, unit=""):
+        return Figure("region-counts", column, {"kernel": kernel}, unit)
+
+    naive = {"hulls": "arc_hulls: naive, hulls", "merge": "arc_tangents: hulls in global memory"}
     rows = [
+        Row("Figures 1 to 6", "radio maps, their hulls, intersections", "drawings", ":doc:`/howto/coverage_map`"),
+        Row("Figures 8 to 15", "hulls and regions of few points", "drawings", ":doc:`/explanation/region`"),
+    ]
+    for name, (operations, accesses, divergence) in TALLIES.items():
+        kernel = naive["hulls" if name == "hulls" else "merge"]
+        what = {"hulls": "hulls", "tangents": "merges"}[name]
+        rows += [
+            Row(
+                "Table 1",
+                f"operations for each access, {what}",
+                f"{operations:.3g}",
+                counted("operations/access", kernel),
+            ),
+            Row("Section 7.1", f"accesses of a thread, {what}", f"{accesses}", counted("accesses", kernel)),
+            Row("Section 6.1", f"divergence, {what}", f"{divergence} %", counted("idle %", kernel, "%")),
+        ]
+    rows += [
         Row("Figure 7", "one monotone chain, 1.6e7 points", "306 ms", figure("chain")),
         Row("Figure 19", "naive kernels, 6.4e7 points", "650 ms", figure("naive kernels", 64_000_000)),
         Row("Figure 27", "kernels, 1.6e7 points", "14 ms", figure("kernels")),
@@ -202,10 +233,11 @@ def arc() -> Paper:
         Row("Figure 29", "chain over kernels", "21.6 times", figure(ratio("chain", "kernels"), unit="times")),
         Row("", "chain over naive kernels", "2 times", figure(ratio("chain", "naive kernels"), unit="times")),
         Row("Figure 30", "chain over whole calls", "9.3 times", figure(ratio("chain", "call"), unit="times")),
+        Row("Figure 31", "contours of a map", "drawings", ":doc:`/explanation/region`"),
     ]
     words = """\
 The adaptive region construction (ARC) for radio propagation maps, 4 points a segment, times of a Tesla K40c and a Xeon
-E5-2620: :doc:`/explanation/region`."""
+E5-2620: :doc:`/explanation/region`. On a CPU of few cores the kernels are slower than the chain."""
     return Paper("Adaptive regions", words, rows)
 
 
@@ -223,13 +255,26 @@ def shellsort() -> Paper:
         for k, name in enumerate(TIMES.columns)
         if name == "D" and k < len(times) and times[k] is not None
     ]
+    counts = ACCESSES.columns[2:]
+    for (n, gap), figures in ACCESSES.figures.items():
+        for name, theirs in zip(counts, figures[2:]):
+            if theirs is not None:
+                ours = Figure("shellsort-counts", name, {"n": n, "gap": gap}, table="Table II:")
+                rows.append(Row("Table II", f"{name} of a work-item, {n:,} keys, gap {gap}", f"{theirs:g}", ours))
     for title, table in BY_GAP.items():
         number, setting = title.split(":")
         for name, time in zip(table.columns, table.figures["all",]):
             what = f"{name}," if name == "serial" else f"variant {name},"
             rows.append(Row(number, f"{what}{setting}", f"{report.show(time)} ms", figure(name, title, {"gap": "all"})))
+    for name in ("serial", "B", "D"):
+        times = " ".join(f"{report.show(row[name])}" for row in ON_DEVICES)
+        ours = Figure("shellsort-study", name, {"n": 400_000}, "ms", "Table V")
+        rows.append(
+            Row("Table V", f"{'serial' if name == 'serial' else f'variant {name}'}, three devices", f"{times} ms", ours)
+        )
     words = """\
-A study of Shellsort in OpenCL, times of a Core i5 560M and an NVS 3100M: :doc:`/explanation/shellsort`."""
+A study of Shellsort in OpenCL, times of a Core i5 560M and an NVS 3100M; in table V also of a GT 320 and an 8600 GT:
+:doc:`/explanation/shellsort`."""
     return Paper("Shellsort", words, rows)
 
 
@@ -241,7 +286,22 @@ def dp() -> Paper:
         "knapsack": ("5.5, 5.6", {"m": 63_936}),
         "matrix_chain": ("5.7, 5.8", {"n": 2000}),
     }
-    rows = []
+    rows = [
+        Row("Tables 2.1 to 2.4", "reads of four problems", "tables", ":doc:`/explanation/dp`"),
+        Row("Figures 4.1 to 4.4", "graphs of dependencies, regions, classes", "drawings", ":doc:`/explanation/dp`"),
+        Row("Algorithms 1 to 3", "stages of a graph, and the fill by them", "pseudocode", "``clgeom.dp.study``"),
+    ]
+    for pattern, count in PROBLEMS.items():
+        solved = [f"``{problem.function}``" for problem in CATALOGUE if problem.pattern == pattern]
+        of_all = f"{count} of 32 problems" if count else "no problem"
+        rows.append(
+            Row(
+                "Section 4.2",
+                f"pattern {pattern}",
+                of_all,
+                f"{len(solved)}: {' '.join(solved)}" if solved else "filled, too",
+            )
+        )
     for case, (plots, size) in cases.items():
         for words, columns in (
             ("sequential over framework", ("numba", "table")),
@@ -251,7 +311,8 @@ def dp() -> Paper:
             ours = Figure("dp", ratio(*columns), {"case": case, **size}, "times")
             rows.append(Row(f"Plots {plots}", f"{case}: {words}", theirs, ours))
     words = """\
-"Dynamic programming by patterns", a thesis, plots of a Tesla K20m without numbers: :doc:`/explanation/dp`."""
+"Dynamic programming by patterns", a thesis, plots of a Tesla K20m without numbers: :doc:`/explanation/dp`. Its text
+counts 31 problems with a pattern, its table 32."""
     return Paper("Dynamic programming", words, rows)
 
 

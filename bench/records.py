@@ -53,6 +53,7 @@ TIMES = {
     "pairs": ("clgeom", "kernel"),
     "polygons-tight": ("clgeom ms",),
     "polygons-user": ("arrays ms", "Shapely ms", "GeoJSON ms", "GeoPackage ms"),
+    "region-counts": ("accesses",),
     "region-published": ("kernels", "4096 kernels", "call", "4096 call"),
     "shellsort-counts": ("reads", "reads, D"),
     "shellsort": ("auto", "A", "B", "C", "D", "E", "F"),

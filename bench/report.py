@@ -92,6 +92,10 @@ OpenCL device. Tables III and IV are kernels' times at each gap; auto runs its l
 first of them. E is left out where its chunks are larger than the local memory. study: the study's own figures, of its
 equipment A (Core i5 560M, NVS 3100M), and in table V of B (i5 650, GT 320) and C (Core 2 Duo, 8600 GT); it has
 hundredths of a second for 100 sorts."""
+TALLIES = """Counted in kernels with counters, 4 points to a segment; the counts are the same on every device. An
+orientation is 7 operations, a point 2 accesses. idle: lanes of 32 work-items that wait while another one tests more
+orientations. study: its table 1; accesses in one turn of its loops; divergence as its profiler reports it, by a measure
+that it does not define."""
 COUNTS = """What a work-item of variant D reads and writes, and its passes; means over a tenth of the study's sorts.
 The study states at most 512 work-items, and no least number of elements for one: "least elements" are the numbers that
 give its work-items, if the number of items is rounded up. 5 fits all rows of 1,000 keys but that of gap 41, and none of
@@ -177,7 +181,7 @@ PAGES = {
     "drivers-pocl": ("CPU drivers beside each other", DRIVERS, None),
     "shellsort-pocl": ("Shellsort on a CPU", SERIAL, None),
     "shellsort-h200": ("Shellsort on a GPU", SERIAL + " Keys and results on the device.", None),
-    "shellsort-counts": ("Table II of the Shellsort study, and two forms that it rejected", COUNTS, None),
+    "shellsort-counts-pocl": ("Table II of the Shellsort study, and two forms that it rejected", COUNTS, None),
     "shellsort-study-pocl": ("The tables of the Shellsort study on a CPU", STUDY, None),
     "shellsort-study-h200": ("The tables of the Shellsort study on a GPU", STUDY, None),
     "files-pocl": ("Reading files", FILES, None),
@@ -201,6 +205,7 @@ PAGES = {
     "region-stack-h200": ("Coverage regions of many rasters on a GPU", STACK, None),
     "region-points-pocl": ("Adaptive regions of points on a CPU", POINTS, None),
     "region-points-h200": ("Adaptive regions of points on a GPU", POINTS, None),
+    "region-counts-pocl": ("Operations for each access in kernels of adaptive regions", TALLIES, None),
     "region-published-pocl": ("Adaptive regions in the published setting on a CPU", SETTING, None),
     "region-published-h200": ("Adaptive regions in the published setting on a GPU", SETTING, None),
     "dp-pocl": ("Dynamic programming on a CPU", CASES, None),

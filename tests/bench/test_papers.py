@@ -1,6 +1,7 @@
 """The page of the papers: it is what the script writes, and published figures fit each other."""
 
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,11 @@ def test_numbers_of_a_paper_are_in_records(paper):
     assert figures and any(one.on(device)[0] for one in figures for device in papers.DEVICES)
     for one in figures:
         assert any(report.load(f"{one.record}-{end}") for ends in papers.DEVICES.values() for end in ends), one
+
+
+def test_every_problem_of_the_thesis_is_solved_by_its_pattern():
+    found = Counter(problem.pattern for problem in papers.CATALOGUE)
+    assert found == Counter(papers.PROBLEMS) and sum(papers.PROBLEMS.values()) == 32
 
 
 def test_figure_takes_the_first_row_that_fits():
