@@ -149,12 +149,29 @@ def _write_by_gdal(file: NewFile, table: Any, system: Any, layer: str | None, ap
             pyogrio.raw.write_arrow(table, os.fspath(file.path), **options)
         except (RuntimeError, ValueError, pyarrow.ArrowException) as error:
             raise wrong_file(file.given, f"cannot be written: {f'{error}'.rstrip('.')}", "output") from error
-    if driver == "ESRI Shapefile":
-        _check_whole(file.path, table.num_rows)
+    if file.suffix in CHECKS and not CHECKS[file.suffix](file.path, table.num_rows):  # GDAL may not say of a full disk
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def _check_whole(path: Path, count: int) -> None:
-    """Raise OSError unless the files of a Shapefile are as long as their headers say: GDAL does not say of a full disk.
+def _is_whole_kml(path: Path, count: int) -> bool:
+    """Return whether the last element is closed."""
+    with open(path, "rb") as file:
+        file.seek(max(path.stat().st_size - 16, 0))
+        return file.read().rstrip().endswith(b"</kml>")
+
+
+def _is_whole_flatgeobuf(path: Path, count: int) -> bool:
+    """Return whether the last feature can be read."""
+    import pyogrio
+
+    try:
+        return not count or len(pyogrio.raw.read(path, skip_features=count - 1, max_features=1)[2]) == 1
+    except (RuntimeError, ValueError):
+        return False
+
+
+def _is_whole_shapefile(path: Path, count: int) -> bool:
+    """Return whether the files of a Shapefile are as long as their headers say.
 
     A record of the .shx takes 8 bytes. The .dbf says how many records it has, and how long its header and each are.
     """
@@ -169,7 +186,12 @@ def _check_whole(path: Path, count: int) -> None:
         else:
             whole = size == 2 * int.from_bytes(header[24:28], "big") and (ending == ".shp" or size == 100 + 8 * count)
         if not whole:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return False
+    return True
+
+
+#: Whether a file of so many features is whole, by its ending.
+CHECKS = {".shp": _is_whole_shapefile, ".kml": _is_whole_kml, ".fgb": _is_whole_flatgeobuf}
 
 
 def _with_one_type(pyarrow: Any, table: Any, driver: Any, given: Any) -> tuple[Any, ...]:

@@ -136,3 +136,24 @@ def test_all_or_none_names_files_at_its_end(tmp_path):
     with replacing(first) as file:  # alone again
         file.write(b"later")
     assert first.read_text() == "later"
+
+
+@pytest.mark.parametrize("ending", ["kml", "fgb", "shp"])
+def test_a_file_of_gdal_without_its_end_is_no_output(tmp_path, monkeypatch, ending):
+    """GDAL does not always say that a disk is full."""
+    raw = pytest.importorskip("pyogrio.raw")
+    path, write = tmp_path / f"out.{ending}", raw.write_arrow
+    path.write_text("before")
+
+    def cut(table, file, **options):
+        write(table, file, **options)
+        os.truncate(file, os.path.getsize(file) - 8)
+
+    land = clgeom.polygonize([[1, 2], [3, 3]], crs="EPSG:32632", transform=(1, 0, 500_000, 0, -1, 5_000_000))
+    monkeypatch.setattr(raw, "write_arrow", cut)
+    with pytest.raises(InvalidInput, match="cannot be written: No space left on device"):
+        land.to_file(path)
+    assert path.read_text() == "before" and os.listdir(tmp_path) == [path.name]
+    monkeypatch.setattr(raw, "write_arrow", write)
+    land.to_file(path)
+    assert len(pytest.importorskip("geopandas").read_file(path)) == 3
