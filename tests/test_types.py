@@ -231,6 +231,7 @@ ALSO_PUBLIC = {
     "clgeom.dp.study.graph": ("DependencyGraph",),
     "clgeom.dp.table.traceback": ("Traceback",),
     "clgeom.errors": ("ClgeomError", "DependencyError", "DeviceLimit", "InvalidInput", "KernelBuildError"),
+    "clgeom.hull.study": ("Heaphull", "heaphull"),
     "clgeom.region.arc.study": ("Walk", "published_walk", "region_by_kernel"),
     "clgeom.region.coverage.grid": ("Grid",),
     "clgeom.region.localize": ("Location",),

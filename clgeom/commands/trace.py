@@ -74,6 +74,18 @@ def _circle(rng: np.random.Generator, n: int) -> np.ndarray:
     return np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
 
+def _cloud_of(
+    file: str, columns: list[str] | None, array: str | None, shape: str, seed: int, points: int
+) -> tuple[np.ndarray, list[str]]:
+    """Return the points of a file with its notes, or random points."""
+    from clgeom.io.points import read_cloud
+
+    if not file:
+        return CLOUDS[shape](np.random.default_rng(seed), points), []
+    read = read_cloud(file, columns=columns, array=array)
+    return read.coordinates, list(read.notes)
+
+
 CLOUDS = {"hills": _hills, "disc": _disc, "circle": _circle}
 HULL_WORDS = (
     "Neighbouring hoods, P and Q, become one by their common tangent. All pairs of a stage are merged at once, each by "
@@ -132,18 +144,13 @@ def hull(
     """
     from clgeom import lower_hood, upper_hood
     from clgeom.intake.arrays import as_device_points, refuse_nonfinite
-    from clgeom.io.points import read_cloud, saying_where
+    from clgeom.io.points import saying_where
     from clgeom.plotting.figures import require_few
     from clgeom.plotting.merges import MOST_POINTS, merge_scenes
     from clgeom.plotting.tangents import last_merge, tangent_scenes, tangents_by_angle
 
     _check_output(file, output)
-    notes: list[str] = []
-    if file:
-        read = read_cloud(file, columns=columns, array=array)
-        cloud, notes = read.coordinates, list(read.notes)
-    else:
-        cloud = CLOUDS[shape](np.random.default_rng(seed), points)
+    cloud, notes = _cloud_of(file, columns, array, shape, seed, points)
     if _is_drawn(output):
         require_few(cloud, MOST_POINTS, "merges", "points")
     session = call.session
@@ -171,6 +178,79 @@ def hull(
         ("note", notes),
         ("device", terminal.device_words(session)),
         ("hood", f"{corners}, {side}, {stages}"),
+        ("wrote", output),
+    )
+
+
+# Heaphull ---------------------------------------------------------------------------------------------------------
+
+HEAPHULL_WORDS = (
+    "Points inside the octagon of the extreme points are dropped. The others join one of four queues. The hull of each "
+    "queue has a chain of the hull of all points."
+)
+HEAPHULL_SECTIONS = {"Input": "points shape seed columns array", "Output": "output"}
+HEAPHULL_EXAMPLES = (
+    ("A page with the steps for 400 random points", "clgeom trace heaphull"),
+    ("A picture of the steps for the points of a table", "clgeom trace heaphull survey.csv -o steps.svg"),
+)
+
+
+@command(
+    "heaphull",
+    sections=HEAPHULL_SECTIONS,
+    examples=HEAPHULL_EXAMPLES,
+    group=trace,
+    rules=(*_numbers_rules("points shape seed", "columns array"),),
+    named={"points": "points"},
+    json=False,
+)
+@click.argument("file", required=False, type=click.Path())
+@with_default("--points", 400, "Number of points, without FILE.", click.IntRange(1))
+@with_default("--shape", "disc", "Distribution of the points, without FILE.", click.Choice(tuple(CLOUDS)))
+@seed_option
+@columns_option("Columns of x and y in FILE, by name or by number from 1.")
+@array_option
+@output_option(OUTPUT_HELP, "heaphull.html")
+def heaphull_command(
+    call: Call,
+    file: str,
+    points: Any,
+    shape: Any,
+    seed: int,
+    columns: list[str] | None,
+    array: str | None,
+    output: Any,
+) -> None:
+    """Heaphull: the octagon, the queues of its filter, their hulls, and the chains that make the hull.
+
+    The points are those in FILE (any that clgeom hull reads), or random ones.
+    """
+    from clgeom.hull.study import heaphull
+    from clgeom.io.points import saying_where
+    from clgeom.plotting.figures import require_few
+    from clgeom.plotting.queues import MOST_POINTS, queue_scenes
+
+    _check_output(file, output)
+    cloud, notes = _cloud_of(file, columns, array, shape, seed, points)
+    if _is_drawn(output):
+        require_few(cloud, MOST_POINTS, "heaphull", "points")
+    with saying_where([file], [len(cloud)], drop=False) if file else contextlib.nullcontext():
+        found = heaphull(cloud, device=call.session)
+    filtered = found.filter
+    if _is_drawn(output):
+        _draw(
+            queue_scenes(cloud, found), output, f"Heaphull of {counted(len(cloud), 'point', 'points')}", HEAPHULL_WORDS
+        )
+    else:
+        facts = {"labels": filtered.labels, "octagon": filtered.octagon, "queues": filtered.queues}
+        facts |= {"hulls": found.hulls, "chains": found.chains, "vertices": found.vertices}
+        _write_json(output, {"points": cloud, **facts})
+    terminal.print_facts(
+        ("points", f"{len(cloud):,} ({cloud.dtype})"),
+        ("note", notes),
+        ("device", terminal.device_words(call.session)),
+        ("queues", f"{filtered.kept:,} points, {' + '.join(f'{len(queue):,}' for queue in filtered.queues)}"),
+        ("hull", counted(len(found.vertices), "vertex", "vertices")),
         ("wrote", output),
     )
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from clgeom.core.device import Session
     from clgeom.core.launch import Result
     from clgeom.intake.arrays import Chunk, DeviceArray
+    from clgeom.intake.points import PointCloud
 
 KERNEL = "hull/heaphull_label"
 QUEUES = 4
@@ -121,12 +122,17 @@ def heaphull_filter(
     """
     call = Call("heaphull_filter", profile=profile)
     cloud = take_points(call, points, device=device, nonfinite=nonfinite, is_finite=is_finite, shared=False)
+    with call:
+        return filter_cloud(call, cloud)[0]
+
+
+def filter_cloud(call: Call, cloud: PointCloud) -> tuple[HeaphullFilter, Survivors | None]:
+    """Return the filter of points, and its queues on the device, None without points."""
     array, kept = cloud.on(call.session), cloud.kept
     if array.n == 0:
         none = np.empty(0, np.int64)
-        return HeaphullFilter(np.zeros(len(cloud), np.uint8), none, (none,) * QUEUES)
-    with call:
-        survivors = filter_points(array, caller=call.caller)
+        return HeaphullFilter(np.zeros(len(cloud), np.uint8), none, (none,) * QUEUES), None
+    survivors = filter_points(array, caller=call.caller)
     labels = survivors.read_labels()
     queues = np.split(survivors.read_indices(), np.cumsum(survivors.queue_sizes())[:-1])
     octagon = survivors.octagon
@@ -134,7 +140,7 @@ def heaphull_filter(
         everywhere = np.zeros(len(cloud), np.uint8)
         everywhere[kept] = labels
         labels, octagon, queues = everywhere, kept[octagon], [kept[queue] for queue in queues]
-    return HeaphullFilter(labels, octagon, tuple(queues), tuple(call.phases))
+    return HeaphullFilter(labels, octagon, tuple(queues), tuple(call.phases)), survivors
 
 
 @dataclass(frozen=True)

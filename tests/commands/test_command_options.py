@@ -218,6 +218,15 @@ VALUES = {
         "tangents": "--tangents",
         "output": "-o out.html",
     },
+    "trace heaphull": {
+        "file": "points.csv",
+        "points": "--points 9",
+        "shape": "--shape circle",
+        "seed": "--seed 7",
+        "columns": "--columns y,v",
+        "array": "--array other",
+        "output": "-o out.html",
+    },
     "trace sort": {
         "file": "numbers.csv",
         "keys": "--keys 9",
@@ -298,6 +307,7 @@ MODES = {
         "keys.npy --max-bytes 2MB -o s.npy",
     ],
     "trace hull": ["-o t.json", "points.csv -o t.json", "points.npz -o t.json"],
+    "trace heaphull": ["-o t.json", "points.csv -o t.json", "points.npz -o t.json"],
     "trace sort": [
         "-o t.json",
         "-o t.json --shape reversed",
