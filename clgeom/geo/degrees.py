@@ -29,7 +29,8 @@ from clgeom.optional import require_shapely
 
 #: Decimals of degrees in files: 0.1 mm, less than MARGIN.
 DECIMALS = 9
-#: Largest extent in longitude of an edge, and largest latitude, of polygons that no meridian cuts and at no pole.
+#: Largest extent in longitude of an edge of polygons that no meridian cuts and that have no pole inside, and largest
+#: latitude of those that are moved outwards: nearer to a pole 1 m is not the same in all longitudes of a map.
 WIDEST, HIGHEST = 90.0, 80.0
 #: Metres by which a transformation to the earth and back may be off.
 THERE_AND_BACK = 0.01
@@ -131,7 +132,8 @@ def in_degrees(
     if plain and _is_plain(ragged, ragged.places):
         same = InDegrees(ragged)
         return replace(same, others=_valid(same.shapes, lambda wrong: same.shapes.to_shapely()[wrong]))
-    curves = None if plain else _curves(ragged, crs, caller, resolution, densify, frame=frame)
+    highest = 90.0 if sheets is not None and sheets.apart else HIGHEST
+    curves = None if plain else _curves(ragged, crs, caller, resolution, densify, highest, frame=frame)
     if curves is None and frame is not None and not plain:
         raise InvalidInput(
             f"{caller} is not possible some polygons at a time so near to a pole or to 180 degrees of longitude. Write "
@@ -142,13 +144,13 @@ def in_degrees(
         shapes = lonlat.shapes(ragged.to_shapely().tolist())
         if sheets is not None and sheets.apart and not _stay_apart(np.array(shapes, object), sheets):
             raise InvalidInput(
-                f"{caller} is not possible: in longitude and latitude the polygons would overlap, so near to a pole or "
-                "to 180 degrees of longitude. Write .gpkg."
+                f"{caller} is not possible: in longitude and latitude the polygons would overlap, since a pole or 180 "
+                "degrees of longitude is among them, where polygons are cut and move. Write .gpkg."
             )
         return InDegrees(ragged, lonlat.added, None, dict(enumerate(shapes)))
     if sheets is not None and sheets.apart:
         for share, decimals in FINER if frame is None else [FINER[frame.finer]]:
-            some = curves if share == 1 else _curves(ragged, crs, caller, resolution, densify, share, frame)
+            some = curves if share == 1 else _curves(ragged, crs, caller, resolution, densify, highest, share, frame)
             rounded = None if some is None else some.as_they_are(decimals)
             if rounded is not None and _stay_apart(rounded.shapes.to_shapely(), sheets):
                 return rounded
@@ -234,6 +236,7 @@ def _curves(
     caller: str,
     resolution: float,
     densify: float | None,
+    highest: float,
     finer: float = 1.0,
     frame: Frame | None = None,
 ) -> Curves | None:
@@ -243,20 +246,22 @@ def _curves(
     """
     system = as_crs(crs, caller=caller)
     geographic = system.is_geographic
-    if not len(ragged.places) or (geographic and (system.is_derived or not _is_plain(ragged, ragged.places))):
+    if not len(ragged.places) or (geographic and (system.is_derived or not _is_plain(ragged, ragged.places, highest))):
         return None
     mapping = Mapping(system, caller, target=as_crs(WGS84, caller=caller))
     x, y = ragged.places.T
     reach = max(np.ptp(x), np.ptp(y), resolution)
     seen = np.stack(mapping.anywhere(x, y), axis=1)
-    if not _is_plain(ragged, seen) or not (geographic or _is_one_to_one(system, ragged.places, reach)):
+    if not _is_plain(ragged, seen, highest) or not (geographic or _is_one_to_one(system, ragged.places, reach)):
         return None
     latitudes = seen[:, 1]
     if frame is not None:
         known = np.isfinite(mapping.anywhere(*frame.places.T)).all(axis=0)
         x, y = frame.places[known].T
         reach, latitudes = max(np.ptp(x), np.ptp(y)), mapping.anywhere(x, y)[1]
-    sides = np.array([math.cos(math.radians(latitudes.mean())), 1.0])
+    far = np.abs(latitudes).max() >= HIGHEST  # where longitudes narrow much within a map: no distance is underrated
+    latitude = np.abs(latitudes).min() if far else latitudes.mean()
+    sides = np.array([math.cos(math.radians(latitude)), 1.0])
 
     def images(places: np.ndarray) -> Any:
         return np.stack(mapping.anywhere(*places.T), axis=1) * sides
@@ -299,7 +304,7 @@ def _cut(places: np.ndarray, after: Any, edge: Any, place: Any, pieces: Any) -> 
     return np.where((place == 0)[:, None], begin, first + (last - first) * share[:, None])
 
 
-def _is_plain(ragged: Ragged, places: np.ndarray) -> bool:
+def _is_plain(ragged: Ragged, places: np.ndarray, highest: float = HIGHEST) -> bool:
     """Return whether polygons with these vertices are far from the poles and from 180 degrees of longitude."""
     if not len(places):
         return True
@@ -307,7 +312,7 @@ def _is_plain(ragged: Ragged, places: np.ndarray) -> bool:
         return False
     longitude, latitude = np.abs(places).max(axis=0)
     widest = np.abs(places[ragged.following, 0] - places[:, 0]).max()
-    return bool(longitude < 180 - 2 * MARGIN and widest < WIDEST and latitude < HIGHEST)
+    return bool(longitude < 180 - 2 * MARGIN and widest < WIDEST and latitude < highest)
 
 
 def _is_one_to_one(system: Any, places: np.ndarray, reach: Any) -> bool:

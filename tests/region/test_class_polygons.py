@@ -218,6 +218,31 @@ def test_files_in_degrees_need_a_system(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("crs", "transform"),
+    [
+        ("EPSG:3413", (100, 0, 200_000, 0, -100, -30_000)),
+        ("EPSG:3031", (100, 0, 300_000, 0, -100, -300_000)),
+        ("EPSG:32633", (20, 0, 500_000, 0, -20, 9_200_000)),
+        ("EPSG:4269", (0.01, 0, 10, 0, -0.01, 89.9)),
+    ],
+)
+def test_neighbours_keep_their_lines_near_poles(crs, transform):
+    pyproj = pytest.importorskip("pyproj")
+    polygons = ClassPolygons(class_arcs(some_stack()[0]), as_grid(transform, crs, (12, 14), caller="polygonize"))
+    found = json.loads(polygons.to_geojson())["features"]
+    shapes = np.array([shapely.geometry.shape(one["geometry"]) for one in found])
+    assert shapely.is_valid(shapes).all()
+    assert shapely.coverage_is_valid(shapes)
+    to_degrees = pyproj.Transformer.from_crs(crs, "EPSG:4326", always_xy=True)
+    edges = shapely.segmentize(polygons.to_shapely(), polygons.grid.cell_area**0.5 / 4)
+    seen = shapely.transform(edges, lambda places: np.stack(to_degrees.transform(*places.T), axis=1))
+    longitude, latitude = np.cos(np.radians(shapely.get_coordinates(seen)[:, 1])).max(), 1.0
+    apart = shapely.transform([shapes, seen], lambda places: places * (longitude, latitude))
+    side = polygons.grid.cell_area**0.5 / (1 if crs == "EPSG:4269" else 111_000)
+    assert shapely.hausdorff_distance(*apart).max() < side / 64
+
+
 def test_plot_has_a_colour_for_each_class():
     pytest.importorskip("matplotlib")
     polygons = polygons_of(some_stack()[0])
