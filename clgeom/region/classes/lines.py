@@ -139,20 +139,18 @@ def faces_of(lines: Lines, values: NDArray[Any], cells: NDArray[np.int64], regio
     sorted_rings = np.lexsort((areas < 0, owner))  # stable: holes by their least arcs
     own, ring_starts = ranges_of(begins, sorted_rings)
     halves = order[own]
-    return Arcs(
-        shape,
-        lines.corners,
-        lines.starts,
-        lines.left.astype(np.int32),
-        lines.right.astype(np.int32),
-        values,
-        np.zeros(len(values), np.int32),
-        cells,
-        numbered(regions).astype(np.int32),
-        np.append(0, np.cumsum(np.bincount(owner, minlength=len(values)))),
-        ring_starts,
-        np.where(side, ~arc, arc)[halves].astype(np.int32),
-    )
+    face_rings = np.append(0, np.cumsum(np.bincount(owner, minlength=len(values))))
+    ring_arcs = np.where(side, ~arc, arc)[halves].astype(np.int32)
+    return as_arcs(shape, lines, values, cells, regions, face_rings, ring_starts, ring_arcs)
+
+
+def as_arcs(
+    shape: Any, lines: Lines, values: NDArray[Any], cells: NDArray[np.int64], regions: Any, *rings: Any
+) -> Arcs:
+    """Return lines, the faces beside them and their rings, as `Arcs` has them, of a raster of one layer."""
+    sides = lines.left.astype(np.int32), lines.right.astype(np.int32)
+    layers, regions = np.zeros(len(values), np.int32), numbered(regions).astype(np.int32)
+    return Arcs(shape, lines.corners, lines.starts, *sides, values, layers, cells, regions, *rings)
 
 
 def numbered(regions: NDArray[Any]) -> NDArray[np.int64]:

@@ -16,7 +16,7 @@ import numpy as np
 from clgeom.geo.ragged import ranges_of
 from clgeom.intake.typing import NDArray
 from clgeom.region.classes.arcs import Arcs
-from clgeom.region.classes.lines import Lines, chained, faces_of, numbered, united
+from clgeom.region.classes.lines import Lines, as_arcs, chained, faces_of, numbered, united
 from clgeom.region.classes.simpler_lines import SimplerLines
 
 
@@ -187,20 +187,9 @@ def _settled(arcs: Arcs, lines: Lines, own: NDArray[np.int64], chosen: NDArray[n
     rings, face_rings = ranges_of(arcs.face_rings, np.flatnonzero(chosen))
     some, ring_starts = ranges_of(arcs.ring_starts, rings)
     halves = arcs.ring_arcs[some]
-    return Arcs(
-        shape,
-        lines.corners,
-        lines.starts,
-        lines.left.astype(np.int32),
-        lines.right.astype(np.int32),
-        arcs.values[chosen],
-        arcs.layers[chosen],
-        arcs.cells[chosen],
-        numbered(arcs.regions[chosen]).astype(np.int32),
-        face_rings,
-        ring_starts,
-        np.where(halves < 0, ~numbers[~halves], numbers[halves]),
-    )
+    ring_arcs = np.where(halves < 0, ~numbers[~halves], numbers[halves])
+    faces = arcs.values[chosen], arcs.cells[chosen], arcs.regions[chosen]
+    return as_arcs(shape, lines, *faces, face_rings, ring_starts, ring_arcs)
 
 
 def _free(lines: Lines, touching: NDArray[np.bool_]) -> NDArray[np.bool_]:
