@@ -212,6 +212,7 @@ PAGES = {
     "dp-h200": ("Dynamic programming on a GPU", CASES, None),
     "dp-pairs-pocl": ("Two long sequences on a CPU", PAIRS, None),
     "warping-pocl": ("Time series on a CPU", WARPED, None),
+    "warping-h100": ("Time series on a GPU", WARPED, None),
     "measures-pocl": ("Measures of hulls on a CPU", MEASURES, None),
     "dp-related-pocl": ("Two related sequences on a CPU", RELATED, None),
     "dp-pairs-h200": ("Two long sequences on a GPU", PAIRS, None),

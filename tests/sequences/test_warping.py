@@ -10,7 +10,7 @@ from clgeom.core.policies import Policy
 from clgeom.core.tuning import override
 from clgeom.dp import problems
 from clgeom.errors import DeviceLimit, InvalidInput
-from clgeom.sequences.warping import Rules
+from clgeom.sequences.warping import Rules, width_of
 
 
 def table_of(a, b, rules):
@@ -112,7 +112,7 @@ def test_series_in_several_launches_and_parts(session, monkeypatch):
 @pytest.mark.settings("small_allocations")
 def test_few_long_series_among_short_ones(any_session):
     """Blocks are of similar lengths: else each of these would be as long as a long series, and all too many bytes."""
-    n = np.where(np.arange(256) % 32, 4, 16_000)
+    n = np.where(np.arange(256) % 32, 4, 128_000 // width_of(any_session, np.dtype(np.float32)))
     m = np.arange(256) // 4 + 5
     a, b = [np.zeros(k, np.float32) for k in n], [np.ones(k, np.float32) for k in m]
     found = problems.dtw(a, b, window=2, cost="absolute", device=any_session)
