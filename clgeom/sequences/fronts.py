@@ -9,8 +9,8 @@ takes less time are left to it: most show it within a few edits.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.tuning import select
 from clgeom.intake.arrays import as_device_values
 from clgeom.intake.device_arrays import on_host
+from clgeom.sequences.pairs_order import is_resident
 
 if TYPE_CHECKING:
     import pyopencl as cl
@@ -34,6 +35,9 @@ MARGIN = 16
 #: Edits that are tried first, of those that pay: this share, and no fewer than these; of a pair alone no fewer than a
 #: launch takes time for.
 FIRST_SHARE, LEAST_EDITS, LEAST_ALONE = 8, 8, 256
+#: Work-items of a group, times those of the policy, where each compute unit has one pair at most. H100, a pair with 4,500
+#: edits: groups of 64, 256, 512, 1,024 take 109, 27, 20, 17 ms.
+WIDER = 4
 #: How many edits more than expected are tried.
 ALLOWANCE = 1.25
 #: Most edits: a launch takes a second for each core (PoCL, 32,768 edits of one pair).
@@ -46,17 +50,21 @@ MOST_WORK = 1 << 30
 MEMORY_SHARE = 8
 #: Cells of tables of edit distances that take as long as a point of a front, and as an edit besides its points, for a
 #: pair alone and for one of many: of one compute unit of a CPU, and of a GPU. PoCL, one core: a point 1.9 ns, an edit
-#: 52 ns, 26 cells of one pair 1 ns, 65 cells of pairs_bits. GPUs: not measured. Tables of lcs are twice as fast.
+#: 52 ns, 26 cells of one pair 1 ns, 65 cells of pairs_bits. H100: of a pair alone, 920 and 4,500 edits, a point 1.7 ns,
+#: an edit 1.5 us, 930 cells 1 ns; of 10,000 pairs 30 ps, 3 ns, and 4,100 cells of pairs_bits 1 ns. Tables of lcs are
+#: twice as fast.
 COSTS = {
     ("cpu", True): (50, 1_400),
     ("cpu", False): (124, 3_400),
-    ("gpu", True): (8e3, 2.5e6),
-    ("gpu", False): (60, 14e3),
+    ("gpu", True): (1.6e3, 1.4e6),
+    ("gpu", False): (120, 12e3),
 }
 #: Words of a sequence that are looked for in another one, and letters of each.
 WORDS, WORD_LETTERS = 32, 12
 #: Letters of shorter sequences from which on fronts are tried in batches, and cells of a batch for each compute unit.
-LEAST_LETTERS, LEAST_CELLS = {"cpu": 256, "gpu": 2048}, {"cpu": 1 << 28, "gpu": 1 << 31}
+#: H100, 10,000 pairs with 1 to 5 % differences, ms: of 2,000 letters 21 to 23, tables 28 to 30; 20,000 of 1,000 17.5 and
+#: 16; 1,000 of 10,000 15 and 1,500.
+LEAST_LETTERS, LEAST_CELLS = {"cpu": 256, "gpu": 1024}, {"cpu": 1 << 28, "gpu": 1 << 22}
 #: One pair of SAMPLED, at least LEAST_SAMPLE and about MOST_SAMPLE, show whether so large a share of all is related.
 SAMPLED, LEAST_SAMPLE, MOST_SAMPLE, LEAST_RELATED = 24, 4, 32, 0.6
 #: Pairs from which on the sample tells more than the first edits of each pair.
@@ -65,7 +73,7 @@ MANY = 256
 
 def most_edits(session: Session, problem: str, cells: np.ndarray, *, alone: bool) -> np.ndarray:
     """Return the edits up to which fronts take three quarters of the time of tables of so many cells."""
-    kind = _kind(session)
+    kind = "cpu" if session.profile.is_cpu else "gpu"
     faster = 4 / 3 * (2 if problem == "lcs" else 1) * (session.profile.compute_units if alone and kind == "cpu" else 1)
     point, edit = (cost * faster for cost in COSTS[kind, alone])
     return np.minimum((np.sqrt(edit * edit + 2.0 * point * cells) - edit) / point, MOST_EDITS).astype(np.int64)
@@ -91,7 +99,10 @@ class FrontPairs:
         session, count, most = self.session, len(jobs), int(jobs[:, 4].max())
         side = most // 2 + 1
         pitch = (side + 1) * (side + 5) if keep else 4 * (side + 3)
-        groups = self.policy.groups(count, session.profile.compute_units)
+        policy = self.policy
+        if policy.variant == "group" and count <= session.profile.compute_units:  # few pairs: wider groups
+            policy = replace(policy, wg_size=min(WIDER * policy.wg_size, session.profile.max_wg_size))
+        groups = policy.groups(count, session.profile.compute_units)
         groups = max(min(groups, count, self.memory_bytes // (8 * pitch)), 1)
         if self.letters is None:
             held = self.letters = upload(session, self.jobs, self.parts)
@@ -102,7 +113,7 @@ class FrontPairs:
         memory = Scratch("memory", np.int32, 2 * pitch * groups)
         args = ("letters", "jobs", np.uint32(count), memory, np.uint64(pitch), out, edits, np.uint32(most))
         params = {"problem": self.problem, "letter_bytes": self.size, "keep": keep}
-        result = run(session, Plan(Step(KERNEL, self.policy, args, groups, params)), letters=self.letters, jobs=held)
+        result = run(session, Plan(Step(KERNEL, policy, args, groups, params)), letters=self.letters, jobs=held)
         values, kept = np.empty(count, np.int32), np.empty((count if keep else 0, most + 1), np.uint32)
         read_all(session, (result[out], result[edits]), (values, kept))
         return values, kept
@@ -124,11 +135,8 @@ class FrontPairs:
         left, found = np.arange(len(most)), np.full(len(most), -1, np.int64)
         while True:
             work = np.cumsum(limits[left].astype(np.float64) ** 2)
-            chosen = [left]
-            if work[-1] > MOST_WORK:
-                cuts = np.searchsorted(work, np.arange(MOST_WORK, work[-1], MOST_WORK), side="right")
-                chosen = [part for part in np.split(left, cuts) if len(part)]
-            parts = [self.run(self.jobs[part], keep=keep) for part in chosen]
+            cuts = np.searchsorted(work, np.arange(MOST_WORK, work[-1], MOST_WORK), side="right")
+            parts = [self.run(self.jobs[part], keep=keep) for part in np.split(left, cuts) if len(part)]
             values, edits = np.concatenate([part[0] for part in parts]), parts[0][1]
             solved, expected = values >= 0, -values.astype(np.int64)
             found[left] = np.where(solved, values, -1)
@@ -167,74 +175,62 @@ def expected_edits(a: np.ndarray, b: np.ndarray, most: int) -> float:
 
     Unrelated DNA has one of 16 million words by chance.
     """
-    size, words, text, longer = a.itemsize, a.tobytes(), b.tobytes(), (len(b) - len(a)) * b.itemsize
-    begins, width = range(0, len(words), max(len(a) // WORDS, WORD_LETTERS) * size), WORD_LETTERS * size
-    near = (64 + most // 16) * size
-    before, behind = near - min(longer, 0), near + max(longer, 0) + width
+    size, text, longer = a.itemsize, b.tobytes(), len(b) - len(a)
+    begins, near = range(0, len(a), max(len(a) // WORDS, WORD_LETTERS)), 64 + most // 16
     intact = 0
     for at in begins:
-        intact += text.find(words[at : at + width], max(at - before, 0), at + behind) >= 0
+        word = a[at : at + WORD_LETTERS].tobytes()
+        first, stop = at + min(longer, 0) - near, at + max(longer, 0) + near + WORD_LETTERS
+        intact += text.find(word, max(first, 0) * size, max(stop, 0) * size) >= 0
     return float(len(a) * (1 - (intact / len(begins)) ** (1 / WORD_LETTERS)))
 
 
-def may_pay(session: Session, letters: int, cells: Callable[[], float]) -> bool:
-    """Return whether sequences of so many letters have so many cells of tables that a try of fronts costs little."""
-    kind = _kind(session)
-    return letters >= LEAST_LETTERS[kind] and cells() >= LEAST_CELLS[kind] * session.profile.compute_units
-
-
-def _kind(session: Session) -> str:
-    """Return the kind of device in tables of costs."""
-    return "cpu" if session.profile.is_cpu else "gpu"
-
-
-#: The letters of chosen pairs and their places: a function of their indices.
-Pick: TypeAlias = Callable[[np.ndarray], tuple[tuple[Any, ...], np.ndarray]]
+def may_pay(session: Session, a: Sequences, b: Sequences) -> bool:
+    """Return whether pairs are long and many enough, and their lengths on the host."""
+    kind = "cpu" if session.profile.is_cpu else "gpu"
+    if is_resident(a, b) or min(a.longest, b.longest) < LEAST_LETTERS[kind]:
+        return False
+    return float(a.lengths @ b.lengths) >= LEAST_CELLS[kind] * session.profile.compute_units
 
 
 def solve_many(session: Session, problem: str, a: Sequences, b: Sequences, cutoff: int | None) -> np.ndarray:
     """Return the values of pairs, or others beyond the cutoff; -1 where a table takes less time."""
-
-    def pick(chosen: np.ndarray) -> tuple[tuple[Any, ...], np.ndarray]:
-        first, second = a.subset(chosen), b.subset(chosen)
-        begins = first.offsets[:-1], len(first.letters) + second.offsets[:-1]
-        pairs = np.stack([begins[0], first.lengths, begins[1], second.lengths], axis=1)
-        return (first.letters, second.letters), pairs
-
-    return _solve_picked(session, problem, a.lengths, b.lengths, pick, cutoff)
-
-
-def solve_places(
-    session: Session, problem: str, parts: tuple[Any, ...], pairs: np.ndarray, cutoff: int | None
-) -> np.ndarray:
-    """Return the same for pairs in no order: the first letter and the length of both, in the letters of all parts."""
-    return _solve_picked(session, problem, pairs[:, 1], pairs[:, 3], lambda chosen: (parts, pairs[chosen]), cutoff)
-
-
-def _solve_picked(
-    session: Session, problem: str, n: np.ndarray, m: np.ndarray, pick: Pick, cutoff: int | None
-) -> np.ndarray:
-    most, found = most_edits(session, problem, n * m, alone=False), np.full(len(n), -1, np.int64)
-    most[np.minimum(n, m) < LEAST_LETTERS[_kind(session)]] = 0
+    n, m = a.lengths, b.lengths
+    most, found = most_edits(session, problem, n * m, alone=False), np.full(len(a), -1, np.int64)
+    most[np.minimum(n, m) < LEAST_LETTERS["cpu" if session.profile.is_cpu else "gpu"]] = 0
     tried = np.flatnonzero(most >= LEAST_EDITS)
-
-    def edits_of(chosen: np.ndarray, *, first: bool) -> np.ndarray:
-        """Numbers of edits, as `FrontPairs.solve`; without `first` by one round alone."""
-        limit = None if cutoff is None else min(max(cutoff, 0), INT32)
-        if limit is not None:
-            limit = n[chosen] + m[chosen] - 2 * limit if problem == "lcs" else limit
-        least = LEAST_EDITS if first else MOST_EDITS
-        return FrontPairs(session, problem, *pick(chosen)).solve(most[chosen], limit, least=least)[0]
-
+    first = len(tried) < MANY
     if len(tried) >= 4 * LEAST_SAMPLE:
         sample = tried[:: max(len(tried) // MOST_SAMPLE, min(len(tried) // LEAST_SAMPLE, SAMPLED))]
-        if (edits_of(sample, first=True) >= 0).mean() < LEAST_RELATED:
+        if (_edits_of(session, problem, a, b, sample, most, cutoff, first=True) >= 0).mean() < LEAST_RELATED:
             return found
     if len(tried):
-        edits = edits_of(tried, first=len(tried) < MANY)
+        edits = _edits_of(session, problem, a, b, tried, most, cutoff, first=first)
         values = (n[tried] + m[tried] - edits) // 2 if problem == "lcs" else edits
         found[tried] = np.where(edits < 0, -1, values)
     return found
+
+
+def _edits_of(
+    session: Session,
+    problem: str,
+    a: Sequences,
+    b: Sequences,
+    chosen: np.ndarray,
+    most: np.ndarray,
+    cutoff: int | None,
+    *,
+    first: bool,
+) -> np.ndarray:
+    """Return the numbers of edits of chosen pairs, as `FrontPairs.solve`; without `first` by one round alone."""
+    a, b = a.subset(chosen), b.subset(chosen)
+    pairs = np.stack([a.offsets[:-1], a.lengths, len(a.letters) + b.offsets[:-1], b.lengths], axis=1)
+    if cutoff is not None:
+        cutoff = min(max(cutoff, 0), INT32)
+        cutoff = a.lengths + b.lengths - 2 * cutoff if problem == "lcs" else cutoff
+    return FrontPairs(session, problem, (a.letters, b.letters), pairs).solve(
+        most[chosen], cutoff, least=LEAST_EDITS if first else MOST_EDITS
+    )[0]
 
 
 def steps_of(edits: np.ndarray) -> np.ndarray:
