@@ -19,7 +19,8 @@ from clgeom.core.launch import run
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
-from clgeom.sequences.align_tiles import PairSpans, PairTiles, job_table
+from clgeom.sequences.align_jobs import PairSpans, job_table
+from clgeom.sequences.align_tiles import PairTiles
 from clgeom.sequences.scoring import A_BEGIN, A_END, B_BEGIN, B_END
 
 if TYPE_CHECKING:

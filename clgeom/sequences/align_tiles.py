@@ -20,6 +20,8 @@ from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit
 from clgeom.intake.arrays import as_device_values, to_device
+from clgeom.sequences.align_jobs import NO_END, PairSpans, Tiled, job_table
+from clgeom.sequences.align_sweep import sweep, sweep_policy
 from clgeom.sequences.scoring import A_BEGIN, A_END, B_BEGIN, B_END, SATURATED
 
 if TYPE_CHECKING:
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from clgeom.sequences.scoring import Rules
 
 KERNEL = "sequences/align_tiles"
-JOB_WORDS = 12
 #: Elements of vectors on CPUs, 32 bytes.
 LANES = {"short": 16, "int": 8}
 TYPES: dict[str, np.dtype[Any]] = {"short": np.dtype(np.int16), "int": np.dtype(np.int32)}
@@ -53,28 +54,8 @@ NARROW_CELLS = 1 << 24
 BUDGET = 1 << 28
 #: State of a traceback at its end.
 DONE = 3
-NO_END = np.iinfo(np.int32).min
-#: Edges of tiles: their buffer, slots of rows, slots of columns.
-Tiled = tuple[Any, int, int]
 #: Fours of rows and columns of choices, and buffers of walks and operations.
 Path = tuple[int, int, Any, Any]
-
-
-@dataclass(frozen=True)
-class PairSpans:
-    """Where the sequences of pairs lie: first letters and lengths; `b_step` is -1 for reverse complements."""
-
-    a_begin: np.ndarray
-    n: np.ndarray
-    b_begin: np.ndarray
-    b_step: np.ndarray
-    m: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.n)
-
-    def __getitem__(self, index: Any) -> PairSpans:
-        return PairSpans(*(getattr(self, name)[index] for name in self.__dataclass_fields__))
 
 
 @dataclass(frozen=True)
@@ -350,8 +331,9 @@ class PairTiles:
 
     def in_tiles(self, pairs: PairSpans, side: int, path: tuple[np.ndarray, Any] | None = None) -> tuple[Any, Any]:
         """Ends, and walks if `path` is (regions, operations), of pairs cut into tiles; in halves if memory is short."""
-        side, kept = self._rounded(side), path is not None
-        slots = (ceil_div(int(pairs.n.max()), side), ceil_div(int(pairs.m.max()), side)) if kept else (3, 1)
+        policy = sweep_policy(self.session) if self.rules.band is None else None
+        side, kept, free = policy.tile if policy else self._rounded(side), path is not None, (1, 0) if policy else (3, 1)
+        slots = (ceil_div(int(pairs.n.max()), side), ceil_div(int(pairs.m.max()), side)) if kept else free
         sizes = 2 * (slots[0] * (pairs.m + 1) + slots[1] * (pairs.n + 1))
         if int(sizes.sum()) * 4 > self.budget and len(pairs) > 1:
             half = len(pairs) // 2
@@ -360,10 +342,11 @@ class PairTiles:
                 for part in (slice(half), slice(half, None))
             )
             return np.concatenate([ends, more_ends]), None if walks is None else np.concatenate([walks, more_walks])
-        value = "short" if self.fits_short(pairs.n, pairs.m).all() else "int"
+        value = "int" if policy or not self.fits_short(pairs.n, pairs.m).all() else "short"
         # the type of the edges is that of all launches, also of those that need memory for choices
-        value = self._shape(value, len(pairs), side + 1, *((side // 4, side) if kept else ())).value
-        ends, tiled = self._fill_tiles(pairs, side, value, slots, sizes)
+        value = self._shape(value, len(pairs), side + 1, *((self._rounded(side) // 4, side) if kept else ())).value
+        found = sweep(self, policy, pairs, slots, sizes, keep=kept) if policy else None
+        ends, tiled = self._fill_tiles(pairs, side, value, slots, sizes) if found is None else found
         if value == "short" and self.rules.local and (ends[:, 0] >= SATURATED).any():
             value = "int"
             ends, tiled = self._fill_tiles(pairs, side, value, slots, sizes)
@@ -419,7 +402,7 @@ class PairTiles:
             jobs = job_table(pairs[active], tile_row, tile_column, at[active], regions[active])
             buffer = allocate(self.session, 16 * len(active))
             write(self.session, buffer, walks[active].ravel())
-            path = side // 4, side, buffer, operations
+            path = self._rounded(side) // 4, side, buffer, operations
             shape = self._shape(value, len(active), side + 1, *path[:2])
             self._launch(shape, jobs, side, side + 1, tiled=tiled, path=path)
             walks[active] = read(self.session, buffer, np.int32, 4 * len(active)).reshape(-1, 4)
@@ -472,13 +455,3 @@ def _bytes_of_tiles(jobs: np.ndarray, side: int, itemsize: int, tiled: bool, pat
     letters = int(rows.sum() + columns.sum())
     edges = 2 * letters * itemsize * (1 if path else 2) if tiled else 0  # H and a gap's, read, and written for others
     return letters + edges + (int((rows * columns).sum()) // 2 if path else 0)
-
-
-def job_table(pairs: PairSpans, tile_row: Any = 0, tile_column: Any = 0, edges: Any = 0, ends: Any = 0) -> np.ndarray:
-    """Jobs as rows of words, in the order of `job_of` in sequences/align_jobs.h."""
-    jobs = np.zeros((len(pairs), JOB_WORDS), np.int64)
-    spans = pairs.a_begin, pairs.b_begin, pairs.b_step, pairs.n, pairs.m
-    low, high = np.asarray(edges) & 0xFFFFFFFF, np.asarray(edges) >> 32
-    for k, column in enumerate((*spans, tile_row, tile_column, np.arange(len(pairs)), ends, low, high)):
-        jobs[:, k] = column
-    return (jobs & 0xFFFFFFFF).astype(np.uint32)

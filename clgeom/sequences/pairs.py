@@ -9,7 +9,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.intake.letters import Sequences
-from clgeom.sequences.align_tiles import PairSpans
+from clgeom.sequences.align_jobs import PairSpans
 from clgeom.sequences.pairs_order import LEAST_ORDERED
 
 

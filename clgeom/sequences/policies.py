@@ -49,6 +49,8 @@ POLICIES: dict[str, Rows] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=8, groups_per_unit=4),
         "any": Policy("group", wg_size=64, items_per_thread=8, groups_per_unit=16),
     },
+    # A work-item takes items_per_thread rows of a strip, a multiple of 4.
+    "sequences/align_sweep": {"any": Policy("group", wg_size=32, items_per_thread=8)},
     "sequences/align_fronts": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=1),
         "any": Policy("group", wg_size=64, groups_per_unit=16),
@@ -116,6 +118,7 @@ POLICIES: dict[str, Rows] = {
 LIMITS = {
     "sequences/pairs_bits": Limit("items_per_thread", FOURS, "a multiple of 4", "serial"),  # vectors of four pairs
     "sequences/align_pairs": Limit("items_per_thread", FOURS, "a multiple of 4", "group"),  # vectors of four rows
+    "sequences/align_sweep": Limit("items_per_thread", FOURS, "a multiple of 4", "group"),  # sides of tiles
     "sequences/align_tiles": Limit("items_per_thread", FOURS, "a multiple of 4"),
     "sequences/warping": Limit("items_per_thread", (4, 8), "4 or 8", "serial"),  # lanes of a vector
 }

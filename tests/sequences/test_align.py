@@ -12,7 +12,7 @@ from reference.alignment import align as reference
 import clgeom
 from clgeom.core.policies import Policy
 from clgeom.core.tuning import override
-from clgeom.sequences import align_tiles
+from clgeom.sequences import align_jobs, align_tiles
 from clgeom.sequences.result import cigar_of
 from clgeom.sequences.scoring import Rules, as_scoring
 
@@ -207,7 +207,7 @@ def score_of(found, match=2, mismatch=-3, gap_open=5, gap_extend=2):
 
 def test_bytes_of_phases(session, monkeypatch):
     """Jobs and results; letters; of tiles H and a gap's at two edges, read, and written for others; choices."""
-    job_bytes, letters, edges, choices = 4 * align_tiles.JOB_WORDS + 12, 16 + 16, 2 * (16 + 16) * 4, 16 * 16 // 2
+    job_bytes, letters, edges, choices = 4 * align_jobs.JOB_WORDS + 12, 16 + 16, 2 * (16 + 16) * 4, 16 * 16 // 2
     text = "ACGT" * 8
     for shape in ("serial", "group"):
         with override({align_tiles.KERNEL: SHAPES[shape]}):
