@@ -1,4 +1,5 @@
-// align_walk.h: the traceback of an alignment through the stored choices of a tile.
+// align_walk.h: the traceback of an alignment through the stored choices of a tile. Those of one tile are CHOICE_STRIDE
+// apart.
 // The low 2 bits of a choice: the diagonal, E, F, or the beginning of a local alignment.
 #define BY_E 1
 #define BY_F 2
@@ -33,7 +34,7 @@ inline void walk(rules_t rules, global const uchar *a, global const uchar *b, gl
     while (i > 0 && j > 0 && state != DONE) {
         const int row = i - 1, begin = BANDED > TILED ? max(1, row / ROWS * ROWS + 1 - rules.band) : 1;
         const size_t entry = choice_entry(row / 4, j - begin, width);
-        const int choice = choices[entry * WG_SIZE * LANES] >> 4 * (row % 4) & 15;
+        const int choice = choices[entry * CHOICE_STRIDE] >> 4 * (row % 4) & 15;
         int by = choice & 3;
         if (state != AT_H) {
             const bool longer = choice & (state == AFTER_E ? LONGER_E : LONGER_F);

@@ -35,8 +35,8 @@ from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.letters import choose_sessions_of
 from clgeom.intake.typing import ChunksLike, DevicesLike
 from clgeom.sequences.align_fronts import LEAST_CELLS, PairFronts, costs_of
-from clgeom.sequences.align_pairs import ShortPairs, are_short
 from clgeom.sequences.align_jobs import PairSpans
+from clgeom.sequences.align_pairs import ShortPairs, are_short
 from clgeom.sequences.align_tiles import PART_CELLS, PART_CELLS_OF_GPUS, PairTiles
 from clgeom.sequences.bands import align_in_growing_bands
 from clgeom.sequences.fields import Fields, align_empty_apart, compact_operations, fields_of

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-JOB_WORDS = 12
+#: Words of a job, and that with the number of its results.
+JOB_WORDS, SLOT = 12, 7
 #: The score of a tile, or of a strip, that has no end.
 NO_END = np.iinfo(np.int32).min
 #: Edges of tiles: their buffer, slots of rows, slots of columns.

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clgeom.core.launch import allocate, read, run
+from clgeom.core.launch import allocate, read, run, write
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.tuning import select
 from clgeom.dp.paths import tickets
 from clgeom.errors import DeviceWarning, warn
-from clgeom.sequences.align_jobs import NO_END, job_table
+from clgeom.sequences.align_jobs import NO_END, SLOT, job_table
+from clgeom.sequences.scoring import A_BEGIN, B_BEGIN
 
 if TYPE_CHECKING:
     from clgeom.core.device import Session
@@ -29,6 +30,7 @@ KERNEL = "sequences/align_sweep"
 CHUNK, PATIENCE = 16, 16
 #: Cells of a launch for each compute unit: about a tenth of a second.
 LAUNCH_CELLS = 1 << 28
+INPUTS = ("a", "b", "codes", "scores")
 
 
 def sweep_policy(session: Session) -> Policy | None:
@@ -62,8 +64,16 @@ def sweep(
     cuts = np.searchsorted(cells, np.arange(limit, cells[-1], limit)).tolist()
     for first, stop in itertools.pairwise(sorted({0, *cuts, len(jobs)})):
         buffers["progress"] = tickets.new_counters(session, 2 + stop - first)
-        args = ("a", "b", "codes", "scores", *map(np.int32, costs), "jobs", np.uint32(first), "results", "status")
-        args += ("edges", *map(np.uint32, slots), "progress", np.int32(PATIENCE * tickets.patience(session)))
+        args: tuple[Any, ...] = (
+            *INPUTS,
+            *map(np.int32, costs),
+            "jobs",
+            np.uint32(first),
+            "status",
+            "edges",
+            *map(np.uint32, slots),
+        )
+        args += ("results", "progress", np.int32(PATIENCE * tickets.patience(session)))
         moved = 4 * int(pairs.m[pair[first:stop]].sum()) * 4
         run(session, Plan(Step(KERNEL, policy, args, stop - first, params, bytes_moved=moved)), **buffers)
         if read(session, buffers["progress"], np.int32, 1, 1 + stop - first)[0]:
@@ -79,3 +89,34 @@ def sweep(
     found = np.stack([score, i, j], axis=1)[first_of]
     found[found[:, 0] == NO_END, 1:] = 0
     return tiles.with_borders(pairs, found), (edges, *slots)
+
+
+def walk(
+    tiles: PairTiles, policy: Policy, jobs: np.ndarray, tiled: Tiled, walks: np.ndarray, operations: Any
+) -> np.ndarray:
+    """Return the walks of pairs through the tile of each, of edges from `sweep`, and write their operations."""
+    session, rules, scoring, side, walked = tiles.session, tiles.rules, tiles.rules.scoring, policy.tile, []
+    free = rules.free & (A_BEGIN | B_BEGIN)
+    costs = scoring.match, scoring.mismatch, scoring.gap_open, scoring.gap_extend, free
+    params = {"local": rules.local, "matrix": scoring.matrix is not None, "path": True, "chunk": CHUNK}
+    most = max(tiles.budget // (side * side // 2), 1)
+    for part in (slice(at, at + most) for at in range(0, len(jobs), most)):
+        own, count = jobs[part].copy(), len(jobs[part])
+        own[:, SLOT] = np.arange(count)
+        held = allocate(session, 16 * count)
+        write(session, held, walks[part].ravel())
+        args: tuple[Any, ...] = (
+            *INPUTS,
+            *map(np.int32, costs),
+            "jobs",
+            np.uint32(0),
+            "status",
+            "edges",
+            *map(np.uint32, tiled[1:]),
+        )
+        args += (Scratch("choices", np.uint16, count * (side * side // 4)), "walks", "operations")
+        buffers = dict(tiles.buffers, jobs=tiles.on_device(own.ravel(), "The list of tiles of align"))
+        buffers |= {"edges": tiled[0], "walks": held, "operations": operations}
+        run(session, Plan(Step(KERNEL, policy, args, count, params)), **buffers)
+        walked.append(read(session, held, np.int32, 4 * count).reshape(-1, 4))
+    return np.concatenate(walked)

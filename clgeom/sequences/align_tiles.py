@@ -21,7 +21,7 @@ from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit
 from clgeom.intake.arrays import as_device_values, to_device
 from clgeom.sequences.align_jobs import NO_END, PairSpans, Tiled, job_table
-from clgeom.sequences.align_sweep import sweep, sweep_policy
+from clgeom.sequences.align_sweep import sweep, sweep_policy, walk
 from clgeom.sequences.scoring import A_BEGIN, A_END, B_BEGIN, B_END, SATURATED
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ class PairTiles:
         self.serial = self.policy.variant == "serial"
         self.rows = self.policy.items_per_thread
         self.letters, self.held = (a_letters, b_letters), list[Any]()
+        self.sweeps = True
 
     @functools.cached_property
     def buffers(self) -> dict[str, Any]:
@@ -331,9 +332,9 @@ class PairTiles:
 
     def in_tiles(self, pairs: PairSpans, side: int, path: tuple[np.ndarray, Any] | None = None) -> tuple[Any, Any]:
         """Ends, and walks if `path` is (regions, operations), of pairs cut into tiles; in halves if memory is short."""
-        policy = sweep_policy(self.session) if self.rules.band is None else None
-        side, kept, free = policy.tile if policy else self._rounded(side), path is not None, (1, 0) if policy else (3, 1)
-        slots = (ceil_div(int(pairs.n.max()), side), ceil_div(int(pairs.m.max()), side)) if kept else free
+        policy, kept = self._sweep_policy(pairs, path is not None), path is not None
+        own_side, free = (policy.tile, (1, 0)) if policy else (self._rounded(side), (3, 1))
+        slots = (ceil_div(int(pairs.n.max()), own_side), ceil_div(int(pairs.m.max()), own_side)) if kept else free
         sizes = 2 * (slots[0] * (pairs.m + 1) + slots[1] * (pairs.n + 1))
         if int(sizes.sum()) * 4 > self.budget and len(pairs) > 1:
             half = len(pairs) // 2
@@ -342,15 +343,28 @@ class PairTiles:
                 for part in (slice(half), slice(half, None))
             )
             return np.concatenate([ends, more_ends]), None if walks is None else np.concatenate([walks, more_walks])
-        value = "int" if policy or not self.fits_short(pairs.n, pairs.m).all() else "short"
-        # the type of the edges is that of all launches, also of those that need memory for choices
-        value = self._shape(value, len(pairs), side + 1, *((self._rounded(side) // 4, side) if kept else ())).value
-        found = sweep(self, policy, pairs, slots, sizes, keep=kept) if policy else None
-        ends, tiled = self._fill_tiles(pairs, side, value, slots, sizes) if found is None else found
-        if value == "short" and self.rules.local and (ends[:, 0] >= SATURATED).any():
-            value = "int"
-            ends, tiled = self._fill_tiles(pairs, side, value, slots, sizes)
-        return ends, None if path is None else self._walk_tiles(pairs, side, value, ends, tiled, sizes, *path)
+        if policy is not None:
+            found = sweep(self, policy, pairs, slots, sizes, keep=kept)
+            if found is None:
+                self.sweeps = False
+                return self.in_tiles(pairs, side, path)
+            (ends, tiled), value = found, "int"
+        else:
+            value = "short" if self.fits_short(pairs.n, pairs.m).all() else "int"
+            # the type of the edges is that of all launches, also of those that need memory for choices
+            value = self._shape(value, len(pairs), own_side + 1, *((own_side // 4, own_side) if kept else ())).value
+            ends, tiled = self._fill_tiles(pairs, own_side, value, slots, sizes)
+            if value == "short" and self.rules.local and (ends[:, 0] >= SATURATED).any():
+                value = "int"
+                ends, tiled = self._fill_tiles(pairs, own_side, value, slots, sizes)
+        return ends, path and self._walk_tiles(pairs, own_side, value, ends, tiled, sizes, *path, policy)
+
+    def _sweep_policy(self, pairs: PairSpans, kept: bool) -> Policy | None:
+        """Return the shape of `sweep`; None where tables are filled by tiles, also for edges beyond the memory."""
+        policy = sweep_policy(self.session) if self.sweeps and self.rules.band is None else None
+        if policy is not None and kept and int((pairs.n * pairs.m).max()) // policy.tile * 16 > self.budget:
+            return None
+        return policy
 
     def _fill_tiles(
         self, pairs: PairSpans, side: int, value: str, slots: tuple[int, int], sizes: np.ndarray
@@ -391,8 +405,9 @@ class PairTiles:
         sizes: np.ndarray,
         regions: np.ndarray,
         operations: Any,
+        policy: Policy | None = None,
     ) -> np.ndarray:
-        """Return the walks of all pairs, from tile to tile."""
+        """Return the walks of all pairs, from tile to tile; `policy` is that of `sweep` if it made the edges."""
         walks = np.zeros((len(pairs), 4), np.int32)
         walks[:, :2] = ends[:, 1:]
         at = np.cumsum(sizes) - sizes
@@ -400,9 +415,13 @@ class PairTiles:
         while len(active):
             tile_row, tile_column = (np.maximum(walks[active, k] - 1, 0) // side for k in (0, 1))
             jobs = job_table(pairs[active], tile_row, tile_column, at[active], regions[active])
+            if policy is not None:
+                walks[active] = walk(self, policy, jobs, tiled, walks[active], operations)
+                active = active[walks[active, 2] != DONE]
+                continue
             buffer = allocate(self.session, 16 * len(active))
             write(self.session, buffer, walks[active].ravel())
-            path = self._rounded(side) // 4, side, buffer, operations
+            path = side // 4, side, buffer, operations
             shape = self._shape(value, len(active), side + 1, *path[:2])
             self._launch(shape, jobs, side, side + 1, tiled=tiled, path=path)
             walks[active] = read(self.session, buffer, np.int32, 4 * len(active)).reshape(-1, 4)

@@ -35,8 +35,8 @@ MARGIN = 16
 #: Edits that are tried first, of those that pay: this share, and no fewer than these; of a pair alone no fewer than a
 #: launch takes time for.
 FIRST_SHARE, LEAST_EDITS, LEAST_ALONE = 8, 8, 256
-#: Work-items of a group, times those of the policy, where each compute unit has one pair at most. H100, a pair with 4,500
-#: edits: groups of 64, 256, 512, 1,024 take 109, 27, 20, 17 ms.
+#: Work-items of a group, times those of the policy, where each compute unit has one pair at most. H100, a pair with
+#: 4,500 edits: groups of 64, 256, 512, 1,024 take 109, 27, 20, 17 ms.
 WIDER = 4
 #: How many edits more than expected are tried.
 ALLOWANCE = 1.25
@@ -62,8 +62,8 @@ COSTS = {
 #: Words of a sequence that are looked for in another one, and letters of each.
 WORDS, WORD_LETTERS = 32, 12
 #: Letters of shorter sequences from which on fronts are tried in batches, and cells of a batch for each compute unit.
-#: H100, 10,000 pairs with 1 to 5 % differences, ms: of 2,000 letters 21 to 23, tables 28 to 30; 20,000 of 1,000 17.5 and
-#: 16; 1,000 of 10,000 15 and 1,500.
+#: H100, 10,000 pairs with 1 to 5 % differences, ms: of 2,000 letters 21 to 23, tables 28 to 30; 20,000 of 1,000 17.5
+#: and 16; 1,000 of 10,000 15 and 1,500.
 LEAST_LETTERS, LEAST_CELLS = {"cpu": 256, "gpu": 1024}, {"cpu": 1 << 28, "gpu": 1 << 22}
 #: One pair of SAMPLED, at least LEAST_SAMPLE and about MOST_SAMPLE, show whether so large a share of all is related.
 SAMPLED, LEAST_SAMPLE, MOST_SAMPLE, LEAST_RELATED = 24, 4, 32, 0.6

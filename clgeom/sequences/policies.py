@@ -86,8 +86,8 @@ POLICIES: dict[str, Rows] = {
     # 17.4 16.1 11.0, edit 7.3 11.1 6.5 3.9; chunks of 32 steps 5 % slower, groups of 64 3 %.
     "sequences/bits_sweep": {"amd": WORDS_ON_AMD, "any": Policy("group", wg_size=32, items_per_thread=2)},
     "sequences/bits_traceback": {"cpu": Policy("serial", wg_size=1), "any": Policy("group", wg_size=128)},
-    # Fronts of related pairs: a group a pair. H100, 10,000 pairs of 10,000 letters with 450 edits, groups of 32, 64, 128:
-    # 61, 41, 29 ms.
+    # Fronts of related pairs: a group a pair. H100, 10,000 pairs of 10,000 letters with 450 edits, groups of 32, 64,
+    # 128: 61, 41, 29 ms.
     "sequences/edit_fronts": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
         "any": Policy("group", wg_size=128, groups_per_unit=16),

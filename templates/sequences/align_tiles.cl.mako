@@ -56,6 +56,7 @@ typedef ushort choices_t;
 #define AT(k) ((size_t)(k) * WG_SIZE * LANES)   // entry k of a work-item's memory
 #include "sequences/align_jobs.h"
 #if PATH
+#define CHOICE_STRIDE (WG_SIZE * LANES)
 #include "sequences/align_walk.h"
 #endif
 #include "sequences/align_steps.h"
