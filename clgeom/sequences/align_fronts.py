@@ -36,9 +36,26 @@ WIDER = 4
 #: As in sequences/align_fronts.h: letters beyond the ends of a sequence. They are read by words of 8.
 STOPS = 16
 RESULTS = 6
-#: Nanoseconds of a front, of a cell of fronts, and of a cell of tables with and without paths. PoCL, one core of an
-#: EPYC, 3 to 3,000 pairs of 150 to 12,000 letters at 2 to 12 %: 0.9 to 1.4 of the time that the first two give.
-FRONT, CELL, TABLE_CELL = 50.0, 1.6, {True: 0.35, False: 0.17}
+
+
+@dataclass(frozen=True)
+class Times:
+    """Nanoseconds of a front, of a cell of fronts, of a cell of tables and of a letter of both, without and with paths."""
+
+    front: float
+    cell: float
+    table: tuple[float, float]
+    letter: tuple[float, float] = (0.0, 0.0)
+
+
+#: On CPUs, on GPUs, and on GPUs with a pair for each compute unit at most. PoCL, one core of an EPYC, 3 to 3,000 pairs of
+#: 150 to 12,000 letters at 2 to 12 %: 0.9 to 1.4 of the time that the first two give. H100, 1,000 pairs of 4,000 letters
+#: at 5 %: fronts 13 us a pair, tables 12, with paths 27; a pair of 100,000 letters at 1 %: 35 ms, 31, and 210.
+TIMES = {
+    "cpu": Times(50.0, 1.6, (0.17, 0.35)),
+    "gpu": Times(1.1, 0.036, (0.00075, 0.0017)),
+    "gpu, few": Times(1_100.0, 2.9, (0.001, 0.001), (170.0, 850.0)),
+}
 #: Share of the time of a table that fronts may take, and most nanoseconds of a pair: its launch cannot be stopped.
 SHARE, MOST_TIME = 0.6, 2e9
 #: Share of the greatest cost at which the progress is looked at first, and the least cost for that.
@@ -117,11 +134,16 @@ class PairFronts:
 
     def most_costs(self, n: np.ndarray, m: np.ndarray) -> np.ndarray:
         """Return the cost of each pair up to which fronts take less time than its table."""
-        costs, free = self.costs, self.rules.free
-        time = np.minimum(SHARE * TABLE_CELL[self.rules.path] * n * m, MOST_TIME)
+        costs, free, profile, path = self.costs, self.rules.free, self.session.profile, self.rules.path
+        times = TIMES["cpu" if profile.is_cpu else "gpu, few" if len(n) <= profile.compute_units else "gpu"]
+        time = np.minimum(SHARE * (times.table[path] * n * m + times.letter[path] * (n + m)), MOST_TIME)
         # a front of cost c has so many cells on each side: c / extend, c / border, or all; without free ends those are
         # half as many, as diagonals too far from the end are left out
-        linear, square, cell = np.full(n.shape, FRONT), 0.0, CELL if free & (A_END | B_END) else CELL / 2
+        linear, square, cell = (
+            np.full(n.shape, times.front),
+            0.0,
+            times.cell if free & (A_END | B_END) else times.cell / 2,
+        )
         for begin, letters in ((A_BEGIN, n), (B_BEGIN, m)):
             if free & begin and not costs.border:
                 linear += cell * letters

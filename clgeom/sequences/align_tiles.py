@@ -42,6 +42,10 @@ MOST_SIDE = 32_000
 #: cores of an EPYC, a pair of 3,000, 8,000 and 20,000 letters, GCUPS: scores with tiles of 64 1.8 2.8 2.4, 128 2.3 3.6
 #: 3.3, 256 1.7 4.1 3.3, 512 0.9 3.5 3.4; paths 0.4 0.8 1.3, 0.6 1.2 1.3, 0.6 1.7 1.5, 0.3 1.7 1.7.
 LEAST_TILE, LEAST_PATH_TILE, LARGE_TILE, MOST_TILE = 128, 256, 1_024, 4_096
+#: Least letters of pairs that are swept, and how many pairs of each compute unit, without and with paths, whatever their
+#: length. H100, one work-item a pair and sweeps, ms: scores of 10,000 pairs of 1,000 letters 18 and 22, 3,000 of 300 2.7
+#: and 3.3, 300 of 300 1.6 and 1.1; paths of 10,000 of 1,000 171 and 93, 10,000 of 300 28 and 34, 1,000 of 300 7.1 and 4.6.
+LEAST_SWEPT, SWEPT = 128, {False: 8, True: 32}
 #: Jobs that a compute unit should have at least, in vectors of the widest type.
 VECTORS_PER_UNIT = 2
 #: Most cells of a part: PoCL on 2 cores takes about a second, and so do GPUs of a hundredth of an H200.
@@ -123,7 +127,10 @@ class PairTiles:
         shorter = int(np.minimum(n, m).max())
         choices = lanes * int(n.max() + self.rows) * int(m.max()) // 2 if path else 0
         whole = longest <= MOST_TILE and choices <= self.budget
-        if whole and (count >= wanted // 2 or shorter <= 4 * LEAST_TILE):
+        is_few = count < wanted // 2 and shorter > 4 * LEAST_TILE
+        if self._sweep_policy() is not None and shorter > LEAST_SWEPT:
+            is_few |= count <= SWEPT[path] * self.profile.compute_units or (path and shorter > 4 * LEAST_TILE)
+        if whole and not is_few:
             return 0
         across = shorter if band is None else min(shorter, 2 * band)
         side = 1 << max(across * count // wanted, 1).bit_length() - 1
@@ -332,7 +339,8 @@ class PairTiles:
 
     def in_tiles(self, pairs: PairSpans, side: int, path: tuple[np.ndarray, Any] | None = None) -> tuple[Any, Any]:
         """Ends, and walks if `path` is (regions, operations), of pairs cut into tiles; in halves if memory is short."""
-        policy, kept = self._sweep_policy(pairs, path is not None), path is not None
+        kept = path is not None
+        policy = self._sweep_policy(int((pairs.n * pairs.m).max()) if kept else 0)
         own_side, free = (policy.tile, (1, 0)) if policy else (self._rounded(side), (3, 1))
         slots = (ceil_div(int(pairs.n.max()), own_side), ceil_div(int(pairs.m.max()), own_side)) if kept else free
         sizes = 2 * (slots[0] * (pairs.m + 1) + slots[1] * (pairs.n + 1))
@@ -359,12 +367,10 @@ class PairTiles:
                 ends, tiled = self._fill_tiles(pairs, own_side, value, slots, sizes)
         return ends, path and self._walk_tiles(pairs, own_side, value, ends, tiled, sizes, *path, policy)
 
-    def _sweep_policy(self, pairs: PairSpans, kept: bool) -> Policy | None:
-        """Return the shape of `sweep`; None where tables are filled by tiles, also for edges beyond the memory."""
+    def _sweep_policy(self, cells: int = 0) -> Policy | None:
+        """Return the shape of `sweep`; None where it is not used, and for edges of so many cells beyond the memory."""
         policy = sweep_policy(self.session) if self.sweeps and self.rules.band is None else None
-        if policy is not None and kept and int((pairs.n * pairs.m).max()) // policy.tile * 16 > self.budget:
-            return None
-        return policy
+        return None if policy is None or cells // policy.tile * 16 > self.budget else policy
 
     def _fill_tiles(
         self, pairs: PairSpans, side: int, value: str, slots: tuple[int, int], sizes: np.ndarray

@@ -25,12 +25,18 @@ MODES = (
 )
 
 
+def tables_take(monkeypatch, nanoseconds):
+    """Let a cell of a table be thought to take so long, and fronts as long as on a CPU."""
+    cpu = align_fronts.Times(50.0, 1.6, (nanoseconds, nanoseconds))
+    monkeypatch.setattr(align_fronts, "TIMES", dict.fromkeys(align_fronts.TIMES, cpu))
+
+
 @pytest.fixture(autouse=True)
 def known(monkeypatch):
     """Fronts for tables of all sizes and nearly all costs; the pairs that they knew, and all that they tried."""
     monkeypatch.setattr(align, "LEAST_CELLS", 0)
     monkeypatch.setattr(align, "are_short", lambda *_: False)  # whose scores another kernel takes on GPUs
-    monkeypatch.setattr(align_fronts, "TABLE_CELL", {True: 1e4, False: 1e4})
+    tables_take(monkeypatch, 1e4)
     clgeom.align("A", "A")  # the trial of the kernel, with pairs of its own
     counts, found = [0, 0], align_fronts.PairFronts.found
 
@@ -115,17 +121,17 @@ def test_pairs_that_are_not_alike(session, known, monkeypatch):
     rng = np.random.default_rng(63)
     a = [rng.choice(np.frombuffer(b"ACGT", np.uint8), 400) for _ in range(12)]
     b = [changed(rng, one, 0.03 if k % 2 else 2.9) for k, one in enumerate(a)]
-    monkeypatch.setattr(align_fronts, "TABLE_CELL", {True: 0.35, False: 0.35})
+    tables_take(monkeypatch, 0.35)
     check_tables(a, b, device=session)
     assert known == [12, 24]
-    monkeypatch.setattr(align_fronts, "TABLE_CELL", {True: 100.0, False: 100.0})
+    tables_take(monkeypatch, 100.0)
     check_tables(a, b, device=imposed_session(session.device, max_alloc_bytes=32 << 10))
     assert 24 < known[0] <= 30 and known[1] == 48  # with paths those that are alike, without nearly all
 
 
 def test_sample_of_many_pairs(session, known, monkeypatch):
     monkeypatch.setattr(align_fronts, "MANY", 200)
-    monkeypatch.setattr(align_fronts, "TABLE_CELL", {True: 0.35, False: 0.35})
+    tables_take(monkeypatch, 0.35)
     a, b = random_pairs(np.random.default_rng(64), 300, 90)
     check_tables(a, b, device=session)
     assert known == [0, 600]
@@ -135,7 +141,7 @@ def test_sample_of_many_pairs(session, known, monkeypatch):
 
 def test_bands_are_for_other_pairs(session, known, monkeypatch):
     """band="auto": those that fronts know need none."""
-    monkeypatch.setattr(align_fronts, "TABLE_CELL", {True: 0.35, False: 0.35})
+    tables_take(monkeypatch, 0.35)
     monkeypatch.setattr(bands, "LEAST", 1)
     a, b = random_pairs(np.random.default_rng(65), 100, 200)
     for mode in MODES[:2]:
