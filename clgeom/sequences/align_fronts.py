@@ -40,7 +40,7 @@ RESULTS = 6
 
 @dataclass(frozen=True)
 class Times:
-    """Nanoseconds of a front, of a cell of fronts, of a cell of tables and of a letter of both, without and with paths."""
+    """Nanoseconds of a front, of one of its cells, of a cell of tables and of a letter of both, without and with paths."""
 
     front: float
     cell: float
@@ -48,9 +48,9 @@ class Times:
     letter: tuple[float, float] = (0.0, 0.0)
 
 
-#: On CPUs, on GPUs, and on GPUs with a pair for each compute unit at most. PoCL, one core of an EPYC, 3 to 3,000 pairs of
-#: 150 to 12,000 letters at 2 to 12 %: 0.9 to 1.4 of the time that the first two give. H100, 1,000 pairs of 4,000 letters
-#: at 5 %: fronts 13 us a pair, tables 12, with paths 27; a pair of 100,000 letters at 1 %: 35 ms, 31, and 210.
+#: On CPUs, on GPUs, and on GPUs with a pair for each compute unit at most. PoCL, one core of an EPYC, 3 to 3,000 pairs
+#: of 150 to 12,000 letters at 2 to 12 %: 0.9 to 1.4 of the time that the first two give. H100, 1,000 pairs of 4,000
+#: letters at 5 %: fronts 13 us a pair, tables 12, with paths 27; a pair of 100,000 letters at 1 %: 35 ms, 31, and 210.
 TIMES = {
     "cpu": Times(50.0, 1.6, (0.17, 0.35)),
     "gpu": Times(1.1, 0.036, (0.00075, 0.0017)),

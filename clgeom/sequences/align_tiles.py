@@ -42,9 +42,10 @@ MOST_SIDE = 32_000
 #: cores of an EPYC, a pair of 3,000, 8,000 and 20,000 letters, GCUPS: scores with tiles of 64 1.8 2.8 2.4, 128 2.3 3.6
 #: 3.3, 256 1.7 4.1 3.3, 512 0.9 3.5 3.4; paths 0.4 0.8 1.3, 0.6 1.2 1.3, 0.6 1.7 1.5, 0.3 1.7 1.7.
 LEAST_TILE, LEAST_PATH_TILE, LARGE_TILE, MOST_TILE = 128, 256, 1_024, 4_096
-#: Least letters of pairs that are swept, and how many pairs of each compute unit, without and with paths, whatever their
-#: length. H100, one work-item a pair and sweeps, ms: scores of 10,000 pairs of 1,000 letters 18 and 22, 3,000 of 300 2.7
-#: and 3.3, 300 of 300 1.6 and 1.1; paths of 10,000 of 1,000 171 and 93, 10,000 of 300 28 and 34, 1,000 of 300 7.1 and 4.6.
+#: Least letters of pairs that are swept, and how many pairs of each compute unit, without and with paths, whatever
+#: their length. H100, one work-item a pair and sweeps, ms: scores of 10,000 pairs of 1,000 letters 18 and 22, 3,000 of
+#: 300 2.7 and 3.3, 300 of 300 1.6 and 1.1; paths of 10,000 of 1,000 171 and 93, 10,000 of 300 28 and 34, 1,000 of 300
+#: 7.1 and 4.6.
 LEAST_SWEPT, SWEPT = 128, {False: 8, True: 32}
 #: Jobs that a compute unit should have at least, in vectors of the widest type.
 VECTORS_PER_UNIT = 2

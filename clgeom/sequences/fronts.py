@@ -9,8 +9,9 @@ takes less time are left to it: most show it within a few edits.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -19,7 +20,6 @@ from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.tuning import select
 from clgeom.intake.arrays import as_device_values
 from clgeom.intake.device_arrays import on_host
-from clgeom.sequences.pairs_order import is_resident
 
 if TYPE_CHECKING:
     import pyopencl as cl
@@ -73,7 +73,7 @@ MANY = 256
 
 def most_edits(session: Session, problem: str, cells: np.ndarray, *, alone: bool) -> np.ndarray:
     """Return the edits up to which fronts take three quarters of the time of tables of so many cells."""
-    kind = "cpu" if session.profile.is_cpu else "gpu"
+    kind = _kind(session)
     faster = 4 / 3 * (2 if problem == "lcs" else 1) * (session.profile.compute_units if alone and kind == "cpu" else 1)
     point, edit = (cost * faster for cost in COSTS[kind, alone])
     return np.minimum((np.sqrt(edit * edit + 2.0 * point * cells) - edit) / point, MOST_EDITS).astype(np.int64)
@@ -135,8 +135,11 @@ class FrontPairs:
         left, found = np.arange(len(most)), np.full(len(most), -1, np.int64)
         while True:
             work = np.cumsum(limits[left].astype(np.float64) ** 2)
-            cuts = np.searchsorted(work, np.arange(MOST_WORK, work[-1], MOST_WORK), side="right")
-            parts = [self.run(self.jobs[part], keep=keep) for part in np.split(left, cuts) if len(part)]
+            chosen = [left]
+            if work[-1] > MOST_WORK:
+                cuts = np.searchsorted(work, np.arange(MOST_WORK, work[-1], MOST_WORK), side="right")
+                chosen = [part for part in np.split(left, cuts) if len(part)]
+            parts = [self.run(self.jobs[part], keep=keep) for part in chosen]
             values, edits = np.concatenate([part[0] for part in parts]), parts[0][1]
             solved, expected = values >= 0, -values.astype(np.int64)
             found[left] = np.where(solved, values, -1)
@@ -175,62 +178,74 @@ def expected_edits(a: np.ndarray, b: np.ndarray, most: int) -> float:
 
     Unrelated DNA has one of 16 million words by chance.
     """
-    size, text, longer = a.itemsize, b.tobytes(), len(b) - len(a)
-    begins, near = range(0, len(a), max(len(a) // WORDS, WORD_LETTERS)), 64 + most // 16
+    size, words, text, longer = a.itemsize, a.tobytes(), b.tobytes(), (len(b) - len(a)) * b.itemsize
+    begins, width = range(0, len(words), max(len(a) // WORDS, WORD_LETTERS) * size), WORD_LETTERS * size
+    near = (64 + most // 16) * size
+    before, behind = near - min(longer, 0), near + max(longer, 0) + width
     intact = 0
     for at in begins:
-        word = a[at : at + WORD_LETTERS].tobytes()
-        first, stop = at + min(longer, 0) - near, at + max(longer, 0) + near + WORD_LETTERS
-        intact += text.find(word, max(first, 0) * size, max(stop, 0) * size) >= 0
+        intact += text.find(words[at : at + width], max(at - before, 0), at + behind) >= 0
     return float(len(a) * (1 - (intact / len(begins)) ** (1 / WORD_LETTERS)))
 
 
-def may_pay(session: Session, a: Sequences, b: Sequences) -> bool:
-    """Return whether pairs are long and many enough, and their lengths on the host."""
-    kind = "cpu" if session.profile.is_cpu else "gpu"
-    if is_resident(a, b) or min(a.longest, b.longest) < LEAST_LETTERS[kind]:
-        return False
-    return float(a.lengths @ b.lengths) >= LEAST_CELLS[kind] * session.profile.compute_units
+def may_pay(session: Session, letters: int, cells: Callable[[], float]) -> bool:
+    """Return whether sequences of so many letters have so many cells of tables that a try of fronts costs little."""
+    kind = _kind(session)
+    return letters >= LEAST_LETTERS[kind] and cells() >= LEAST_CELLS[kind] * session.profile.compute_units
+
+
+def _kind(session: Session) -> str:
+    """Return the kind of device in tables of costs."""
+    return "cpu" if session.profile.is_cpu else "gpu"
+
+
+#: The letters of chosen pairs and their places: a function of their indices.
+Pick: TypeAlias = Callable[[np.ndarray], tuple[tuple[Any, ...], np.ndarray]]
 
 
 def solve_many(session: Session, problem: str, a: Sequences, b: Sequences, cutoff: int | None) -> np.ndarray:
     """Return the values of pairs, or others beyond the cutoff; -1 where a table takes less time."""
-    n, m = a.lengths, b.lengths
-    most, found = most_edits(session, problem, n * m, alone=False), np.full(len(a), -1, np.int64)
-    most[np.minimum(n, m) < LEAST_LETTERS["cpu" if session.profile.is_cpu else "gpu"]] = 0
+
+    def pick(chosen: np.ndarray) -> tuple[tuple[Any, ...], np.ndarray]:
+        first, second = a.subset(chosen), b.subset(chosen)
+        begins = first.offsets[:-1], len(first.letters) + second.offsets[:-1]
+        pairs = np.stack([begins[0], first.lengths, begins[1], second.lengths], axis=1)
+        return (first.letters, second.letters), pairs
+
+    return _solve_picked(session, problem, a.lengths, b.lengths, pick, cutoff)
+
+
+def solve_places(
+    session: Session, problem: str, parts: tuple[Any, ...], pairs: np.ndarray, cutoff: int | None
+) -> np.ndarray:
+    """Return the same for pairs in no order: the first letter and the length of both, in the letters of all parts."""
+    return _solve_picked(session, problem, pairs[:, 1], pairs[:, 3], lambda chosen: (parts, pairs[chosen]), cutoff)
+
+
+def _solve_picked(
+    session: Session, problem: str, n: np.ndarray, m: np.ndarray, pick: Pick, cutoff: int | None
+) -> np.ndarray:
+    most, found = most_edits(session, problem, n * m, alone=False), np.full(len(n), -1, np.int64)
+    most[np.minimum(n, m) < LEAST_LETTERS[_kind(session)]] = 0
     tried = np.flatnonzero(most >= LEAST_EDITS)
-    first = len(tried) < MANY
+
+    def edits_of(chosen: np.ndarray, *, first: bool) -> np.ndarray:
+        """Numbers of edits, as `FrontPairs.solve`; without `first` by one round alone."""
+        limit = None if cutoff is None else min(max(cutoff, 0), INT32)
+        if limit is not None:
+            limit = n[chosen] + m[chosen] - 2 * limit if problem == "lcs" else limit
+        least = LEAST_EDITS if first else MOST_EDITS
+        return FrontPairs(session, problem, *pick(chosen)).solve(most[chosen], limit, least=least)[0]
+
     if len(tried) >= 4 * LEAST_SAMPLE:
         sample = tried[:: max(len(tried) // MOST_SAMPLE, min(len(tried) // LEAST_SAMPLE, SAMPLED))]
-        if (_edits_of(session, problem, a, b, sample, most, cutoff, first=True) >= 0).mean() < LEAST_RELATED:
+        if (edits_of(sample, first=True) >= 0).mean() < LEAST_RELATED:
             return found
     if len(tried):
-        edits = _edits_of(session, problem, a, b, tried, most, cutoff, first=first)
+        edits = edits_of(tried, first=len(tried) < MANY)
         values = (n[tried] + m[tried] - edits) // 2 if problem == "lcs" else edits
         found[tried] = np.where(edits < 0, -1, values)
     return found
-
-
-def _edits_of(
-    session: Session,
-    problem: str,
-    a: Sequences,
-    b: Sequences,
-    chosen: np.ndarray,
-    most: np.ndarray,
-    cutoff: int | None,
-    *,
-    first: bool,
-) -> np.ndarray:
-    """Return the numbers of edits of chosen pairs, as `FrontPairs.solve`; without `first` by one round alone."""
-    a, b = a.subset(chosen), b.subset(chosen)
-    pairs = np.stack([a.offsets[:-1], a.lengths, len(a.letters) + b.offsets[:-1], b.lengths], axis=1)
-    if cutoff is not None:
-        cutoff = min(max(cutoff, 0), INT32)
-        cutoff = a.lengths + b.lengths - 2 * cutoff if problem == "lcs" else cutoff
-    return FrontPairs(session, problem, (a.letters, b.letters), pairs).solve(
-        most[chosen], cutoff, least=LEAST_EDITS if first else MOST_EDITS
-    )[0]
 
 
 def steps_of(edits: np.ndarray) -> np.ndarray:
