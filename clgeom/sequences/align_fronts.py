@@ -40,7 +40,7 @@ RESULTS = 6
 
 @dataclass(frozen=True)
 class Times:
-    """Nanoseconds of a front, of one of its cells, of a cell of tables and of a letter of both, without and with paths."""
+    """Nanoseconds of a front and of its cells; of cells of tables and of letters of both, without and with paths."""
 
     front: float
     cell: float

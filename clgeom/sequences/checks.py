@@ -125,7 +125,7 @@ def local_scores(session: Session) -> str:
     b = np.where(rng.random(900) < 0.1, rng.choice(np.frombuffer(b"ACGT", np.uint8), 900), a)[:850]
     best = _local_score(a, b)
     for pairs in (1, 70):  # a pair cut into tiles, and pairs side by side
-        found = align([a] * pairs, [b] * pairs, mode="local", gap_open=0, gap_extend=2, device=session)
+        found = align([a] * pairs, [b] * pairs, mode="local", gap_open=0, gap_extend=2, band=800, device=session)
         same(found.scores, [best] * pairs, f"local scores of {pairs} pairs")
         one = found[pairs - 1]
         same(2 * one.identities - 3 * one.mismatches - 2 * one.gaps, best, "the score of the path")
@@ -138,6 +138,22 @@ def local_scores(session: Session) -> str:
             found = align([few] * many, [b[:60]] * many, **options)
             same(found.scores, [best] * many, f"scores of pairs in cells of {cells}")
     return "local alignments of 900 and 850 letters, alone and 70 at once, and of 4,001 short pairs"
+
+
+@check("sequences: align_sweep", before="sequences/align_sweep")
+def sweeps(session: Session) -> str:
+    """Long pairs in strips of rows that wait for each other: scores, ends, and paths from tile to tile."""
+    from clgeom.sequences.align import align
+
+    rng = np.random.default_rng(6)
+    a, other, part = (rng.choice(np.frombuffer(b"ACGT", np.uint8), n) for n in (900, 700, 150))
+    b = np.concatenate([other[:80], a[300:420], part, a[500:900]])
+    best = _local_score(a, b)
+    options = {"mode": "local", "gap_open": 0, "gap_extend": 2, "device": session}
+    same(align([a] * 3, [b] * 3, path=False, **options).scores, [best] * 3, "local scores")
+    one = align(a, b, **options)
+    same(2 * one.identities - 3 * one.mismatches - 2 * one.gaps, best, "the score of the path")
+    return "local alignments of 900 and 750 letters, scores of three pairs and a path"
 
 
 def _local_score(a: np.ndarray, b: np.ndarray) -> int:
