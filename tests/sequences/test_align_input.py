@@ -153,4 +153,4 @@ def test_too_many_tiles_for_one_buffer(session):
     small = imposed_session(session.device, kind="gpu", max_alloc_bytes=362_000)
     letters = np.resize(np.frombuffer(b"ACGT", np.uint8), 11_200)
     with pytest.raises(DeviceLimit, match="The list of tiles of align has .* bytes, and .* holds .* in one buffer"):
-        clgeom.align(letters, letters[::-1], path=False, device=small)
+        clgeom.align(letters, letters[::-1], path=False, band=11_200, device=small)
