@@ -168,10 +168,10 @@ def plain_read(session):
 
 
 def environment(session, packages=()) -> dict:
-    """Device, driver and versions, for the record."""
+    """Device, driver and versions, for the record; of clgeom that of the code which is measured, installed or not."""
     profile = session.profile
-    versions = {}
-    for package in ("clgeom", "numpy", "pyopencl", *packages):
+    versions = {"clgeom": importlib.import_module("clgeom").__version__}
+    for package in ("numpy", "pyopencl", *packages):
         try:
             versions[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:

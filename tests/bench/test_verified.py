@@ -437,6 +437,10 @@ def test_command_is_one_that_a_shell_takes(monkeypatch, tmp_path):
     assert common.command_line() == "python bench/bench_x.py --rivals '' --json bench/results/x-pocl.json"
 
 
+def test_records_name_the_version_that_is_measured(session):
+    assert common.environment(session)["versions"]["clgeom"] == clgeom.__version__
+
+
 @pytest.mark.parametrize(
     "value, shown", ((999.7, "1000"), (1234.5, "1234"), (12.34, "12.3"), (1e-9, "1e-09"), (None, "-"))
 )
