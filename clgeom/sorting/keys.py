@@ -111,10 +111,18 @@ class KeyOrder:
             return (bits ^ self.flip) - (self.flip >> np.uint64(63))
         if not self.floating:
             return bits ^ self.flip
+        shape, bits, one = bits.shape, bits.reshape(-1), self.storage.type(1)
         sign = self.storage.type(1 << (self.bits - 1))
-        bits = np.where(bits == sign, self.storage.type(0), bits)
-        digits = np.where(bits & sign, ~bits, bits | sign) ^ self.flip
-        return np.where((bits & ~sign) > self.infinity, ~self.storage.type(0), digits)
+        digits: np.ndarray = (bits.view(f"i{self.dtype.itemsize}") >> (self.bits - 1)).view(self.storage)
+        digits |= sign
+        digits ^= bits
+        digits += bits == sign
+        if self.descending:
+            digits ^= self.flip
+        nan = (bits << one) > self.storage.type(2 * self.infinity)
+        if nan.any():
+            digits[nan] = self.everything
+        return digits.reshape(shape)
 
     def keys_of_digits(self, digits: Any) -> np.ndarray:
         """Return a key for each of these ordered keys (key_of_digits)."""

@@ -5,6 +5,7 @@
     many integers of 8 or 16 bits       on a CPU, counts of each value                        passes.py
     many keys                           a survey of the bits that vary, a pass per digit      passes.py
     larger segments                     all keys by key, then stably by segment               segments.py
+    rows or segments on the host        on a CPU, by NumPy in threads                         host_rows.py
     too many keys on the host           sorted in chunks as above, merged by the host         merge.py
 
 Other algorithms on the device also use the plans of these modules.
@@ -28,9 +29,10 @@ from clgeom.intake.interop.cuda import takes_cuda, takes_like_cuda
 from clgeom.intake.typing import AnyArray, ArrayLike, CLArray, DevicesLike, DTypeLike, IntLike, NDArray
 from clgeom.sorting.arrays import SortInput, store_anywhere
 from clgeom.sorting.keys import NATIVE, as_keys, checked_axis, flat, is_left_to_numpy, key_dtype, order_by_numpy
+from clgeom.sorting.radix.host_rows import rows_on_host
 from clgeom.sorting.radix.resident import sort_by_cached_plan, sort_rows_by_cached_plan
 from clgeom.sorting.radix.segments import within_rows_plan
-from clgeom.sorting.radix.work import sort_arrays
+from clgeom.sorting.radix.work import host_may_sort, sort_arrays
 
 #: Bits of keys to sort by: a number of lowest bits, or (low, high), high exclusive.
 KeyBits: TypeAlias = int | tuple[int, int] | None
@@ -73,7 +75,7 @@ if TYPE_CHECKING:
 class Profiled(NamedTuple):
     """Result of a call with ``profile=True``: the usual result, and the phases of the call.
 
-    A call whose keys the host sorts, because there are few or they are nearly in order, has no phases.
+    A call whose keys the host sorts has no phases, see `sort`.
     """
 
     result: Any
@@ -135,7 +137,7 @@ def sort(
         As everywhere in clgeom. "all", or a list of devices, shares keys of one dimension on the host out among them,
         without `offsets`.
     profile : bool
-        Return ``Profiled(result, phases)``; without phases if the host sorts, which is faster for few keys.
+        Return ``Profiled(result, phases)``; without phases if the host sorts, see Notes.
 
     Returns
     -------
@@ -160,8 +162,7 @@ def sort(
     -----
     NaN is last, whatever its sign, and so is NaT; -0.0 equals 0.0. Only the order is canonical: zeros keep their signs
     and NaNs their payloads. The result is the same bit for bit on every device and for every work-group shape. Few keys
-    on the host, and on a CPU keys in long runs, are sorted by NumPy, unless `offsets` is given; such a sort has no
-    phases.
+    on the host, and on a CPU rows, segments and keys in long runs, are sorted by NumPy; such a sort has no phases.
 
     Examples
     --------
@@ -376,8 +377,12 @@ def _of_rows(
     if out is not None:
         inputs.check_out(out, inputs.payload_type or inputs.order.dtype, keys.shape, "out")
     with call:
-        sorted_keys, indices = sort_arrays(inputs)
-        result = sorted_keys if indices is None else _within_rows(session, indices, bounds, length)
+        result = rows_on_host(inputs, sort_arrays) if host_may_sort() and not inputs.on_device else None
+        if result is None:
+            sorted_keys, indices = sort_arrays(inputs)
+            result = sorted_keys if indices is None else _within_rows(session, indices, bounds, length)
+        elif inputs.payload_type is not None:
+            result = result.astype(inputs.payload_type, copy=False)
         result = store_anywhere(session, out, _move_axis(call, result.reshape(rows.shape), last, axis))
     return Profiled(result, tuple(call.phases)) if call.profile else result
 

@@ -1,8 +1,7 @@
 """How keys are sorted: by NumPy on the host, by which plan on the device, in chunks, or by several devices.
 
-NumPy sorts few keys, and keys in a few long runs, sooner than a device. Its stable sort has the same order: -0.0 equals
-+0.0, all NaNs are equal and last, and equal keys stay in input order. Equal integers have equal bits, so where nothing
-moves with them its other sort, which uses vectors, has that order too.
+NumPy sorts few keys, and keys in a few long runs, sooner than a device. Its stable sort has the same order. Equal
+integers have equal bits, so where nothing moves with them its other sort, which uses vectors, has that order too.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ from clgeom.intake.arrays import CHUNK_ALIGN, MOST_ITEMS, to_device
 from clgeom.intake.dispatch import Work, dispatch
 from clgeom.sorting.arrays import Output, SortInput, store_anywhere
 from clgeom.sorting.keys import MOST_KEYS, KeyOrder, as_device_bits, unsigned
+from clgeom.sorting.radix.host_rows import segments_on_host
 from clgeom.sorting.radix.merge import merge_pieces, whole_segments
 from clgeom.sorting.radix.passes import (
     Payload,
@@ -372,15 +372,15 @@ def host_may_sort() -> bool:
 
 def sorted_on_host(inputs: SortInput) -> Sorted | None:
     """Return the sorted keys and the payload; None where the device is to sort."""
-    if inputs.on_device or inputs.offsets is not None or not host_may_sort():
+    if inputs.on_device or not host_may_sort():
         return None
+    if inputs.offsets is not None:
+        return segments_on_host(inputs, sort_arrays)
     if inputs.order.dtype.kind not in "iuf":
         return None
     turns = _count_turns(inputs) if inputs.n > LOOKED_AT and inputs.key_bits is None else None
     kind = _kind(inputs, turns)
-    if kind is None:
-        return None
-    return _copy_in_order(inputs, turns) or _sort_by_numpy(inputs, kind)
+    return None if kind is None else _copy_in_order(inputs, turns) or _sort_by_numpy(inputs, kind)
 
 
 def _copy_in_order(inputs: SortInput, turns: int | None) -> Sorted | None:
