@@ -158,23 +158,41 @@ class NewFile:
     suffix: str  #: the ending
 
 
-Waiting = tuple[list[Callable[[], None]], contextlib.ExitStack]
+Undo = list[Callable[[], object]]
+Waiting = tuple[list[Callable[[Undo], None]], contextlib.ExitStack]
 #: The steps that name the new files of `all_or_none`, and the stack that removes their folders; None outside of it.
 _waiting: ContextVar[Waiting | None] = ContextVar("_waiting", default=None)
 
 
 @contextlib.contextmanager
 def all_or_none() -> Iterator[None]:
-    """Let the files of all `new_file` in the block take their names at its end; none does if it ends with an error."""
+    """Let the files of all `new_file` in the block take their names at its end; none does if it ends with an error.
+
+    If one cannot take its name, those before it get their old content back, where the disk has hard links.
+    """
     with contextlib.ExitStack() as folders:
-        steps: list[Callable[[], None]] = []
+        steps: list[Callable[[Undo], None]] = []
         token = _waiting.set((steps, folders))
         try:
             yield
         finally:
             _waiting.reset(token)
-        for step in steps:
-            step()
+        with _undoing() as undo:
+            for step in steps:
+                step(undo)
+
+
+@contextlib.contextmanager
+def _undoing() -> Iterator[Undo]:
+    """Yield a list of functions, which are called, the last one first, if the block ends with an error."""
+    undo: Undo = []
+    try:
+        yield undo
+    except BaseException:
+        for back in reversed(undo):
+            with contextlib.suppress(OSError):
+                back()
+        raise
 
 
 @contextlib.contextmanager
@@ -193,14 +211,15 @@ def new_file(path: FilePath) -> Iterator[NewFile]:
         yield NewFile(named, given, named.suffix)
         waiting = _waiting.get()
         if waiting is None:
-            _take_names(named, target, given)
+            with _undoing() as undo:
+                _take_names(named, target, given, undo)
         else:
             waiting[0].append(functools.partial(_take_names, named, target, given))
             waiting[1].enter_context(cleanup.pop_all())
 
 
-def _take_names(named: Path, target: Path, given: str) -> None:
-    """Give an output and the files beside it their names."""
+def _take_names(named: Path, target: Path, given: str, undo: Undo) -> None:
+    """Give an output and the files beside it their names; add to `undo` what takes them away."""
     beside = [file for file in named.parent.iterdir() if file.name.startswith(f"{STEM}.") and file != named]
     made = {file: target.with_name(target.stem + file.name.removeprefix(STEM)) for file in beside}
     made[named] = target
@@ -208,6 +227,14 @@ def _take_names(named: Path, target: Path, given: str) -> None:
         for file, name in made.items():
             _keep_access(file, name)
         for file, name in made.items():
+            old = file.with_name(f"old-{file.name}")
+            try:
+                os.link(name, old)
+                undo.append(functools.partial(os.replace, old, name))
+            except FileNotFoundError:
+                undo.append(functools.partial(os.unlink, name))
+            except OSError:  # the disk has no links, or the file is another user's
+                pass
             os.replace(file, name)
         if target.suffix.lower() == ".shp":
             for ending in SIDECARS:

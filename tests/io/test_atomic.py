@@ -138,6 +138,33 @@ def test_all_or_none_names_files_at_its_end(tmp_path):
     assert first.read_text() == "later"
 
 
+@pytest.mark.parametrize("links", [True, False])
+def test_all_or_none_gives_names_back_if_one_cannot_be_taken(tmp_path, monkeypatch, links):
+    """As that of a file of another user in a folder whose files only their owners rename."""
+    old, new, last = (tmp_path / f"{name}.csv" for name in ("old", "new", "last"))
+    old.write_text("before")
+    last.write_text("before")
+    replace = os.replace
+
+    def fail(one, other):
+        if other == last:
+            raise PermissionError(1, "Operation not permitted")
+        replace(one, other)
+
+    def no_link(*_):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "replace", fail)
+    if not links:
+        monkeypatch.setattr(os, "link", no_link)
+    with pytest.raises(InvalidInput, match="last.csv' cannot be written: Operation not permitted"), all_or_none():
+        for path in (old, new, last):
+            with replacing(path) as file:
+                file.write(b"after")
+    assert [path.read_text() for path in (old, last)] == ["before" if links else "after", "before"]
+    assert sorted(os.listdir(tmp_path)) == (["last.csv", "old.csv"] if links else ["last.csv", "new.csv", "old.csv"])
+
+
 @pytest.mark.parametrize("ending", ["kml", "fgb", "shp"])
 def test_a_file_of_gdal_without_its_end_is_no_output(tmp_path, monkeypatch, ending):
     """GDAL does not always say that a disk is full."""

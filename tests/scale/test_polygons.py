@@ -56,6 +56,7 @@ def test_rasters_of_every_kind(land, kind, tmp_path):
     else:
         given = (land > 2 if kind == "bool" else land).astype(kind)
     parts = list(scale.polygonize_strips(given, nodata=0, max_bytes=1 << 24))
+    assert len({part.classes.dtype for part in parts}) == 1
     assert sorted_shapes(parts) == sorted_shapes([clgeom.polygonize(given, nodata=0)])
 
 
