@@ -18,6 +18,7 @@ _HOMES = {
     "batch.fills": "fill_batch",
     "batch.result": "TableBatch",
     "clgeom.sequences.cdist": "FoundPairs Neighbours cdist",
+    "clgeom.sequences.cpdist": "cpdist",
     "cubes.equation": "CubeEquation cube_equation",
     "cubes.fills": "Cube fill_cube",
     "filling": "fill",
@@ -72,5 +73,6 @@ if TYPE_CHECKING:
     from clgeom.dp.table.table import Table as Table
     from clgeom.dp.table.traceback import traceback as traceback
     from clgeom.sequences.cdist import FoundPairs as FoundPairs, Neighbours as Neighbours, cdist as cdist
+    from clgeom.sequences.cpdist import cpdist as cpdist
 else:
     __all__, __getattr__, __dir__ = lazy_names(__name__, globals(), _HOMES, renamed=_RENAMED)

@@ -197,6 +197,26 @@ def pairs_and_letters(session: Session) -> str:
     return "60 pairs of up to 180 letters and one of 1,000"
 
 
+@check("sequences: matrix_words", before="sequences/matrix_words")
+def all_pairs_of_words(session: Session) -> str:
+    """All pairs of short sequences by the kernel of CPUs: columns of each width of lanes, and more than a block."""
+    from clgeom.intake.letters import Sequences
+    from clgeom.sequences.matrix_words import blocks
+
+    rows, columns = (
+        np.array([0, 5, 13, 30, 70]),
+        np.array([*[3, 7, 0, 5] * 30, *[16, 9] * 9, *[32, 20] * 4, 64, 40, 64]),
+    )
+    a, b = (
+        Sequences(letters(int(n.sum()), step), np.append(0, np.cumsum(n))) for n, step in ((rows, 7), (columns, 11))
+    )
+    expected = np.array([[lcs_and_edit_distance(a[i], b[j]) for j in range(len(b))] for i in range(len(a))])
+    for column, problem in enumerate(("lcs", "edit")):
+        for _, _, values in blocks(session, problem, a, b):
+            same(values, expected[:, :, column], problem)
+    return f"{len(a) * len(b)} pairs"
+
+
 @check("sequences: pairs_classes pairs_jobs row_bounds")
 def orders_of_pairs(session: Session) -> str:
     """Pairs in the order of their classes and sizes, and their jobs."""

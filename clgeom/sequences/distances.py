@@ -40,7 +40,8 @@ from clgeom.intake.letters import (
 from clgeom.intake.typing import AnyArray, ChunksLike, DeviceLike, DevicesLike, NDArray
 from clgeom.sequences import fronts
 from clgeom.sequences.bits import BitTable
-from clgeom.sequences.pairs_bits import INT32, cutoff_of, values
+from clgeom.sequences.measures import values_of_pairs
+from clgeom.sequences.pairs_bits import INT32, cutoff_of
 from clgeom.sequences.result import DELETE, INSERT, MATCH
 
 if TYPE_CHECKING:
@@ -326,7 +327,7 @@ class PairsWork(Work):
     n: int
     least_cost = LEAST_SHARED
 
-    def __init__(self, caller: str, problem: str, a: Sequences, b: Sequences, cutoff: int | None) -> None:
+    def __init__(self, caller: str, problem: str, a: Sequences, b: Sequences, cutoff: Any) -> None:
         self.kind, self.problem, self.a, self.b, self.cutoff, self.n = caller, problem, a, b, cutoff, len(a)
 
     @functools.cached_property
@@ -338,10 +339,10 @@ class PairsWork(Work):
         return float(self.costs[-1])
 
     def at_once(self, session: Session) -> np.ndarray:
-        return values(session, self.problem, self.a, self.b, self.cutoff)
+        return values_of_pairs(session, self.problem, self.a, self.b, self.cutoff)
 
     def piece(self, session: Session, start: int, stop: int) -> np.ndarray:
-        return values(session, self.problem, self.a.part(start, stop), self.b.part(start, stop), self.cutoff)
+        return values_of_pairs(session, self.problem, self.a.part(start, stop), self.b.part(start, stop), self.cutoff)
 
     def join(self, session: Session, results: Any) -> np.ndarray:
         return np.concatenate(results)

@@ -110,6 +110,12 @@ POLICIES: dict[str, Rows] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=8, groups_per_unit=4),
         "any": Policy("group", wg_size=64),
     },
+    # All pairs of short sequences on CPUs: items_per_thread words of 64 bits at once. PoCL, one core of an EPYC, 4e6
+    # pairs of 5 to 30 letters, ms of 4, 8, 12, 16 words: edit 36 15 13 12, lcs 16 5.5 5.4 4.7.
+    "sequences/matrix_words": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=16, groups_per_unit=8),
+        "any": Policy("serial", wg_size=1, items_per_thread=8, groups_per_unit=8),  # pairs_bits instead
+    },
     # Time series; the serial shape computes items_per_thread pairs at once, a group as many as it has work-items.
     "sequences/warping": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=8, groups_per_unit=4),
@@ -122,6 +128,7 @@ LIMITS = {
     "sequences/align_pairs": Limit("items_per_thread", FOURS, "a multiple of 4", "group"),  # vectors of four rows
     "sequences/align_sweep": Limit("items_per_thread", FOURS, "a multiple of 4", "group"),  # sides of tiles
     "sequences/align_tiles": Limit("items_per_thread", FOURS, "a multiple of 4"),
+    "sequences/matrix_words": Limit("items_per_thread", FOURS, "a multiple of 4", "serial"),  # vectors of four words
     "sequences/warping": Limit("items_per_thread", (4, 8), "4 or 8", "serial"),  # lanes of a vector
 }
 

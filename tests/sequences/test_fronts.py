@@ -181,9 +181,9 @@ def test_all_pairs_of_related_sequences(any_session, monkeypatch):
     monkeypatch.setattr(fronts, "LEAST_CELLS", dict.fromkeys(("cpu", "gpu"), 0))
     monkeypatch.setattr(fronts, "LEAST_LETTERS", dict.fromkeys(("cpu", "gpu"), 100))
     monkeypatch.setattr(fronts, "COSTS", dict.fromkeys(fronts.COSTS, (124, 3_400)))
-    monkeypatch.setattr("clgeom.sequences.cdist.SIDE", 12)
-    monkeypatch.setattr("clgeom.sequences.cdist.PLACED", 80)
-    monkeypatch.setattr("clgeom.sequences.cdist.MOST_COPIED", 2_000)
+    monkeypatch.setattr("clgeom.sequences.matrix_blocks.SIDE", 12)
+    monkeypatch.setattr("clgeom.sequences.matrix_blocks.PLACED", 80)
+    monkeypatch.setattr("clgeom.sequences.matrix_blocks.MOST_COPIED", 2_000)
     found = []
     monkeypatch.setattr(fronts, "solve_places", lambda *args: found.append(solve_places(*args)) or found[-1].copy())
     origin = rng.integers(65, 69, 600)

@@ -23,7 +23,7 @@ from clgeom.dp.problems import edit_distance, lcs
 from clgeom.errors import InvalidInput
 from clgeom.intake.letters import as_batch
 from clgeom.sequences import pairs_bits
-from clgeom.sequences.cdist import MOST_PAIRS
+from clgeom.sequences.matrix_blocks import MOST_PAIRS
 
 GPU = ("as_is", "as_gpu")
 
@@ -263,8 +263,9 @@ def test_wrong_options(options, message):
 @pytest.mark.settings("as_is", "as_gpu", "small_allocations", "cpu_shapes")
 def test_all_pairs(any_session, rng, monkeypatch):
     """The matrix, the nearest and those within a cutoff, in blocks, of two batches and of one with itself."""
-    monkeypatch.setattr("clgeom.sequences.cdist.SIDE", 9)
-    monkeypatch.setattr("clgeom.sequences.cdist.MOST_PAIRS", 200)
+    for name, most in (("matrix_blocks.SIDE", 9), ("matrix_blocks.MOST_PAIRS", 200), ("matrix_words.MOST_PAIRS", 200)):
+        monkeypatch.setattr(f"clgeom.sequences.{name}", most)
+    monkeypatch.setattr("clgeom.sequences.matrix_words.MOST_COLUMNS", 20)
     a, b = (texts(rng, rng.integers(0, 40, n), "ACG") for n in (25, 31))
     for problem, other in itertools.product(("edit", "lcs"), (b, None, b[:1])):
         second = a if other is None else other

@@ -1,0 +1,94 @@
+"""Values of all pairs of short sequences on CPUs: the lanes of vectors are columns (sequences/matrix_words).
+
+columns ─> by the bits that their letters need, in blocks of lanes ─> tables of their letters ─> rows pass them
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clgeom.core.launch import run
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.policies import ceil_div
+from clgeom.core.tuning import select
+from clgeom.sequences.pairs_bits import MOST_WORK, upload, upload_flat
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
+    from clgeom.intake.letters import Sequences
+
+KERNEL = "sequences/matrix_words"
+#: Bits of a lane, and most letters of its column. Most letters of a row, so that values are bytes.
+BITS, LETTERS = (8, 16, 32, 64), np.array([7, 16, 32, 64])
+MOST_LETTERS, MOST_ROW_LETTERS = 64, 191
+#: Pairs of a block, and columns of it.
+MOST_PAIRS, MOST_COLUMNS = 1 << 22, 1 << 18
+#: Rows of a work-item, so that tables pay.
+LEAST_ROWS = 32
+
+
+def are_taken(session: Session, a: Sequences) -> bool:
+    """Return whether short sequences with such letters are for this kernel."""
+    return session.profile.is_cpu and a.letters.dtype == np.uint8
+
+
+def blocks(session: Session, problem: str, a: Sequences, b: Sequences) -> Iterator[tuple[slice, slice, np.ndarray]]:
+    """Yield rows, columns and values, as uint8, of blocks of the matrix of short sequences; "lcs" or "edit"."""
+    policy, parts = select(session.profile, KERNEL), ((a.letters,) if a is b else (a.letters, b.letters))
+    letters, _ = upload(session, policy, *parts)
+    symbols = np.uint32(max(int(part.max(initial=0)) for part in parts) + 1)
+    rows = _spans(a, 0)
+    columns = _spans(b, 0 if a is b else len(a.letters))
+    lanes = policy.items_per_thread * 64
+    for left in range(0, len(b), MOST_COLUMNS):
+        right = min(left + MOST_COLUMNS, len(b))
+        order, classes = _classes(b.lengths[left:right], lanes)
+        some = columns[left:right].copy()
+        some[:, 2] -= left
+        buffers: dict[str, Any] = {"letters": letters, "columns": upload_flat(session, some[order])}
+        words = sum((stop - first) * bits / 64 for first, stop, bits in classes)
+        most = int(min(MOST_PAIRS // (right - left), MOST_WORK // max(words * a.longest, 1)))
+        for top in range(0, len(a), max(most, 1)):
+            bottom = min(top + max(most, 1), len(a))
+            down = rows[top:bottom].copy()
+            down[:, 2] -= top
+            buffers["rows"] = upload_flat(session, down)
+            out = Scratch("out", np.uint8, (bottom - top) * (right - left))
+            groups = max(policy.groups_per_unit * session.profile.compute_units, 1)
+            rows_each = max(ceil_div(bottom - top, groups), min(LEAST_ROWS, bottom - top))
+            down_tasks = ceil_div(bottom - top, rows_each)
+            steps = []
+            for first, stop, bits in classes:
+                block = lanes // bits
+                across = min(ceil_div(groups, down_tasks), ceil_div(stop - first, block))
+                columns_each = ceil_div(ceil_div(stop - first, across), block) * block
+                tasks = down_tasks * ceil_div(stop - first, columns_each)
+                args: list[Any] = ["letters", symbols, "rows", *map(np.uint32, (bottom - top, rows_each)), "columns"]
+                args += [*map(np.uint32, (first, stop, columns_each, right - left)), out]
+                steps.append(Step(KERNEL, policy, tuple(args), min(tasks, groups), {"problem": problem, "bits": bits}))
+            values = run(session, Plan(*steps), **buffers).read(out).reshape(bottom - top, right - left)
+            yield slice(top, bottom), slice(left, right), values
+
+
+def _spans(sequences: Sequences, start: int) -> np.ndarray:
+    """Return begin, length and index of each sequence."""
+    parts = sequences.offsets[:-1] + start, sequences.lengths, np.arange(len(sequences))
+    return np.stack(parts, axis=1).astype(np.uint32)
+
+
+def _classes(lengths: np.ndarray, lanes: int) -> tuple[np.ndarray, list[tuple[int, int, int]]]:
+    """Return an order of sequences, and (first, stop, bits of a lane) of those of as many bits.
+
+    Too few for half of a block go with those of more bits.
+    """
+    kind = np.searchsorted(LETTERS, lengths)
+    for k, bits in enumerate(BITS[:-1]):
+        few = kind == k
+        if np.count_nonzero(few) * 2 * bits < lanes and (kind > k).any():
+            kind[few] = k + 1
+    bounds = np.append(0, np.cumsum(np.bincount(kind, minlength=len(BITS)))).tolist()
+    classes = [(first, stop, bits) for bits, first, stop in zip(BITS, bounds, bounds[1:]) if stop > first]
+    return np.argsort(kind, kind="stable"), classes

@@ -1,0 +1,116 @@
+<%page args="problem='edit', bits=8, variant='serial', wg_size=1, items_per_thread=8"/>\
+<%
+    vectors = items_per_thread // 4
+    # without vectors of 32 bytes, the fields of eight bits are those of longer words
+    lane = {8: "ulong4", 16: "ushort16", 32: "uint8", 64: "ulong4"}[bits]
+    low = f" & {hex(sum(127 << at for at in range(0, 64, 8)))}ul" if bits == 8 else ""
+    def repeated(field):
+        return hex(sum(field << at for at in range(0, 64, bits))) + "ul"
+    def halves(width):      # the lower half of every `width` bits
+        return hex(sum(((1 << width // 2) - 1) << at for at in range(0, 64, width))) + "ul"
+%>\
+// matrix_words: edit distances, or lengths of longest common subsequences, of all pairs of short sequences.
+//
+//   columns  LANES at a time, the letters of each are the rows of a table     table[letter] | field | field | .. |
+//   rows     one after the other; a letter is a column of the tables of       a bit where the letter is that of the
+//            all lanes at once: it looks the same bits up for all of them     column, in a field of BITS bits a lane
+//
+// A vector has no lanes of 8 bits in 32 bytes: they are fields of longer ones. Their highest bit stays 0 in `grow`, so
+// that no sum carries into the next field, and a column has 7 letters at most. Lanes to spare repeat the last column.
+// Values are bytes: out[row's index * width + column's index].
+//
+// rows, columns: begin, length, and index of each. A work-item takes `rows_each` rows with `columns_each` columns.
+// Cost: 10 (lcs) or 18 (edit) operations for each letter of a row and vector of 256 / BITS columns.
+// Sources: as of pairs_bits.
+#define WG_SIZE ${wg_size}
+#define WORD_BITS ${bits}
+#define BITS ${bits}
+#define WORDS ${items_per_thread}
+#define VECTORS ${vectors}
+#define LANES ${items_per_thread * 64 // bits}u
+#define ONES ${repeated(1)}
+typedef ${lane} word_t;
+#include "portable.h"
+#include "sequences/pairs_words.h"
+
+// The numbers of bits of all fields.
+inline ulong4 counts_of(ulong4 x)
+{
+    x -= (x >> 1) & ${halves(2)};
+    x = (x & ${halves(4)}) + ((x >> 2) & ${halves(4)});
+    x = (x + (x >> 4)) & ${halves(8)};
+% for width in (16, 32, 64):
+% if bits >= width:
+    x = (x + (x >> ${width // 2})) & ${halves(width)};
+% endif
+% endfor
+    return x;
+}
+
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void matrix_words(global const uchar *letters, const uint symbols, global const uint *rows, const uint row_count,
+                  const uint rows_each, global const uint *columns, const uint first, const uint stop,
+                  const uint columns_each, const uint width, global uchar *out)
+{
+    const uint across = (stop - first - 1) / columns_each + 1, down = (row_count - 1) / rows_each + 1;
+    for (uint task = get_global_id(0); task < across * down; task += get_global_size(0)) {
+        const uint top = task / across * rows_each, bottom = min(top + rows_each, row_count);
+        const uint left = first + task % across * columns_each, right = min(left + columns_each, stop);
+        for (uint block = left; block < right; block += LANES) {
+            ulong4 tables[256 * VECTORS], own[VECTORS], found[VECTORS];    // vload4 would be a call
+            private ulong *table = (private ulong *)tables, *values_of = (private ulong *)found;
+            uint place[LANES];
+            for (uint k = 0; k < symbols * VECTORS; ++k)
+                tables[k] = 0;
+            for (uint q = 0; q < VECTORS; ++q)
+                own[q] = 0;
+            for (uint l = 0; l < LANES; ++l) {
+                global const uint *column = columns + 3 * min(block + l, right - 1);
+                const uint word = l * BITS / 64, shift = l * BITS % 64;
+                place[l] = column[2];
+                ((private ulong *)own)[word] |= column[1] == 0 ? 0 : ULONG_MAX >> (64 - column[1]) << shift;
+                for (uint k = 0; k < column[1]; ++k)
+                    table[letters[column[0] + k] * WORDS + word] |= (ulong)1 << (shift + k);
+            }
+            for (uint p = top; p < bottom; ++p) {
+                global const uchar *text = letters + rows[3 * p];
+                const uint count = rows[3 * p + 1];
+% for q in range(vectors):
+                word_t grow_${q} = ~(word_t)0${low}, fall_${q} = 0;
+% endfor
+                for (uint j = 0; j < count; ++j) {
+                    private const ulong4 *equals = tables + text[j] * VECTORS;
+% for q in range(vectors):
+                    {
+                        const word_t equal = as_${lane}(equals[${q}]);
+% if problem == "lcs":
+                        word_t plus = 0;
+                        grow_${q} = lcs_word(equal, grow_${q}, &plus)${low};
+% else:
+                        word_t plus = ${"ONES" if bits == 8 else "1"}, minus = 0;
+                        edit_word(equal, &grow_${q}, &fall_${q}, &plus, &minus);
+% if low:
+                        grow_${q} = grow_${q}${low};
+% endif
+% endif
+                    }
+% endfor
+                }
+% for q in range(vectors):
+                {
+                    const ulong4 mask = own[${q}], grows = as_ulong4(grow_${q}), falls = as_ulong4(fall_${q});
+% if problem == "lcs":
+                    found[${q}] = counts_of(~grows & mask);
+% else:
+                    found[${q}] = count * ONES + counts_of(grows & mask) - counts_of(falls & mask);
+% endif
+                }
+% endfor
+                global uchar *values = out + (ulong)rows[3 * p + 2] * width;
+                #pragma unroll
+                for (uint l = 0; l < LANES; ++l)
+                    values[place[l]] = (uchar)(values_of[l * BITS / 64] >> (l * BITS % 64));
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+"""All pairs of short sequences by lanes, and similarities of texts: against plain loops in fractions, and rapidfuzz."""
+
+import functools
+from fractions import Fraction
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+from reference import dp_problems as reference
+
+from clgeom import dp
+from clgeom.core.policies import Policy
+from clgeom.core.tuning import override
+from clgeom.errors import InvalidInput
+from clgeom.sequences import matrix_words
+
+letters = st.text(st.sampled_from("abc\x00ÿα"), max_size=9)
+some = st.lists(letters, min_size=1, max_size=12)
+
+
+def lcs(a, b):
+    row = [0] * (len(b) + 1)
+    for x in a:
+        above, row = row, [0]
+        for j, y in enumerate(b):
+            row.append(above[j] + 1 if x == y else max(above[j + 1], row[j]))
+    return row[-1]
+
+
+def ratio(a, b):
+    """One operation after the other, each rounded from its exact value."""
+    apart = len(a) + len(b) - 2 * lcs(a, b)
+    part = float(Fraction(apart, len(a) + len(b))) if a or b else 0.0
+    return float(Fraction(float(1 - Fraction(part))) * 100)
+
+
+PLAIN = {
+    "edit": reference.edit_distance,
+    "lcs": lcs,
+    "indel": lambda a, b: len(a) + len(b) - 2 * lcs(a, b),
+    "ratio": ratio,
+}
+SIMILAR = {"lcs": 16, "ratio": 100}
+
+
+@functools.cache
+def rapid():
+    """What rapidfuzz calls these, if it is installed."""
+    distance = pytest.importorskip("rapidfuzz.distance")
+    fuzz = pytest.importorskip("rapidfuzz.fuzz")
+    return {"indel": distance.Indel.distance, "ratio": fuzz.ratio}
+
+
+@pytest.mark.parametrize("problem", PLAIN)
+@given(some, some, st.data())
+def test_measures(problem, a, b, data):
+    plain, kind = PLAIN[problem], np.float64 if SIMILAR.get(problem) == 100 else np.int32
+    full = dp.cdist(a, b, problem=problem)
+    assert full.tolist() == [[plain(x, y) for y in b] for x in a] and full.dtype == kind
+    n = min(len(a), len(b))
+    pairs = dp.cpdist(a[:n], b[:n], problem=problem)
+    assert pairs.tolist() == full.diagonal()[:n].tolist() and pairs.dtype == kind
+    cutoff = data.draw(st.sampled_from(full.ravel().tolist()) | st.integers(0, 9))
+    within = full >= cutoff if problem in SIMILAR else full <= cutoff
+    cut = np.where(within, full, 0 if problem in SIMILAR else cutoff + 1)
+    assert dp.cdist(a, b, problem=problem, score_cutoff=cutoff).tolist() == cut.tolist()
+    assert dp.cpdist(a[:n], b[:n], problem=problem, score_cutoff=cutoff).tolist() == cut.diagonal()[:n].tolist()
+    order = np.argsort(-full if problem in SIMILAR else full, axis=1, kind="stable")[:, :3]
+    near = dp.cdist(a, b, problem=problem, nearest=3)
+    assert near.columns.tolist() == order.tolist() and near.values.dtype == kind
+    assert near.values.tolist() == np.take_along_axis(full, order, 1).tolist()
+    found = dp.cdist(a, problem=problem, sparse=True, score_cutoff=cutoff)
+    itself = dp.cdist(a, problem=problem)
+    rows, columns = np.nonzero(np.triu(itself >= cutoff if problem in SIMILAR else itself <= cutoff, 1))
+    assert (found.rows.tolist(), found.columns.tolist()) == (rows.tolist(), columns.tolist())
+    assert found.values.tolist() == itself[rows, columns].tolist()
+
+
+@pytest.mark.parametrize("problem", ["indel", "ratio"])
+@given(some, some, st.integers(0, 100))
+def test_values_are_those_of_rapidfuzz(problem, a, b, cutoff):
+    theirs = rapid()[problem]
+    assert dp.cdist(a, b, problem=problem).tolist() == [[theirs(x, y) for y in b] for x in a]
+    found = dp.cdist(a, b, problem=problem, score_cutoff=cutoff)
+    assert found.tolist() == [[theirs(x, y, score_cutoff=cutoff) for y in b] for x in a]
+
+
+@pytest.mark.settings("as_is", "small_allocations")
+def test_lengths_around_lanes(any_session, monkeypatch):
+    """Words of each width of lanes and longer ones, in one block and in many."""
+    rng = np.random.default_rng(3)
+    edges = [0, 1, 6, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 190, 191, 192, 3, 4]
+    a, b = (["".join(rng.choice(list("ACGT"), n)) for n in rng.permutation(edges)] for _ in range(2))
+    a, b = a + a[:5], b + b[:9]
+    full = {problem: np.array([[PLAIN[problem](x, y) for y in b] for x in a]) for problem in ("edit", "lcs")}
+    for pairs, columns in ((1 << 22, 1 << 18), (40, 11)):
+        monkeypatch.setattr(matrix_words, "MOST_PAIRS", pairs)
+        monkeypatch.setattr(matrix_words, "MOST_COLUMNS", columns)
+        with override({matrix_words.KERNEL: Policy("serial", 1, items_per_thread=4, groups_per_unit=2)}):
+            for problem, expected in full.items():
+                assert (dp.cdist(a, b, problem=problem, device=any_session) == expected).all()
+                near = dp.cdist(a, b, problem=problem, nearest=7, device=any_session)
+                order = np.argsort(-expected if problem == "lcs" else expected, axis=1, kind="stable")[:, :7]
+                assert (near.columns == order).all()
+    symmetric = dp.cdist(a, device=any_session)
+    assert (symmetric == symmetric.T).all() and not symmetric.diagonal().any()
+    assert (symmetric[:9] == dp.cdist(a[:9], a, device=any_session)).all()
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"problem": "ratio", "score_cutoff": 101}, "must be a number from 0 to 100. Got 101 instead"),
+        ({"problem": "ratio", "score_cutoff": np.nan}, "must be a number from 0 to 100"),
+        ({"problem": "indel", "score_cutoff": 1.5}, "must be a whole number from 0"),
+        ({"problem": "dtw"}, "'problem' parameter of cpdist must be one of 'edit'"),
+    ],
+)
+def test_wrong_measures(options, message):
+    with pytest.raises(InvalidInput, match=message):
+        dp.cpdist(["a"], ["b"], **options)
