@@ -130,7 +130,8 @@ def main():
         gdal = by_gdal(classes)
         calls |= {} if gdal is None else {"GDAL": gdal}
         timed = common.interleaved(calls, options.repeat)
-        rows.append({"polygons": len(exact), "arcs of": len(exact.arcs), **{name: 1e3 * timed[name] for name in calls}})
+        about = {"smooth": smooth, "polygons": len(exact), "lines": len(exact.arcs)}
+        rows.append({**about, **{name: 1e3 * timed[name] for name in calls}})
     common.print_table(rows)
     if options.json:
         common.write_json(options.json, session, rows)

@@ -37,6 +37,7 @@ RESULTS = ROOT / "bench" / "results"
 #: Columns of our own times, and of our own rates, for which more is better, by the beginning of a record's name.
 TIMES = {
     "calls": ("ms",),
+    "classes": ("arcs", "Shapely", "simplified", "ms"),
     "cuda": ("resident ms", "CuPy ms", "PyTorch ms"),
     "align": ("ms", "kernel"),
     "dask": ("workers s",),
@@ -66,7 +67,22 @@ TIMES = {
 }
 RATES = {"dp-pairs": ("lcs", "lcs, way", "edit"), "primitives": ("scan", "compact")}
 #: Numbers that say what a row is about; all other numbers are results.
-SETTING = ("n", "m", "GB", "MB", "gap", "maps", "segments", "size", "pairs", "hulls", "capacity", "level", "exact")
+SETTING = (
+    "n",
+    "m",
+    "GB",
+    "MB",
+    "gap",
+    "maps",
+    "segments",
+    "size",
+    "pairs",
+    "hulls",
+    "capacity",
+    "level",
+    "exact",
+    "smooth",
+)
 #: Columns that name a candidate. Those of other packages have such a text.
 CANDIDATES = ("call", "outline", "reader", "way", "")
 RIVAL = re.compile(

@@ -148,6 +148,9 @@ of the call beyond that loop; returns: after which it comes back. ours/CuPy: by 
 CUDA = """Milliseconds of whole calls. resident: arrays of pyopencl on the device; CuPy, PyTorch: their arrays on the
 same GPU; host: CuPy's array copied to the host by its own method, and from there; copy: one copy of the input on the
 device by CuPy; over: microseconds of CuPy's array beyond resident and copy."""
+LAND = """Milliseconds from a NumPy array of 1024 x 1024 cells of 12 classes to arcs, faces and rings, or to polygons
+of Shapely; simplified: the lines from exact ones, by 1.5 cells, coverage_simplify the same from exact polygons.
+smooth: cells that the fields were averaged over, of which the greatest names the class; lines: arcs between them."""
 CLASSES = """Milliseconds from a map of 12 classes on the device to its arcs, faces and rings there. smooth: cells that
 the fields were averaged over, of which the greatest names the class."""
 TWO = """Seconds, on two H200s. one: all work by the first device; all: by both, or by one where that was
@@ -192,6 +195,7 @@ PAGES = {
     "tuning-h200": ("Shapes of kernels before and after the tuner, on a GPU", TUNED, None),
     "polygons-stack-h200": ("Polygons along the cells of 1,000 rasters on a GPU", RESIDENT_CELLS, None),
     "polygons-large-h200": ("Polygons along the cells of a large raster on a GPU", RESIDENT_CELLS, None),
+    "classes-pocl": ("Polygons of all classes of a raster on a CPU", LAND, None),
     "classes-large-h100": ("Arcs between the classes of a large raster on a GPU", CLASSES, None),
     "stream-pocl": ("Hulls of files in chunks, on a CPU", STREAM, None),
     "extsort-pocl": ("Sorts of files larger than the memory, on a CPU", EXTSORT, None),
@@ -235,7 +239,7 @@ PAGES = {
 PARTS = {
     "Hulls": ("hull", "batch", "measures", "wagener"),
     "Sorts": ("sort", "family", "shellsort"),
-    "Regions and radio": ("region", "polygons", "radio"),
+    "Regions and radio": ("region", "polygons", "classes", "radio"),
     "Dynamic programming and sequences": ("dp", "pairs", "align", "warping"),
     "Files": ("files", "labels", "stream", "extsort"),
     "Devices": ("primitives", "calls", "cuda", "link", "start", "drivers", "devices", "tuning"),
