@@ -326,6 +326,7 @@ ALIKE = {
     ("hull", "antimeridian", "points.geojson"),
     ("selftest", "every", "", "as_json"),
     *(("region", "outline", "", one) for one in ("segments", "cuts", "axis", "parts", "holes", "simplify")),
+    ("region", "outline", "map.npz --level 5 --segments 1"),  # --segments asks for that outline
     ("align", "gap_extend", "a.fa b.fa --mode semiglobal", "strand"),
     ("align", "gap_extend", "a.fa b.fa --mode semiglobal", "band"),
     ("region", "densify", "points.csv -o r.geojson --crs EPSG:3857", "simplify"),
