@@ -88,6 +88,14 @@ def _read(path: str, options: dict[str, Any]) -> tuple[Sites, Place | None]:
     if sites.unknown:
         hint = nearest_column(sites.unknown[0])
         warn(f"Columns of '{path}' are not used: {listed(sites.unknown)}.{hint}", InputWarning)
+    lines: dict[Any, int] = {}
+    for site in sites.rows:
+        values = {"x": site.x, "y": site.y, **site.values, "name": ""}
+        before = lines.setdefault(tuple(sorted(values.items())), site.line)
+        if before != site.line:
+            what = f"Lines {before} and {site.line} of '{path}' have the same transmitter"
+            warn(f"{what}: each interferes with the other, and the first serves.", InputWarning)
+            break
     if sites.lonlat and options["crs"] is not None:
         raise InvalidInput("The option --crs is for columns x and y. Got columns of longitude and latitude instead.")
     return sites, None if options["dem"] is None else place_of(options["dem"])
@@ -140,6 +148,11 @@ def _is_metric(crs: Any) -> bool:
     return system.is_projected and [axis.unit_conversion_factor for axis in system.axis_info[:2]] == [1.0, 1.0]
 
 
+def _is_in_degrees(crs: Any) -> bool:
+    system = as_crs(crs, caller="servers")
+    return system.is_geographic and system.axis_info[0].unit_name == "degree"
+
+
 def _check_map_crs(crs: Any) -> None:
     try:
         metric = _is_metric(crs)
@@ -169,7 +182,7 @@ def _moved(own: np.ndarray, start: Any, end: Any, sites: Sites) -> np.ndarray:
     """Return positions in another reference system; refuse the first row that is not in its reach."""
     import pyproj
 
-    if sites.lonlat:
+    if sites.lonlat or _is_in_degrees(start):
         for site in sites.rows:
             for name, value, most in (("x", site.x, 180), ("y", site.y, 90)):
                 if abs(value) > most:

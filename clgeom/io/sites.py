@@ -94,7 +94,8 @@ def _positions(path: FilePath, names: Sequence[str]) -> dict[str, int]:
     for name, aliases in known.items():
         own = [position for position, text in enumerate(lower) if text in aliases]
         if name == "name":  # the first of the names that say more
-            own = [lower.index(alias) for alias in aliases if alias in lower][:1]
+            first = next((alias for alias in aliases if alias in lower), None)
+            own = [position for position, text in enumerate(lower) if text == first]
         if len(own) > 1:
             raise wrong_file(path, f"has {len(own)} columns for the {name}: {listed([names[at] for at in own])}")
         if own:

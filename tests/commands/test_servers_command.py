@@ -149,6 +149,7 @@ def test_transmitters_are_heard_as_far_as_the_model_goes(table):
 
 
 BAD = {
+    "name,x,y,name\na,1,2,b\n": "has 2 columns for the name: name, name",
     "x,y\n": "has no transmitters",
     "": "has no transmitters",
     "1,2\n3,4\n": "has no header",
@@ -184,9 +185,16 @@ def test_a_map_without_transmitters_has_a_warning(table):
         done("servers", "sites.csv", *LINK, "--bounds", 695_000, 5_331_000, 696_000, 5_332_000)
 
 
+def test_a_transmitter_that_is_there_twice_has_a_warning(here):  # noqa: F811
+    (here / "twice.csv").write_text("name,x,y\na,1,2\nb,1,3\nc,1,2\n")
+    with pytest.warns(InputWarning, match="Lines 2 and 4 of 'twice.csv' have the same transmitter"):
+        done("servers", "twice.csv", *LINK, "--cell", 1000)
+
+
 def test_wrong_calls_are_refused(table):
     hill()
     for words, call in (
+        ("column 'x': it must be within -180 to 180 degrees", ["sites.csv", *LINK[2:], "--crs", "EPSG:4326"]),
         ("Missing option '--model'.*rma-los. See 'clgeom servers --help'", ["sites.csv"]),
         ("unknown coordinate reference system: name it", ["sites.csv", "--model", "free-space"]),
         ("at most 134,217,728 cells. Got .*: choose larger cells", ["sites.csv", *LINK, "--cell", 0.5]),
