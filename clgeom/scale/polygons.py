@@ -186,7 +186,8 @@ def polygonize_file(
     Raises
     ------
     InvalidInput
-        As for `polygonize_strips` and `ClassPolygons.to_file`, or no cell has data.
+        As for `polygonize_strips` and `ClassPolygons.to_file`, or no cell has data. .geojson and .json are not possible
+        near to a pole or to 180 degrees of longitude.
 
     Examples
     --------
