@@ -40,7 +40,7 @@ from clgeom.radio import sites
 from clgeom.sequences import scoring
 from clgeom.sequences.matrices import MATRICES
 from clgeom.sorting import search
-from clgeom.sorting.radix import work
+from clgeom.sorting.radix import host, work
 from clgeom.sorting.shellsort import study
 from clgeom.sorting.shellsort.sort import LEAST_ELEMENTS, MOST_ITEMS, VARIANTS
 from clgeom.tuner.explain import STEPS
@@ -466,8 +466,8 @@ CLAIMS = {
     ],
     "reference/files.rst": [f"for one hull of more than {LARGE_BYTES >> 30} GiB of files"],
     "reference/scipy.rst": [
-        f"sorts up to {work.FEW} keys on the host",
-        f"up to {work.FEW_ALONE:,} integers without values, up to {work.FEW_NARROW:,} integers of 8 or 16 bits",
+        f"sorts up to {host.FEW} keys on the host",
+        f"up to {host.FEW_ALONE:,} integers without values, up to {host.FEW_NARROW:,} integers of 8 or 16 bits",
     ],
     "reference/sort.rst": [
         f"sorts of {work.SURVEYED_BYTES >> 20} MiB of keys and more",

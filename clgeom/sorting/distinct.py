@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from clgeom.sorting.radix.work import FEW, host_may_sort
+from clgeom.sorting.radix.host import FEW, host_may_sort
 
 if TYPE_CHECKING:
     from clgeom.core.device import Session

@@ -39,9 +39,10 @@ from clgeom.sorting.keys import (
     order_by_numpy,
 )
 from clgeom.sorting.lexsort import lexsort
+from clgeom.sorting.radix.host import FEW, host_may_sort
 from clgeom.sorting.radix.passes import SortMemory
 from clgeom.sorting.radix.sort import Profiled
-from clgeom.sorting.radix.work import FEW, features_of, fixed_plan, host_may_sort, most_at_once, sort_arrays
+from clgeom.sorting.radix.work import features_of, fixed_plan, most_at_once, sort_arrays
 
 if TYPE_CHECKING:
     from clgeom.core.device import Session

@@ -27,11 +27,11 @@ from clgeom.core.tuning import override
 from clgeom.sorting import distinct
 from clgeom.sorting.arrays import SortInput
 from clgeom.sorting.keys import KEY_TYPES, KeyOrder
-from clgeom.sorting.radix import work as host
+from clgeom.sorting.radix import host, work
 
 NAMES = tuple(dtype.name for dtype in KEY_TYPES)
 #: Around the most keys of each kind that the host sorts whatever their order.
-SIZES = (0, 1, 2, 63, 1000, host.FEW - 1, host.FEW, host.FEW + 1)
+SIZES = (0, 1, 2, 63, 1000, host.LOOKED_AT + 1, host.FEW - 1, host.FEW, host.FEW + 1)
 
 
 @pytest.fixture
@@ -116,8 +116,8 @@ def test_host_and_device_agree(session, data):
         descending = data.draw(st.booleans())
         options = {"descending": descending, "key_bits": key_bits, "device": session}
         inputs = [SortInput(Call(caller), keys, values, **options) for _ in range(2)]
-        found = host.sorted_on_host(inputs[0])
-        expected = host.dispatch(inputs[1].call, host.SortWork(inputs[1]))
+        found = host.sorted_on_host(inputs[0], work.sort_arrays)
+        expected = work.dispatch(inputs[1].call, work.SortWork(inputs[1]))
         for ours, theirs in zip(found, expected, strict=True):
             assert (ours is None) == (theirs is None)
             if ours is not None:
@@ -149,9 +149,9 @@ def test_calls_that_want_launches_have_them(session):
     assert phases
     row = rows_of("sorting/radix/radix_segments")["any"]
     given_ = SortInput(Call("sort", sessions=(session,)), keys)
-    assert host.sorted_on_host(given_) is not None
+    assert host.sorted_on_host(given_, work.sort_arrays) is not None
     with override({"sorting/radix/radix_segments": row}):
-        assert host.sorted_on_host(given_) is None
+        assert host.sorted_on_host(given_, work.sort_arrays) is None
 
 
 @pytest.mark.parametrize("n", (100, host.FEW + 1))
@@ -196,7 +196,7 @@ def test_mostly_random_keys_are_launched(session, launches):
 @pytest.mark.parametrize("name", ("random", "constant", "few", "reversed", "special"))
 def test_narrow_integers_are_counted(subtests, session, launches, name, dtype):
     """From one key on, around the length of a write, with shares that begin and end within runs."""
-    with mock.patch("clgeom.sorting.radix.work.sorted_on_host", lambda call: None):
+    with mock.patch("clgeom.sorting.radix.host.host_may_sort", lambda: False):
         for n in (20_011, 131_071, 131_073, 300_003):
             with subtests.test(n=n):
                 keys = keys_of(name, n, dtype)

@@ -67,7 +67,7 @@ class Outcome:
 
 #: What would do the work of kernels on the host, and kernels that only devices use whose groups may wait for others.
 ON_THE_HOST = (
-    "clgeom.sorting.radix.work.sorted_on_host",
+    "clgeom.sorting.radix.host.host_may_sort",
     "clgeom.sorting.unique.distinct_on_host",
     "clgeom.sorting.select.first_on_host",
 )

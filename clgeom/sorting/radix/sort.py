@@ -1,6 +1,6 @@
 """Stable radix sort on the device: `sort`, `argsort`, `sort_by_key`::
 
-    few keys, or long runs on a CPU     NumPy's stable sort                                   work.py
+    few keys, or long runs on a CPU     NumPy's stable sort                                   host.py
     more keys, or short segments        one launch, in local memory                           segments.py
     many integers of 8 or 16 bits       on a CPU, counts of each value                        passes.py
     many keys                           a survey of the bits that vary, a pass per digit      passes.py
@@ -19,6 +19,7 @@ import numpy as np
 
 from clgeom.arguments import boolean, one_of
 from clgeom.core.call import Call
+from clgeom.core.device import Session, as_session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import run
 from clgeom.core.plan import Phase
@@ -29,10 +30,11 @@ from clgeom.intake.interop.cuda import takes_cuda, takes_like_cuda
 from clgeom.intake.typing import AnyArray, ArrayLike, CLArray, DevicesLike, DTypeLike, IntLike, NDArray
 from clgeom.sorting.arrays import SortInput, store_anywhere
 from clgeom.sorting.keys import NATIVE, as_keys, checked_axis, flat, is_left_to_numpy, key_dtype, order_by_numpy
+from clgeom.sorting.radix.host import few_in_order, host_may_sort
 from clgeom.sorting.radix.host_rows import rows_on_host
 from clgeom.sorting.radix.resident import sort_by_cached_plan, sort_rows_by_cached_plan
 from clgeom.sorting.radix.segments import within_rows_plan
-from clgeom.sorting.radix.work import host_may_sort, sort_arrays
+from clgeom.sorting.radix.work import sort_arrays
 
 #: Bits of keys to sort by: a number of lowest bits, or (low, high), high exclusive.
 KeyBits: TypeAlias = int | tuple[int, int] | None
@@ -41,8 +43,6 @@ KINDS = ("stable", "mergesort", "quicksort", "heapsort")  # and their beginnings
 
 if TYPE_CHECKING:
     from typing_extensions import TypedDict, Unpack
-
-    from clgeom.core.device import Session
 
     Axis: TypeAlias = IntLike | None
     Kind: TypeAlias = str | None
@@ -337,10 +337,16 @@ def _check_kind(call: Call, kind: str | None, stable: bool | None) -> None:
 def _along(call: Call, keys: Any, axis: Any, *, out: Any, index_type: Any = None, **options: Any) -> Any:
     """Return the return value of `sort` or `argsort` along an axis."""
     if type(axis) is int and axis in (-1, 0):
-        if type(keys) is np.ndarray and keys.ndim == 1 and keys.dtype in NATIVE:
-            return _result(call, SortInput(call, keys, out=out, index_type=index_type, **options))
         usual = out is None and index_type is None and options["offsets"] is None and options["key_bits"] is None
-        if usual and not call.profile and is_device_array(keys) and keys.ndim:
+        usual = usual and not call.profile
+        if type(keys) is np.ndarray and keys.ndim == 1 and keys.dtype in NATIVE:
+            device = options["device"]
+            if usual and options["descending"] is False and (device is None or type(device) is Session):
+                as_session(device)
+                if (result := few_in_order(call.caller, keys)) is not None:
+                    return result
+            return _result(call, SortInput(call, keys, out=out, index_type=index_type, **options))
+        if usual and is_device_array(keys) and keys.ndim:
             session = session_of(keys, options["device"])
             by_plan = sort_by_cached_plan if keys.ndim == 1 else sort_rows_by_cached_plan
             result = by_plan(call.caller, keys, options["descending"], session) if keys.ndim < 2 or axis == -1 else None

@@ -1,28 +1,23 @@
-"""How keys are sorted: by NumPy on the host, by which plan on the device, in chunks, or by several devices.
-
-NumPy sorts few keys, and keys in a few long runs, sooner than a device. Its stable sort has the same order. Equal
-integers have equal bits, so where nothing moves with them its other sort, which uses vectors, has that order too.
-"""
+"""How keys are sorted: by NumPy on the host, by which plan on the device, in chunks, or by several devices."""
 
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from clgeom.core.build import compiles
-from clgeom.core.call import current
 from clgeom.core.launch import run
 from clgeom.core.plan import Plan, Scratch
 from clgeom.core.render import render_text
-from clgeom.core.tuning import is_overridden, select
+from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit
 from clgeom.intake.arrays import CHUNK_ALIGN, MOST_ITEMS, to_device
 from clgeom.intake.dispatch import Work, dispatch
 from clgeom.sorting.arrays import Output, SortInput, store_anywhere
 from clgeom.sorting.keys import MOST_KEYS, KeyOrder, as_device_bits, unsigned
-from clgeom.sorting.radix.host_rows import segments_on_host
+from clgeom.sorting.radix.host import Sorted, sorted_on_host
 from clgeom.sorting.radix.merge import merge_pieces, whole_segments
 from clgeom.sorting.radix.passes import (
     Payload,
@@ -56,23 +51,10 @@ SAMPLE = 1 << 16
 LEAST = 1 << 20
 #: Bytes of keys from which on GPUs share them, as long as nothing was measured (160 MB: two H200s 74 ms, one 15 ms).
 LEAST_SHARED = 1 << 30
-#: Most keys that NumPy sorts in less time than launches take; more integers of 8 or 16 bits, which it counts.
-FEW = 8192
-FEW_NARROW = 1 << 18
-#: The same for wider integers with which nothing moves.
-FEW_ALONE = 1 << 15
-#: Pairs of neighbours that are looked at, and most turns from rising to falling or back with which NumPy merges runs.
-PAIRS = 64
-MOST_TURNS = 2
-#: More keys than these are looked at, by blocks of so many where they seem to be in order.
-LOOKED_AT = 512
-BLOCK = 1 << 15
 #: Runtimes for whose devices a chained scan was measured to be faster.
 CHAINED = ("nvidia",)
 
 T = TypeVar("T")
-#: The sorted keys (None for argsort), and the payload (None for keys alone).
-Sorted: TypeAlias = tuple[Any, Any]
 
 #: Words of ``cl_src/keys/radix_chain.h`` are read so; it needs compute capability 7.0.
 CHAIN_PROBE = """
@@ -103,7 +85,7 @@ kernel void probe(global uint *digits)
 
 def sort_arrays(inputs: SortInput) -> Sorted:
     """Return the sorted keys and the payload."""
-    result: Sorted = sorted_on_host(inputs) or dispatch(inputs.call, SortWork(inputs))
+    result: Sorted = sorted_on_host(inputs, sort_arrays) or dispatch(inputs.call, SortWork(inputs))
     return result
 
 
@@ -359,92 +341,3 @@ def features_of(session: Session) -> RadixFeatures:
 
     features: RadixFeatures = session.cached(("features of sorts",), make, policies=True)
     return features
-
-
-# By NumPy -------------------------------------------------------------------------------------------------------------
-
-
-def host_may_sort() -> bool:
-    """Return False within a call that leaves nothing to the host, and where policies are chosen for kernels."""
-    call = current()
-    return not (is_overridden() or (call is not None and call.kernels_only))
-
-
-def sorted_on_host(inputs: SortInput) -> Sorted | None:
-    """Return the sorted keys and the payload; None where the device is to sort."""
-    if inputs.on_device or not host_may_sort():
-        return None
-    if inputs.offsets is not None:
-        return segments_on_host(inputs, sort_arrays)
-    if inputs.order.dtype.kind not in "iuf":
-        return None
-    turns = _count_turns(inputs) if inputs.n > LOOKED_AT and inputs.key_bits is None else None
-    kind = _kind(inputs, turns)
-    return None if kind is None else _copy_in_order(inputs, turns) or _sort_by_numpy(inputs, kind)
-
-
-def _copy_in_order(inputs: SortInput, turns: int | None) -> Sorted | None:
-    """Return the result for keys in order, or strictly in the opposite order; None for others."""
-    descending = inputs.order.descending
-    rises: np.ufunc = np.less_equal if descending else np.greater_equal
-    falls: np.ufunc = np.greater if descending else np.less
-    if turns == 0 and _all_pairs(rises, inputs.keys):
-        part, indices = slice(None), range(inputs.n)
-    elif turns == 1 and _all_pairs(falls, inputs.keys):
-        part, indices = slice(None, None, -1), range(inputs.n - 1, -1, -1)
-    else:
-        return None
-    keys, payload = None if inputs.caller == "argsort" else inputs.keys[part].copy(), None
-    if inputs.values is not None:
-        payload = inputs.values[part].copy()
-    elif not inputs.alone:
-        payload = np.arange(indices.start, indices.stop, indices.step, dtype=inputs.payload_type)
-    return inputs.stored(keys, payload)
-
-
-def _all_pairs(compare: np.ufunc, keys: np.ndarray) -> bool:
-    """Return whether each key and the one before it compare so; never with NaN."""
-    starts = range(0, len(keys) - 1, BLOCK)
-    return all(compare(keys[i + 1 : i + 1 + BLOCK], keys[i:-1][:BLOCK]).all() for i in starts)
-
-
-def _sort_by_numpy(inputs: SortInput, kind: Literal["stable", "quicksort"]) -> Sorted:
-    if inputs.key_bits is not None:
-        return inputs.in_order(np.argsort(inputs.digits(inputs.keys), kind="stable"))
-    ordered = _negate_descending(inputs, inputs.keys)
-    if inputs.alone:
-        return inputs.stored(_negate_descending(inputs, np.sort(ordered, kind=kind)), None)
-    return inputs.in_order(np.argsort(ordered, kind="stable"))
-
-
-def _negate_descending(inputs: SortInput, keys: np.ndarray) -> np.ndarray:
-    """Negate the keys of a descending sort, so that its order ascends; a second call restores them. NaN stays NaN."""
-    if not inputs.order.descending:
-        return keys
-    return -keys if inputs.order.floating else ~keys
-
-
-def _kind(inputs: SortInput, turns: int | None) -> Literal["stable", "quicksort"] | None:
-    """Return the kind of sort by which NumPy is about as quick as the device, or quicker; None if there is none."""
-    if turns is None:
-        return "stable" if inputs.n <= FEW else None
-    counted = not inputs.order.floating and inputs.order.bits <= 16
-    if inputs.alone and not inputs.order.floating and not counted and inputs.n <= FEW_ALONE:
-        return "stable" if turns <= MOST_TURNS else "quicksort"
-    if inputs.n <= (FEW_NARROW if counted else FEW):
-        return "stable"
-    return "stable" if inputs.session.profile.is_cpu and turns <= (0 if counted else MOST_TURNS) else None
-
-
-def _count_turns(inputs: SortInput) -> int:
-    """Return how often neighbours that lie far from each other in the array turn from rising to falling or back.
-
-    Keys that fall at first count as one turn. A guess: it may choose the slower sort, never another result.
-    """
-    step = inputs.n // PAIRS
-    pairs = np.empty((-(-(inputs.n - 1) // step), 2), inputs.keys.dtype)
-    pairs[:, 0], pairs[:, 1] = inputs.keys[:-1:step], inputs.keys[1::step]
-    looked_at = pairs.ravel()
-    before, after = looked_at[:-1], looked_at[1:]
-    falls = (after > before if inputs.order.descending else after < before).tobytes()  # NaN neither rises nor falls
-    return falls[0] + falls.count(b"\0\1") + falls.count(b"\1\0")
