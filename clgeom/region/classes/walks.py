@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from clgeom.core.plan import Plan
-from clgeom.core.policies import ceil_div
 from clgeom.errors import DeviceLimit
 from clgeom.intake.arrays import c_name
 from clgeom.region.classes.work import INT, LONG, MOST, UINT, Arguments, Counts, Work
@@ -32,13 +31,12 @@ def walked_rings(work: Work, counts: Counts, faces: int, dtype: np.dtype) -> Pla
     work.run(work.over("paths", (*args, after), n, 60, emit=False) + work.sums("starts"))
     points = int(work.read("starts", 1, arcs)[0])
     plan = work.over("paths", (*args, work.result("arc_corners", INT, 2 * points)), n, 60, emit=True)
-    seen, halves = work.new("seen", UINT, ceil_div(2 * arcs, 4)), 2 * arcs
     face_rings, sizes = work.result("face_rings", LONG, faces + 1), work.new("face_arcs", LONG, faces + 1)
-    args = after, left, right, areas, "firsts", halves, faces, work.lines, seen, work.new("links", UINT, halves)
+    args = after, left, right, areas, "firsts", 2 * arcs, faces, work.lines, work.new("links", UINT, 2 * arcs)
     args += work.new("leads", UINT, faces), work.new("holes", UINT, 2 * faces), face_rings, sizes
     args += work.result("cells_of_faces", LONG, faces), work.result("layers", INT, faces)
     args += (work.result("parents_of_faces", UINT, faces),)
-    plan += work.clear(seen) + work.over("circuits", (*args, starts, left), faces, 60, emit=False)
+    plan += work.over("circuits", (*args, starts, left), faces, 60, emit=False)
     work.run(plan + work.sums("face_rings") + work.sums("face_arcs"))
     rings, placed = (int(work.read(name, 1, faces)[0]) for name in ("face_rings", "face_arcs"))
     args += work.result("ring_starts", LONG, rings + 1), work.result("ring_arcs", INT, placed)

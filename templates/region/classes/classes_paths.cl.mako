@@ -1,11 +1,13 @@
 <%page args="emit=False, variant='serial', wg_size=1, items_per_thread=1"/>\
 // classes_paths: all arcs, followed from corner to corner; for CPUs. A work-item has the arcs that begin in its words.
 //
-//   without emit   starts     the number of corners of each arc, 0 at the end      areas   what it adds to that of a ring, in
-//                  left, right  the faces beside it                                        cells
-//                  arrivals   for each node and direction the arc that arrives from there
-//   with emit      corners    of all arcs, one after the other; `starts` are sums of their numbers
-//   after                       the half of an arc behind each half on a ring, see classes/halves.h: of closed arcs itself
+//   without emit   starts       the number of corners of each arc, 0 at the end
+//                  areas        what each arc adds to the area of a ring, in cells
+//                  left, right  the faces beside each arc
+//                  arrivals     for each node and direction the arc that arrives from there
+//                  after        of each half of a closed arc itself
+//   with emit      corners      of all arcs, one after the other; `starts` are sums of their numbers
+//                  after        of each half that arrives at a node the one behind it on a ring, see classes/halves.h
 //
 // Arcs from nodes come first (`runs` has their sums in its lower halves), closed ones behind them.
 #include "portable.h"
@@ -20,10 +22,9 @@ kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void classes_paths(global const uint4 *planes, global const uint *active, global const uint *nodes,
                    global const uint *loops, global const ulong *corner_counts, global const ulong *runs,
                    global const uint *loop_counts, global const uint *faces, const uint n, const uint words,
-                   const uint lines, const uint columns, const uint open,
-                   const uint arcs, global long *starts, global long *areas,
-                   global int *left, global int *right, global uint *arrivals, global uint *after,
-                   global int2 *corners)
+                   const uint lines, const uint columns, const uint open, const uint arcs, global long *starts,
+                   global long *areas, global int *left, global int *right, global uint *arrivals,
+                   global uint *after, global int2 *corners)
 {
     const range_t items = items_of(n);
 % if not emit:
@@ -55,9 +56,11 @@ void classes_paths(global const uint4 *planes, global const uint *active, global
                 }
             }
 % else:
-            const uint2 nothing = NO_FACE;
-            const uint2 below = y - layer_line + 1 < lines ? faces_beside(planes, runs, faces, y, words, columns, x) : nothing;
-            const uint2 above = y > layer_line ? faces_beside(planes, runs, faces, y - 1, words, columns, x) : nothing;
+            uint2 above = NO_FACE, below = NO_FACE;
+            if (y > layer_line)
+                above = faces_beside(planes, runs, faces, y - 1, words, columns, x);
+            if (y - layer_line + 1 < lines)
+                below = faces_beside(planes, runs, faces, y, words, columns, x);
             const uint round[4] = {below.y, below.x, above.x, above.y};   // at the left of what leaves in each direction
 % endif
             for (; leaves; leaves &= leaves - 1) {
