@@ -217,6 +217,36 @@ def all_pairs_of_words(session: Session) -> str:
     return f"{len(a) * len(b)} pairs"
 
 
+@check("sequences: pairs_bits with free ends")
+def free_ends(session: Session) -> str:
+    """Distances of sequences and of parts of other ones, and where the parts end, some of more than a window."""
+    from clgeom.intake.letters import Sequences
+    from clgeom.sequences.free_ends import find
+
+    rng = np.random.default_rng(8)
+    texts = [rng.integers(0, 4, n).astype(np.uint8) for n in (9_000, 40, 300, 700, 0, 90)]
+    words = [text[len(text) // 2 :][:k] for text, k in zip(texts, (70, 30, 100, 20, 5, 0))]
+    words[2:5] = np.delete(words[2], [5, 50]), np.insert(words[3], 9, [4, 4, 4]), np.zeros(5, np.uint8)
+    a, b = (
+        Sequences(np.concatenate(many), np.append(0, np.cumsum([len(one) for one in many]))) for many in (words, texts)
+    )
+    for free in ("both", "begin", "end"):
+        expected = [_with_free_ends(*pair, free) for pair in zip(words, texts)]
+        same(find(session, a, b, free), expected, f"distances with free ends: {free}")
+    return "6 pairs of up to 100 and 9,000 letters"
+
+
+def _with_free_ends(a: np.ndarray, b: np.ndarray, free: str) -> tuple[int, int]:
+    """Return the edit distance and the first end of the part of the second sequence."""
+    column, k = np.arange(len(b) + 1) * (free == "end"), np.arange(len(b) + 1)
+    for letter in a:
+        near = column + 1
+        near[1:] = np.minimum(near[1:], column[:-1] + (b != letter))
+        column = np.minimum.accumulate(near - k) + k
+    end = len(b) if free == "begin" else int(column.argmin())
+    return int(column[end]), end
+
+
 @check("sequences: pairs_classes pairs_jobs row_bounds")
 def orders_of_pairs(session: Session) -> str:
     """Pairs in the order of their classes and sizes, and their jobs."""

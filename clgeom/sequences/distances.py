@@ -3,13 +3,14 @@
 two sequences ─> codes ─> related ones by fronts (`fronts`), others by a table of bits (`bits`), or the equation where
                  there are too many symbols
 many pairs    ─> letters, offsets ─> devices ─> long related ones by fronts, others by a work-item each (`pairs_bits`)
+free ends     ─> windows of the second sequences by a work-item each (`free_ends`); a path within the part as above
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Sized
+from collections.abc import Iterable, Sized
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 
@@ -40,8 +41,9 @@ from clgeom.intake.letters import (
 from clgeom.intake.typing import AnyArray, ChunksLike, DeviceLike, DevicesLike, NDArray
 from clgeom.sequences import fronts
 from clgeom.sequences.bits import BitTable
+from clgeom.sequences.free_ends import find, find_two, free_of
 from clgeom.sequences.measures import values_of_pairs
-from clgeom.sequences.pairs_bits import INT32, cutoff_of
+from clgeom.sequences.pairs_bits import INT32, apply_cutoff, cutoff_of
 from clgeom.sequences.result import DELETE, INSERT, MATCH
 
 if TYPE_CHECKING:
@@ -64,6 +66,16 @@ if TYPE_CHECKING:
         method: Method
         score_cutoff: int | None
         device: DevicesLike
+
+    class OneEdits(OneOptions, total=False):
+        """Options of edit distances of two sequences."""
+
+        free_ends: str | Iterable[str] | None
+
+    class ManyEdits(ManyOptions, total=False):
+        """Options of edit distances of many pairs."""
+
+        free_ends: str | Iterable[str] | None
 
 
 #: Cost of a pair besides its cells, in cells.
@@ -174,7 +186,7 @@ def lcs(
     lengths = comparison.of_many(a, b)
     if lengths is not None:
         return lengths
-    length, path = comparison.of_two(a, b)
+    length, path, *_ = comparison.of_two(a, b)
     if path is None:
         return CommonSubsequence(length)
     matched = path == MATCH
@@ -184,17 +196,17 @@ def lcs(
 
 
 @overload
-def edit_distance(a: One, b: One, *, operations: bool | None = ..., **options: Unpack[OneOptions]) -> Edits: ...
+def edit_distance(a: One, b: One, *, operations: bool | None = ..., **options: Unpack[OneEdits]) -> Edits: ...
 @overload
 def edit_distance(
-    a: Many, b: Many, *, operations: Literal[False] | None = ..., **options: Unpack[ManyOptions]
+    a: Many, b: Many, *, operations: Literal[False] | None = ..., **options: Unpack[ManyEdits]
 ) -> NDArray[np.int32]: ...
 @overload
 def edit_distance(
-    a: ChunksLike, b: None = ..., *, operations: Literal[False] | None = ..., **options: Unpack[ManyOptions]
+    a: ChunksLike, b: None = ..., *, operations: Literal[False] | None = ..., **options: Unpack[ManyEdits]
 ) -> NDArray[np.int32]: ...
 @overload
-def edit_distance(a: Batch, b: Batch, *, operations: bool | None = ..., **options: Unpack[ManyOptions]) -> Any: ...
+def edit_distance(a: Batch, b: Batch, *, operations: bool | None = ..., **options: Unpack[ManyEdits]) -> Any: ...
 @keeps_subnormals
 @takes_cuda
 def edit_distance(
@@ -202,6 +214,7 @@ def edit_distance(
     b: Batch | None = None,
     *,
     operations: bool | None = None,
+    free_ends: str | Iterable[str] | None = None,
     method: Method = "auto",
     score_cutoff: int | None = None,
     device: DevicesLike = None,
@@ -215,8 +228,10 @@ def edit_distance(
     operations : bool, optional
         Also find the operations, not only their number. True by default for two sequences; many pairs have distances
         only.
+    free_ends : {"b_begin", "b_end"}, or both, optional
+        The ends of `b` at which symbols may be left over: both find all of `a` within `b`, "b_end" at its begin.
     method : {"auto", "bits", "equation"}
-        See `lcs`.
+        See `lcs`; free ends go with the first two.
     score_cutoff : int, optional
         For many pairs: distances beyond it become ``score_cutoff + 1``, as rapidfuzz has it.
     device : str, pyopencl.Device or Session, or several, optional
@@ -227,26 +242,32 @@ def edit_distance(
     Edits, or ndarray of int32, shape (pairs,)
         Of several shortest ones, the one whose traceback from the end takes a match or change if it can, else a
         deletion, else an insertion. Of many pairs the distances; of chunks those of all pairs, one chunk after another.
+        With free ends of the parts of `b` with the least distance, one that ends first, and the longest one of those.
 
     Raises
     ------
     InvalidInput
-        As in `lcs`.
+        As in `lcs`; an end in `free_ends` is none of `b`.
+    DeviceLimit
+        With free ends the first sequence has more than about half a million symbols.
 
     Examples
     --------
     >>> from clgeom.dp.problems import edit_distance
     >>> edit_distance("kitten", "sitting").distance
     3
+    >>> found = edit_distance("ACGT", "TTACTGGACT", free_ends=("b_begin", "b_end"))
+    >>> found.distance, found.b_start, found.b_end
+    (1, 2, 5)
     >>> edit_distance(["kitten", "cat"], ["sitting", "cart"]).tolist()
     [3, 1]
     """
-    comparison = Comparison("edit_distance", operations, method, score_cutoff, device)
+    comparison = Comparison("edit_distance", operations, method, score_cutoff, device, free_of(free_ends))
     distances = comparison.of_many(a, b)
     if distances is not None:
         return distances
-    distance, path = comparison.of_two(a, b)
-    return Edits(distance, None if path is None else tuple(OPERATIONS[path].tolist()))
+    distance, path, *part = comparison.of_two(a, b)
+    return Edits(distance, None if path is None else tuple(OPERATIONS[path].tolist()), *part)
 
 
 @dataclass(frozen=True)
@@ -258,6 +279,7 @@ class Comparison:
     method: Any
     score_cutoff: Any
     device: Any
+    free: str = ""
 
     @property
     def problem(self) -> str:
@@ -298,13 +320,18 @@ class Comparison:
         first, second = in_pairs(a, b, caller=caller, device=self.device)
         call = Call(caller=caller)
         choose_sessions_of(call, (first, second), self.device)
-        found: NDArray[np.int32] = dispatch(call, PairsWork(caller, self.problem, first, second, cutoff))
+        found: NDArray[np.int32] = dispatch(call, PairsWork(caller, self.problem, first, second, cutoff, self.free))
         return found
 
-    def of_two(self, a: Any, b: Any) -> tuple[int, np.ndarray | None]:
-        """Return the value of two sequences, and the operations of the path through their table, or None."""
+    def of_two(self, a: Any, b: Any) -> tuple[int, np.ndarray | None, int | None, int | None]:
+        """Return the value of two sequences, and the operations of the path through their table, or None.
+
+        With free ends also where the part of the second sequence starts and ends, None where that is not known.
+        """
         caller = self.caller
         one_of(self.method, METHODS, "method", caller=caller)
+        if self.free and self.method == "equation":
+            raise wrong("method", caller, "'auto' or 'bits' with free ends", repr(self.method))
         if self.score_cutoff is not None:
             raise InvalidInput(f"The 'score_cutoff' parameter of {caller} is for many pairs, not for two sequences.")
         try:
@@ -316,8 +343,14 @@ class Comparison:
             raise InvalidInput(f"The sequences of {caller} must have fewer than 2^31 symbols together.")
         session = as_session(self.device)
         with_path = self.path is None or boolean(self.path, PATH_OPTIONS[caller], caller=caller)
+        start = end = None
+        if self.free:
+            value, start, end = find_two(session, *codes, self.free, with_start=with_path)
+            if not with_path:
+                return value, None, None, end
+            codes = codes[0], codes[1][start:end]
         value, path = _solve_two(session, self.problem, *codes, with_path=with_path, method=self.method)
-        return value, path if with_path else None
+        return value, path if with_path else None, start, end
 
 
 class PairsWork(Work):
@@ -327,8 +360,9 @@ class PairsWork(Work):
     n: int
     least_cost = LEAST_SHARED
 
-    def __init__(self, caller: str, problem: str, a: Sequences, b: Sequences, cutoff: Any) -> None:
+    def __init__(self, caller: str, problem: str, a: Sequences, b: Sequences, cutoff: Any, free: str = "") -> None:
         self.kind, self.problem, self.a, self.b, self.cutoff, self.n = caller, problem, a, b, cutoff, len(a)
+        self.free = free
 
     @functools.cached_property
     def costs(self) -> np.ndarray:
@@ -339,10 +373,15 @@ class PairsWork(Work):
         return float(self.costs[-1])
 
     def at_once(self, session: Session) -> np.ndarray:
-        return values_of_pairs(session, self.problem, self.a, self.b, self.cutoff)
+        return self._values(session, self.a, self.b)
 
     def piece(self, session: Session, start: int, stop: int) -> np.ndarray:
-        return values_of_pairs(session, self.problem, self.a.part(start, stop), self.b.part(start, stop), self.cutoff)
+        return self._values(session, self.a.part(start, stop), self.b.part(start, stop))
+
+    def _values(self, session: Session, a: Sequences, b: Sequences) -> np.ndarray:
+        if not self.free:
+            return values_of_pairs(session, self.problem, a, b, self.cutoff)
+        return apply_cutoff(find(session, a, b, self.free)[:, 0].astype(np.int32), self.problem, self.cutoff)
 
     def join(self, session: Session, results: Any) -> np.ndarray:
         return np.concatenate(results)

@@ -131,14 +131,14 @@ def apply_cutoff(values: np.ndarray, problem: str, cutoff: int | None) -> np.nda
 
 def _solve_in_parts(session: Session, problem: str, a: Sequences, b: Sequences) -> np.ndarray:
     """Return the values of all pairs, as many at once as the device has memory for in one buffer."""
-    bounds = _bounds_of_parts(session, a, b)
+    bounds = bounds_of_parts(session, a, b)
     if len(bounds) == 2:
         return _solve_batch(session, problem, a, b)
     parts = ((a.part(*ends), b.part(*ends)) for ends in itertools.pairwise(bounds))
     return np.concatenate([np.empty(0, np.int32), *(_solve_batch(session, problem, *part) for part in parts)])
 
 
-def _bounds_of_parts(session: Session, a: Sequences, b: Sequences) -> list[int]:
+def bounds_of_parts(session: Session, a: Sequences, b: Sequences) -> list[int]:
     """Return the first pair of each part whose letters and jobs fit in one buffer, and the number of pairs."""
     size, count = a.letters.dtype.itemsize, len(a)
     limit = min(session.profile.max_alloc_bytes, 1 << 32) - 64
@@ -156,7 +156,7 @@ def _solve_by_fronts(
 ) -> np.ndarray:
     """Return the values of related pairs, -1 for others and where there is too little memory."""
     found = np.full(len(a), -1, np.int32)
-    for first, stop in itertools.pairwise(_bounds_of_parts(session, a, b)):
+    for first, stop in itertools.pairwise(bounds_of_parts(session, a, b)):
         with contextlib.suppress(DeviceLimit):
             part = a.part(first, stop), b.part(first, stop)
             found[first:stop] = fronts.solve_many(session, problem, *part, cutoff)
@@ -199,13 +199,19 @@ def _ordered_on_host(
     session: Session, pairs: PairLetters, a: Sequences, b: Sequences
 ) -> tuple[cl.Buffer, cl.Buffer, list[WorkClass]]:
     """Return jobs, indices of their pairs, and classes of jobs, ordered by the host."""
-    n, m, word_bits, count = a.lengths, b.lengths, pairs.word_bits, len(a)
-    swapped, begins = _are_swapped(n, m, word_bits), (a.offsets[:-1], b.offsets[:-1] + len(a.letters))
-    jobs = np.empty((count, 4), np.uint32)
+    n, m = a.lengths, b.lengths
+    swapped, begins = _are_swapped(n, m, pairs.word_bits), (a.offsets[:-1], b.offsets[:-1] + len(a.letters))
+    jobs = np.empty((len(a), 4), np.uint32)
     for k, (of_a, of_b) in enumerate((begins, (n, m))):
         jobs[:, k], jobs[:, 2 + k] = np.where(swapped, of_b, of_a), np.where(swapped, of_a, of_b)
+    return order_jobs(session, pairs, jobs)
+
+
+def order_jobs(session: Session, pairs: PairLetters, jobs: np.ndarray) -> tuple[cl.Buffer, cl.Buffer, list[WorkClass]]:
+    """Return jobs in the order of their work, their indices, and classes of them."""
+    word_bits = pairs.word_bits
     classes, order = classes_by_work(pairs.policy, pairs.planes, jobs[:, 1], jobs[:, 3], word_bits)
-    order = np.arange(count) if order is None else order
+    order = np.arange(len(jobs)) if order is None else order
     jobs, found = jobs[order], []
     for first, stop, words, strips in classes:
         patterns, texts = jobs[first:stop, 1], jobs[first:stop, 3]
@@ -280,13 +286,23 @@ class PairLetters:
         self.buffers: dict[str, Any] = {"letters": letters, "shifts": upload_flat(session, shifts)}
 
     def plan(
-        self, words: int, strips: bool, *, bounds: list[int], longest: int, out: Scratch, where: tuple[Any, ...]
+        self,
+        words: int,
+        strips: bool,
+        *,
+        bounds: list[int],
+        longest: int,
+        out: Scratch,
+        where: tuple[Any, ...],
+        free: str = "",
+        is_last: bool = False,
     ) -> Plan:
         """Return the launches for pairs of one number of words: for each two bounds one.
 
         `where` the pairs are: the names ("jobs", "order"); or ("rows", "columns", width), of which pair p is that of
         row p / width and column p % width; or ("row_bounds", "column_bounds", first letter of columns); or first
-        letters and lengths of rows and of columns that all have one length.
+        letters and lengths of rows and of columns that all have one length. With `free` ends of rows, which need jobs,
+        `out` gets the row of each value, too: the first one, or the last one if `is_last`.
         """
         policy, profile = self.policy, self.profile
         params = {
@@ -294,6 +310,7 @@ class PairLetters:
             "strips": strips,
             "where": "bounds" if where[0] == "row_bounds" else {2: "jobs", 3: "grid", 4: "even"}[len(where)],
         }  # fmt: skip
+        params |= {"free": free} if free else {}
         most_groups, carries = 1 << 30, Scratch("carries", np.uint32, 1)
         if strips:
             group_bytes = 2 * ceil_div(max(longest, 1), self.word_bits) * self.word_bits // 8 * policy.tile
@@ -304,7 +321,8 @@ class PairLetters:
         steps = []
         for first, stop in zip(bounds, bounds[1:]):
             groups = min(policy.groups(ceil_div(stop - first, policy.tile), profile.compute_units), most_groups)
-            args = ("letters", self.total, *where, np.uint32(first), np.uint32(stop), "shifts", out, carries)
+            args = ("letters", self.total, *where, np.uint32(first), np.uint32(stop), "shifts")
+            args += (*((np.uint32(is_last),) if free else ()), out, carries)
             steps.append(Step(KERNEL, policy, args, groups, params))
         return Plan(*steps)
 

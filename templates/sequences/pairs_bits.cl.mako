@@ -1,4 +1,4 @@
-<%page args="problem='edit', letter='uchar', planes=2, words=4, strips=False, where='jobs', variant='group', wg_size=64, items_per_thread=1"/>\
+<%page args="problem='edit', letter='uchar', planes=2, words=4, strips=False, where='jobs', free='', variant='group', wg_size=64, items_per_thread=1"/>\
 <% staged = letter == "uchar" and not strips %>\
 // pairs_bits: the edit distance, or the length of the longest common subsequence, of each of many pairs of sequences.
 //
@@ -18,6 +18,10 @@
 % if strips:
 // Patterns beyond WORDS words are computed in strips, one below the other; `carries` has two bits for each column.
 % endif
+% if free:
+// With free ends of the rows, of edit distances: the first column has zeros where the begin is free, and of the last one the
+// least value is the distance where the end is free. For each pair `out` gets the distance and its row.
+% endif
 // Cost: 6 (lcs) or 16 (edit) operations, and PLANES for equality, for each column and word of 32 rows.
 // Sources: lcs: Hyyro, "Bit-parallel LCS-length computation revisited" (2004); edit: Myers, "A fast bit-vector
 // algorithm for approximate string matching based on dynamic programming" (1999), with the carries of Hyyro (2003).
@@ -34,6 +38,10 @@
 typedef uint word_t;
 #include "portable.h"
 #include "sequences/pairs_words.h"
+% if free:
+typedef uint bits_t;
+#include "sequences/pairs_ends.h"
+% endif
 
 // All bits of a word: one bit of a letter.
 #define BIT(code, at) ((word_t)((int)((code) << (31 - (at))) >> 31))
@@ -109,7 +117,7 @@ void pairs_bits(global const ${"uint" if letter == "uchar" else letter} *letters
 #else
                 global const uint4 *jobs, global const uint *order,
 #endif
-                const uint first, const uint stop, global const uint *shifts, global int *out, global word_t *carries)
+                const uint first, const uint stop, global const uint *shifts, ${"const uint is_last, " if free else ""}global int *out, global word_t *carries)
 {
     const ulong size = get_global_size(0), gid = get_global_id(0);
     uint shift[PLANES];
@@ -150,6 +158,9 @@ void pairs_bits(global const ${"uint" if letter == "uchar" else letter} *letters
         const uint all = longest;
 #endif
         int value = ${"0" if problem == "lcs" else "job.w"};
+% if free:
+        int lowest = value, end = 0;
+% endif
 #if STRIPS
         for (uint strip = 0; strip == 0 || strip * WORDS * 32 < job.y; ++strip) {
         word_t plus_in = 0, minus_in = 0, plus_out = 0, minus_out = 0;
@@ -160,7 +171,7 @@ void pairs_bits(global const ${"uint" if letter == "uchar" else letter} *letters
         word_t plane[PLANES][WORDS], grow[WORDS], fall[WORDS];
         #pragma unroll
         for (uint w = 0; w < WORDS; ++w) {
-            grow[w] = ~(word_t)0;
+            grow[w] = ${"0" if free in ("begin", "both") else "~(word_t)0"};
             fall[w] = 0;
             #pragma unroll
             for (uint k = 0; k < PLANES; ++k)
@@ -223,8 +234,13 @@ void pairs_bits(global const ${"uint" if letter == "uchar" else letter} *letters
         #pragma unroll
         for (uint w = 0; w < WORDS; ++w) {
             const uint row = top + w * 32, own = job.y > row ? min(job.y - row, 32u) : 0;
+% if free:
+            pass_rows(grow[w], fall[w], own, row, is_last, &value, &lowest, &end);
+% else:
             const word_t mask = own == 0 ? 0 : ~(word_t)0 >> (32 - own);
-% if problem == "lcs":
+% endif
+% if free:
+% elif problem == "lcs":
             value += (int)popcount(~grow[w] & mask);
 % else:
             value += (int)popcount(grow[w] & mask) - (int)popcount(fall[w] & mask);
@@ -233,7 +249,14 @@ void pairs_bits(global const ${"uint" if letter == "uchar" else letter} *letters
 #if STRIPS
         }
 #endif
+% if free:
+        if (p < stop) {
+            out[2 * (ulong)order[p]] = ${"value" if free == "begin" else "lowest"};
+            out[2 * (ulong)order[p] + 1] = ${"job.y" if free == "begin" else "end"};
+        }
+% else:
         if (p < stop)
             out[${"order[p]" if where == "jobs" else "p"}] = value;
+% endif
     }
 }

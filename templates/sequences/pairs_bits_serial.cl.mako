@@ -1,4 +1,4 @@
-<%page args="problem='edit', letter='uchar', planes=2, words=2, strips=False, where='jobs', variant='serial', wg_size=1, items_per_thread=8"/>\
+<%page args="problem='edit', letter='uchar', planes=2, words=2, strips=False, where='jobs', free='', variant='serial', wg_size=1, items_per_thread=8"/>\
 <%
     narrow = {"uchar": 8, "ushort": 4}.get(letter, 0)     # letters of a chunk of eight bytes; 0: one at a time
     wide = 64 // narrow if narrow else 0
@@ -12,6 +12,10 @@
 //   lane 1       | letter letter .. letter |      one begins later. Before its begin a lane matches nothing and nothing
 //   lane 2     . | letter letter .. letter |      is carried into it, so its first column stays as it is.
 //
+% if free:
+// With a free begin it matches all instead: the column of zeros stays as it is, too.
+//
+% endif
 // The columns in which not all lanes have begun, and up to seven more, come one at a time; the rest in chunks of eight
 // bytes of letters. One work-item walks over blocks; vectors of four lanes, as many as LANES needs, hide each other's latency.
 #define NARROW ${int(bool(narrow))}
@@ -27,6 +31,10 @@
 #define VECTORS ${items_per_thread // 4}
 typedef ulong4 word_t;
 #include "sequences/pairs_words.h"
+% if free:
+typedef ulong bits_t;
+#include "sequences/pairs_ends.h"
+% endif
 
 // All bits of a lane: one bit of its letters.
 #define BIT(codes, at) as_ulong4(as_long4((codes) << (63 - (at))) >> 63)
@@ -63,7 +71,7 @@ inline ulong chunk_of(global const ${letter} *letters, const uint at, const uint
                         #pragma unroll
                         for (uint k = 1; k < PLANES; ++k)
                             differs |= plane[q][k][w] ^ bits[k];
-                        const word_t equal = ~differs${f" & {on}[q]" if on else ""};
+                        const word_t equal = ~differs${"" if not on else f" | ~{on}[q]" if free in ("begin", "both") else f" & {on}[q]"};
 % if problem == "lcs":
                         grow[q][w] = lcs_word(equal, grow[q][w], &plus);
 % else:
@@ -88,7 +96,7 @@ void pairs_bits(global const ${letter} *letters, const uint total,
 #else
                 global const uint4 *jobs, global const uint *order,
 #endif
-                const uint first, const uint stop, global const uint *shifts, global int *out, global ulong *carries)
+                const uint first, const uint stop, global const uint *shifts, ${"const uint is_last, " if free else ""}global int *out, global ulong *carries)
 {
     const ulong size = get_global_size(0), gid = get_global_id(0);
     uint shift[PLANES];
@@ -123,6 +131,13 @@ void pairs_bits(global const ${letter} *letters, const uint total,
         int value[LANES];
         for (uint l = 0; l < LANES; ++l)
             value[l] = ${"0" if problem == "lcs" else "job[l].w"};
+% if free:
+        int lowest[LANES], end[LANES];
+        for (uint l = 0; l < LANES; ++l) {
+            lowest[l] = job[l].w;
+            end[l] = 0;
+        }
+% endif
         word_t plane[VECTORS][PLANES][WORDS], grow[VECTORS][WORDS], fall[VECTORS][WORDS];
         ulong lane[LANES], begun[LANES];
 #if STRIPS
@@ -140,7 +155,7 @@ void pairs_bits(global const ${letter} *letters, const uint total,
         for (uint w = 0; w < WORDS; ++w) {
             const uint row = top + w * 64;
             for (uint q = 0; q < VECTORS; ++q) {
-                grow[q][w] = ~(word_t)0;
+                grow[q][w] = ${"0" if free in ("begin", "both") else "~(word_t)0"};
                 fall[q][w] = 0;
                     for (uint k = 0; k < PLANES; ++k)
                     plane[q][k][w] = 0;
@@ -223,8 +238,13 @@ void pairs_bits(global const ${letter} *letters, const uint total,
             }
             for (uint l = 0; l < LANES; ++l) {
                 const uint own = job[l].y > row ? min(job[l].y - row, 64u) : 0;
+% if free:
+                pass_rows(grows[l], falls[l], own, row, is_last, &value[l], &lowest[l], &end[l]);
+% else:
                 const ulong mask = own == 0 ? 0 : ULONG_MAX >> (64 - own);
-% if problem == "lcs":
+% endif
+% if free:
+% elif problem == "lcs":
                 value[l] += (int)popcount(~grows[l] & mask);
 % else:
                 value[l] += (int)popcount(grows[l] & mask) - (int)popcount(falls[l] & mask);
@@ -234,7 +254,14 @@ void pairs_bits(global const ${letter} *letters, const uint total,
 #if STRIPS
         }
 #endif
+% if free:
+        for (uint l = 0; l < LANES && block + l < stop; ++l) {
+            out[2 * (ulong)order[block + l]] = ${"value" if free == "begin" else "lowest"}[l];
+            out[2 * (ulong)order[block + l] + 1] = ${"job[l].y" if free == "begin" else "end[l]"};
+        }
+% else:
         for (uint l = 0; l < LANES && block + l < stop; ++l)
             out[${"order[block + l]" if where == "jobs" else "block + l"}] = value[l];
+% endif
     }
 }

@@ -54,7 +54,10 @@ class Edits:
     ----------
     distance : int
     operations : tuple of str, or None
-        "match", "change", "delete" or "insert", from the beginning: what makes the first sequence into the second.
+        "match", "change", "delete" or "insert", from the beginning: what makes the first sequence into the second, or
+        into its part.
+    b_start, b_end : int or None
+        With free ends the part of the second sequence, ``b[b_start:b_end]``, else None; without operations no start.
 
     Examples
     --------
@@ -66,9 +69,11 @@ class Edits:
 
     distance: int
     operations: tuple[str, ...] | None = field(default=None, repr=False)
+    b_start: int | None = field(default=None, repr=False)
+    b_end: int | None = field(default=None, repr=False)
 
     def aligned(self, a: Letters, b: Letters, gap: str = "-") -> tuple[Letters, Letters]:
-        """Both sequences with gaps, such that symbols that match or are changed have the same index.
+        """Both sequences, of the second one its part, with gaps: symbols that match or are changed have the same index.
 
         Parameters
         ----------
@@ -97,6 +102,8 @@ class Edits:
             raise InvalidInput("The method aligned of Edits needs operations=True of edit_distance.")
         if not (isinstance(gap, str) and len(gap) == 1 and gap.isascii()):
             raise wrong("gap", "aligned", "one ASCII character", short(gap))
+        if isinstance(b, (str, bytes)):
+            b = b[self.b_start : self.b_end]
         rows = _with_gaps(self.operations, a, "a", "insert", gap), _with_gaps(self.operations, b, "b", "delete", gap)
         if type(rows[0]) is not type(rows[1]):
             raise wrong("b", "aligned", f"of the type of 'a', {type(a).__name__}", type(b).__name__)
