@@ -3,8 +3,11 @@
     python bench/bench_polygons.py --json bench/results/polygons-pocl.json
     python bench/bench_polygons.py --what tight --json bench/results/polygons-tight-pocl.json
     python bench/bench_polygons.py --what user --json bench/results/polygons-user-pocl.json
+    python bench/bench_polygons.py --what rings --repeat 25 --json bench/results/polygons-rings-pocl.json
     python bench/bench_polygons.py --what stack --device nvidia
 
+rings: the outlines by columns of all parts of six maps of 2048^2, as arrays of vertices and of where rings
+begin, beside the lists of arrays of cv2.findContours (CCOMP, simple), from the same values.
 user: polygons as arrays, Shapely, GeoJSON and GeoPackage, of clgeom and of others: see `polygons_user`.
 speed: a map of 2048^2 with about 8,500 parts, one level; median milliseconds of whole calls from the NumPy array:
 exact rings, simplified to an IoU, and with GeoJSON on disk, reprojected from EPSG:32632. One outline of 64 segments is
@@ -37,6 +40,7 @@ from polygons_resident import large_rows, stack_rows
 from polygons_user import PACKAGES as USER_PACKAGES
 from polygons_user import user_rows
 
+import clgeom
 from clgeom import coverage_regions
 from clgeom.core.device import as_session
 from clgeom.radio import Transmitter, best_server, coverage_map, terrain_loss
@@ -114,6 +118,30 @@ def approximated(mask, epsilon):
     import cv2
 
     return [cv2.approxPolyDP(ring, epsilon, True) for ring in contours(mask)]
+
+
+# Rings ------------------------------------------------------------------------------------------------------------
+
+
+def rings_rows(session, options):
+    size, rows = options.size or 2048, []
+    for correlation in (100, 200):
+        made = coverage_map((size, size), pixel=4096 / size, sigma=5, correlation=correlation, power=47.0, seed=0)
+        values, raster = made.values, clgeom.Raster(made.values, made.transform)
+        for level in (-75.0, -85.0, -95.0):
+            verified(coverage_regions(values, level, outline="segments", device=session), values >= level)
+
+            def rings(raster=raster, level=level):
+                found = clgeom.raster_regions(raster, level, device=session)
+                return found.vertices, found.ring_offsets
+
+            calls = {"clgeom": rings, "cv2": lambda level=level: contours(values >= level)}
+            times = common.interleaved(calls, options.repeat, options.budget)
+            parts = len(rings()[1]) - 1
+            row = {"map": f"{size}^2, {correlation} m", "level": level, "parts": parts, "vertices": len(rings()[0])}
+            row |= {f"{name} ms": 1e3 * time for name, time in times.items()}
+            rows.append(row | {"ratio": times["clgeom"] / times["cv2"]})
+    return rows
 
 
 # Speed ------------------------------------------------------------------------------------------------------------
@@ -336,7 +364,7 @@ def draw(path, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--what", choices=("speed", "user", "tight", "stack", "large"), default="speed")
+    parser.add_argument("--what", choices=("speed", "user", "rings", "tight", "stack", "large"), default="speed")
     parser.add_argument("--maps", type=int, default=1000, help="maps of a stack")
     parser.add_argument("--size", type=int, help="rows and columns of a map")
     parser.add_argument("--device")
@@ -346,7 +374,8 @@ def main():
     options = parser.parse_args()
     session = as_session(options.device)
     print(f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; milliseconds")
-    makers = {"speed": speed_rows, "user": user_rows, "tight": tight_rows, "stack": stack_rows, "large": large_rows}
+    makers = {"speed": speed_rows, "user": user_rows, "rings": rings_rows, "tight": tight_rows}
+    makers |= {"stack": stack_rows, "large": large_rows}
     rows = makers[options.what](session, options)
     common.print_table(rows)
     if options.json:

@@ -52,6 +52,7 @@ TIMES = {
     "labels": ("labels", "hulls", "table", "file", "whole"),
     "link": ("auto",),
     "pairs": ("clgeom", "kernel"),
+    "polygons-rings": ("clgeom ms",),
     "polygons-tight": ("clgeom ms",),
     "polygons-user": ("arrays ms", "Shapely ms", "GeoJSON ms", "GeoPackage ms"),
     "region-counts": ("accesses",),
