@@ -129,7 +129,12 @@ def rings_rows(session, options):
         made = coverage_map((size, size), pixel=4096 / size, sigma=5, correlation=correlation, power=47.0, seed=0)
         values, raster = made.values, clgeom.Raster(made.values, made.transform)
         for level in (-75.0, -85.0, -95.0):
-            verified(coverage_regions(values, level, outline="segments", device=session), values >= level)
+            outlines, cells = (
+                shapely.union_all(coverage_regions(values, level, outline=one, device=session).to_shapely())
+                for one in ("segments", "cells")
+            )
+            assert cells.area == np.count_nonzero(values >= level)
+            assert cells.difference(outlines).area == 0, "a cell is missed"
 
             def rings(raster=raster, level=level):
                 found = clgeom.raster_regions(raster, level, device=session)

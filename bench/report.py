@@ -70,8 +70,8 @@ second; ratio: of clgeom to the quickest rival. The rivals have as many threads 
 SIMILAR = """ms: milliseconds of whole calls from lists of ``str``. kernel: the kernels alone. clgeom, kernels and the
 others: billions of cells of whole tables a second, in whole calls. tables: of clgeom without wavefronts. pywfa has one
 thread; ratio: of clgeom, which has two, to it. The machine had other work, too: compare within rows."""
-RINGS = """Milliseconds from the NumPy array to the rings of all parts: ours by columns, which miss no cell, as one array of
-vertices; cv2.findContours along the centres of cells, as a list of arrays. ratio: ours over cv2."""
+RINGS = """Milliseconds from the NumPy array to the rings of all parts: ours by columns, which miss no cell, as one
+array of vertices; cv2.findContours along the centres of cells, as a list of arrays. ratio: ours over cv2."""
 WARPED = """All pairs of random walks by dynamic time warping, milliseconds of whole calls. compiled, threads:
 dtaidistance in C, on one core and on all by OpenMP. GCUPS: our cells within the window, billions a second. ratio: of
 the quicker rival to clgeom. In float32 there is none."""
