@@ -13,8 +13,10 @@ kernel on all units that reads the points once, on CPUs and with --phases. --pbb
 Benchmark Suite: in a circle ("disc"), on a circle, and Kuzmin's distribution, all in float64. Rivals that are
 not installed, or that would take too long, are left out ("-"). With --from-host "plain" is a call without staged
 copies, "copy" the time of copying the array to the device by the driver, and "pinned" that of a call with points in
-page-locked memory. --published compares our times with those of GPU heaphull's paper. --orders compares the sieve with
-the octagon filter for orders and coordinates that are adverse to a sieve made from a sample.
+page-locked memory. --published compares our times with those of GPU heaphull's paper: of convex_hull, and of the
+paper's own steps ("pipeline"; octagon, labels, queues and queue hulls are its parts by the device's clock), both beside
+a sequential program in NumPy. --orders compares the sieve with the octagon filter for orders and coordinates that are
+adverse to a sieve made from a sample.
 """
 
 from __future__ import annotations
@@ -28,11 +30,13 @@ import numpy as np
 from agreement import check_hull, ring_of
 from bench_sort import verify_indices
 from certify import certify
-from heaphull_published import NOISE_MS, PUBLISHED, SHARES, SIZES
+from heaphull_published import NOISE_MS, NOISE_SPEEDUP, PUBLISHED, SHARES, SIZES
+from heaphull_sequential import MOST_QUEUED, extremes_of, heaphull, queues_of
 
 import clgeom
 from clgeom.core import staging
 from clgeom.core.device import as_session
+from clgeom.hull import study
 from clgeom.intake.arrays import as_device_points
 
 #: The rivals, and our calls for the same hull.
@@ -41,8 +45,8 @@ CLOUDS = ("normal", "square", "disc", "circle", "noise", "kuzmin")
 PBBS = ("disc", "circle", "kuzmin")
 
 
-def cloud(name, n, dtype):
-    return common.drawn(lambda rng, count: block(name, rng, count), n, dtype)
+def cloud(name, n, dtype, seed=7):
+    return common.drawn(lambda rng, count: block(name, rng, count), n, dtype, seed)
 
 
 def block(name, rng, n):
@@ -56,6 +60,8 @@ def block(name, rng, n):
             "disc": lambda: np.sqrt(rng.random(n)),
             "circle": lambda: 1.0,
             "noise": lambda: 1 + 0.02 * rng.random(n),
+            "noise both ways": lambda: 1 + 0.04 * (rng.random(n) - 0.5),
+            "noise inwards": lambda: 1 - 0.02 * np.abs(rng.normal(size=n)),
             "kuzmin": lambda: np.sqrt(1 / (1 - rng.random(n)) ** 2 - 1),
         }[name]()
         points = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
@@ -242,17 +248,6 @@ def from_host(session, points):
     }
 
 
-def check_extremes(points, indices):
-    """Check the extreme points on the axes of the octagon."""
-    np.testing.assert_array_equal(indices, extremes_of(points))
-
-
-def extremes_of(points):
-    """The lowest indices of the points with the largest and the smallest x, y, x + y and y - x."""
-    x, y = points.T
-    return [find(key) for key in (x, y, x + y, y - x) for find in (np.argmax, np.argmin)]
-
-
 def argsort_by_cupy(n):
     """The time of CuPy's argsort of n 64-bit keys, if CuPy is installed."""
     try:
@@ -299,60 +294,131 @@ def orders(session, n, repeat):
     return rows
 
 
+#: A circle with 2 % of distortion, three times: what the radius is, with U uniform in [0, 1) and N normal.
+NOISE = {"noise": "1 + 0.02 U", "noise both ways": "1 ± 0.02 U", "noise inwards": "1 - 0.02 |N|"}
+#: So many clouds make an average share of points discarded.
+CLOUDS_OF_SHARES = 20
+
+
 def published(session, repeat, limit):
-    """Yield rows of the published tables with our time, or share, for points on the device, up to `limit`.
+    """Yield rows of the published tables with our times, or shares, for points on the device, up to `limit`.
 
     Points are float32, and of the circle float64 too where the device has it: rounded to float32, most points of a
     circle are no vertices, so only float64 asks what the paper asks, and only it is compared with the paper.
     """
+    normal = {}
     for table, columns in PUBLISHED.items():
-        name = "circle" if "circle" in table else "normal"
-        for k, n in enumerate(() if table.startswith("IV") else SIZES):
-            if n <= limit:
-                theirs = {column: times[k] for column, times in columns.items()}
-                if name != "circle":
-                    yield published_times(session, table, name, n, theirs, repeat)
-                    continue
+        for k, n in enumerate(SIZES):
+            if n > limit:
+                continue
+            theirs = {column: times[k] for column, times in columns.items()}
+            if table.startswith("II "):
+                yield published_extremes(session, table, n, theirs, repeat)
+            elif table.startswith("III"):
+                normal[n] = published_hull(session, table, "normal", n, theirs, repeat)
+                yield normal[n]
+            elif table.startswith("IV"):
+                yield {"table": table, "n": n, **theirs, **{name: normal[n].get(name) for name in SPEEDUPS}}
+            else:
                 if session.profile.fp64:
-                    yield published_times(session, f"{table}, float64", name, n, theirs, repeat, np.float64)
-                yield published_times(session, f"{table}, float32", name, n, {}, repeat)
+                    yield published_hull(session, f"{table}, float64", "circle", n, theirs, repeat, np.float64)
+                yield published_hull(session, f"{table}, float32", "circle", n, {}, repeat)
     size = min(10**7, int(limit))
-    theirs = {"GPU heaphull": NOISE_MS} if size == 10**7 else {}
-    yield published_times(session, "circle with 2 % noise", "noise", size, theirs, repeat)
+    for name, radius in NOISE.items():
+        theirs = {"GPU heaphull": NOISE_MS, "heaphull/GPU heaphull": NOISE_SPEEDUP} if size == 10**7 else {}
+        yield published_hull(session, f"circle with 2 % noise, {radius}", name, size, theirs, repeat)
     for (name, n), theirs in SHARES.items():
         size = min(n, int(limit))
-        points = cloud(name, size, np.dtype(np.float32))
-        labels = clgeom.heaphull_filter(points, device=session).labels
-        inside = np.asarray(labels.get() if hasattr(labels, "get") else labels) == 0
-        assert not inside[clgeom.convex_hull(points, device=session).vertices].any(), "the filter discards a vertex"
-        row = {"table": f"points discarded, %, {name}", "n": size, **(theirs if size == n else {})}
-        yield row | {"clgeom": 100 * float(inside.mean())}
+        for own in NOISE if name == "noise" else (name,):
+            shares = [discarded(session, own, size, seed) for seed in range(CLOUDS_OF_SHARES)]
+            about = f"noise, {NOISE[own]}" if own in NOISE else own
+            row = {"table": f"points discarded, %, {about}", "n": size, **(theirs if size == n else {})}
+            yield row | {"clgeom": float(np.mean(shares)), "least": min(shares), "most": max(shares)}
 
 
-def published_times(session, table, name, n, theirs, repeat, dtype=np.float32):
+def discarded(session, name, n, seed):
+    """The per cent of points that the filter discards of a cloud; none of them is a vertex."""
+    points = cloud(name, n, np.dtype(np.float32), seed)
+    inside = clgeom.heaphull_filter(points, device=session).labels == 0
+    assert not inside[clgeom.convex_hull(points, device=session).vertices].any(), "the filter discards a vertex"
+    return 100 * float(inside.mean())
+
+
+#: How many times as fast as the sequential program on this machine: the paper's steps, and convex_hull.
+SPEEDUPS = ("sequential/pipeline", "sequential/clgeom")
+
+
+def with_ratios(row):
+    """A row with the paper's speedup over sequential heaphull and ours."""
+    row["GPU heaphull/clgeom"] = ratio(row, "GPU heaphull", "clgeom")
+    row.setdefault("heaphull/GPU heaphull", ratio(row, "heaphull", "GPU heaphull"))
+    row |= {name: ratio(row, *name.split("/")) for name in SPEEDUPS}
+    return {key: value for key, value in row.items() if value is not None}
+
+
+def ratio(row, over, under):
+    return row[over] / row[under] if row.get(over) and row.get(under) else None
+
+
+def published_extremes(session, table, n, theirs, repeat):
     import pyopencl.array
 
     from clgeom.primitives.extremes import extremes
+
+    points = cloud("normal", n, np.dtype(np.float32))
+    array = as_device_points(session, pyopencl.array.to_device(session.queue, points), caller="bench")
+    candidates = {"clgeom": lambda: extremes(array)[0]["index"], "sequential": lambda: extremes_of(points)}
+    expected = extremes_of(points)
+    taken = common.interleaved(
+        candidates, repeat, check=lambda _, found: np.testing.assert_array_equal(found, expected)
+    )
+    return with_ratios({"table": table, "n": n, **theirs, **{name: 1e3 * each for name, each in taken.items()}})
+
+
+def published_hull(session, table, name, n, theirs, repeat, dtype=np.float32):
+    import pyopencl.array
 
     points = cloud(name, n, np.dtype(dtype))
     resident = pyopencl.array.to_device(session.queue, points)
     hull = clgeom.convex_hull(resident, device=session)
     verify(session, points, hull)
-    array = as_device_points(session, resident, caller="bench")
-    of_extremes = table.startswith("II ")
+    candidates = {
+        "clgeom": lambda: clgeom.convex_hull(resident, device=session),
+        "pipeline": lambda: study.heaphull(resident, device=session),
+    }
+    if sum(map(len, queues_of(points))) <= MOST_QUEUED:
+        candidates["sequential"] = lambda: heaphull(points)
 
-    def check(_, found):
-        if of_extremes:
-            check_extremes(points, found[0]["index"])
+    def check(candidate, found):
+        if candidate == "sequential":  # its orientations are rounded
+            check_hull(points[found], points[hull.vertices], points, candidate, eps=np.finfo(np.float64).eps)
         else:
             np.testing.assert_array_equal(found.vertices, hull.vertices)
 
-    call = (lambda: extremes(array)) if of_extremes else (lambda: clgeom.convex_hull(resident, device=session))
-    taken = common.interleaved({"clgeom": call}, repeat, check=check)
-    row = {"table": table, "n": n, "vertices": len(hull), **theirs, "clgeom": taken["clgeom"] * 1e3}
-    if "GPU heaphull" in theirs:
-        row["GPU heaphull/clgeom"] = theirs["GPU heaphull"] / row["clgeom"]
-    return row
+    taken = common.interleaved(candidates, repeat, check=check)
+    row = {"table": table, "n": n, "vertices": len(hull), **theirs}
+    row |= {candidate: 1e3 * each for candidate, each in taken.items()}
+    return with_ratios(row | parts_of_pipeline(session, resident, repeat))
+
+
+def parts_of_pipeline(session, resident, repeat):
+    """Median milliseconds of the device for the parts of heaphull's steps."""
+    found = []
+    for _ in range(repeat):
+        phases = study.heaphull(resident, device=session, profile=True).phases
+        at = {
+            name: next(k for k, one in enumerate(phases) if one.name == name)
+            for name in ("heaphull_label", "gather_rows")
+        }
+        ends = {
+            "octagon": at["heaphull_label"],
+            "labels": at["heaphull_label"] + 1,
+            "queues": at["gather_rows"],
+            "queue hulls": None,
+        }
+        starts = [0, *list(ends.values())[:-1]]
+        found.append([1e3 * sum(one.seconds for one in phases[a:b]) for a, b in zip(starts, ends.values())])
+    return dict(zip(ends, np.median(found, axis=0).tolist()))
 
 
 if __name__ == "__main__":

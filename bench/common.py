@@ -222,13 +222,13 @@ def write_record(path: Path, record: dict) -> None:
     temporary.replace(path)
 
 
-def show(value) -> str:
-    """A value of a table: floats with three significant digits, from 1,000 on without an exponent."""
+def show(value, digits: int = 3) -> str:
+    """A value of a table: floats with so many significant digits, from 1,000 on without an exponent."""
     if value is None:
         return "-"
     if not isinstance(value, float):
         return str(value)
-    return f"{value:.3g}" if abs(value) < 999.5 or not math.isfinite(value) else f"{value:.0f}"
+    return f"{value:.{digits}g}" if abs(value) < 999.5 or not math.isfinite(value) else f"{value:.0f}"
 
 
 def number(least: float = 0.0, *, above: bool = False, infinite: bool = False):
@@ -246,13 +246,14 @@ def number(least: float = 0.0, *, above: bool = False, infinite: bool = False):
 
 
 def print_table(rows: list[dict]) -> None:
-    """Print rows as aligned columns, with three significant digits."""
+    """Print rows as aligned columns, with three significant digits, of per cent with seven."""
     if not rows:
         return
     simple = [key for row in rows for key, value in row.items() if not isinstance(value, (list, dict))]
     columns = list(dict.fromkeys(simple))
 
-    cells = [columns, *([show(row.get(column)) for column in columns] for row in rows)]
+    digits = [7 if "%," in str(row.get("table")) else 3 for row in rows]
+    cells = [columns, *([show(row.get(column), own) for column in columns] for row, own in zip(rows, digits))]
     widths = [max(len(line[k]) for line in cells) for k in range(len(columns))]
     for line in cells:
         print("  ".join(cell.rjust(width) for cell, width in zip(line, widths)), flush=True)

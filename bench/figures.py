@@ -317,33 +317,48 @@ def dp_study(record: Mapping[str, Any]):
 HEAPHULL_FIGURES = (
     ("II extreme points", "Figure 2: the extreme points"),
     ("III, IV normal", "Figure 3: hulls of normal points"),
-    ("III, IV normal", "Figure 4: times as fast, hulls of normal points"),
+    ("IV speedups, normal", "Figure 4: speedups, hulls of normal points"),
     ("V circle, float64", "Figure 5: hulls of points on a circle"),
 )
-HEAPHULL_LINES = ("clgeom", "GPU heaphull", "heaphull", "heaphull, parallel", "CudaChain", "ConcurrentHull")
+#: Columns of ours, which are not dashed, and the others: in figure 4 what GPU heaphull or we are faster than.
+HEAPHULL_OURS = {
+    "clgeom": "clgeom",
+    "pipeline": "clgeom, the paper's steps",
+    "sequential": "sequential, NumPy",
+    "sequential/clgeom": "clgeom",
+    "sequential/pipeline": "clgeom, the paper's steps",
+}
+HEAPHULL_LINES = ("GPU heaphull", "heaphull", "heaphull, parallel", "CudaChain", "ConcurrentHull")
 
 
 def heaphull_study(record: Mapping[str, Any]):
-    """Figures 2 to 5 of GPU heaphull's paper with our times: its own are dashed, and figure 4 is of ours over its."""
+    """Figures 2 to 5 of GPU heaphull's paper with our times: its own are dashed.
+
+    In figure 4 its lines are the speedups of GPU heaphull over each, and ours those over the sequential program.
+    """
     figure = new_figure((11, 7.4))
     handles: dict[str, Any] = {}
+    labels = list(dict.fromkeys(HEAPHULL_OURS.values()))
     for axes, (table, title) in zip(figure.subplots(2, 2).flat, HEAPHULL_FIGURES):
-        names = (table, table.removesuffix(", float64"))  # of older records, whose circles are float32
-        rows = sorted((row for row in record["rows"] if row.get("table") in names), key=lambda row: row["n"])
-        speedups = "times as fast" in title
-        for k, name in enumerate(HEAPHULL_LINES):
-            look = {"label": name, "color": SERIES[k], "marker": MARKERS[k], "markersize": 4, "linestyle": "--"}
-            look |= {"linestyle": "-", "linewidth": 2.4} if name == "clgeom" else {}
-            points = [(row["n"], row[name] / (row["clgeom"] if speedups else 1)) for row in rows if row.get(name)]
-            if points and (name, speedups) != ("clgeom", True):
-                handles.setdefault(name, axes.plot(*zip(*points), **look)[0])
-        if speedups:
+        rows = sorted((row for row in record["rows"] if row.get("table") == table), key=lambda row: row["n"])
+        for name in (*HEAPHULL_OURS, *HEAPHULL_LINES):
+            is_ratio = "/" in name
+            if is_ratio and not table.startswith("IV"):
+                continue
+            label = HEAPHULL_OURS.get(name, name)
+            k = [*labels, *HEAPHULL_LINES].index(label)
+            look = {"label": label, "color": SERIES[k], "marker": MARKERS[k % len(MARKERS)], "markersize": 4}
+            look |= {"linewidth": 2.4 if label == "clgeom" else 1.5} if name in HEAPHULL_OURS else {"linestyle": "--"}
+            points = [(row["n"], row[name]) for row in rows if row.get(name)]
+            if points:
+                handles.setdefault(label, axes.plot(*zip(*points), **look)[0])
+        if table.startswith("IV"):
             axes.axhline(1, color=QUIET, linestyle=":")
-        _log(axes, xlabel="points", ylabel="time of each / time of clgeom" if speedups else "time (ms)")
+        _log(axes, xlabel="points", ylabel="times as fast" if table.startswith("IV") else "time (ms)")
         axes.set_title(title, loc="left", fontsize=10)
     if not handles:
         return None
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=6, fontsize=8)
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4, fontsize=8)
     figure.suptitle(f"{record['device']}. Dashed: as published, on a GTX 1050 Ti and its host", fontsize=11)
     return figure
 

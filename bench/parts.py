@@ -164,9 +164,12 @@ PARTS = (
         "hull published",
         "The tables of GPU heaphull's paper",
         "Milliseconds for float32 points on the device beside those of the paper, which were measured on a GTX 1050 Ti "
-        "and its host. II: the eight extreme points; III and IV: whole hulls of normal points; V: points on a circle, "
-        "in float64, too: rounded to float32 most of them are no vertices, so that only float64 is compared with the "
-        "paper; then a circle with 2 % of distortion, and the share of points that the octagon discards.",
+        "and its host. clgeom: convex_hull; pipeline: the paper's own steps, of which octagon, labels, queues and "
+        "queue hulls are times of the device's clock; sequential: the same in NumPy on this host. II: the extreme "
+        "points; III: whole hulls of normal points; IV: speedups over others, and ours over the sequential program; V: "
+        "points on a circle, in float64, too: rounded to float32 most of them are no vertices, so that only float64 is "
+        "compared with the paper; then a circle with 2 % of distortion, and the share of points that the octagon "
+        "discards.",
         "bench_hull.py",
         "--published --published-limit {most} --repeat 2",
         "--published --published-limit {most} --repeat 5",

@@ -44,9 +44,12 @@ turn with ours, beyond that nothing but our call from NumPy."""
 ORDERS = "Milliseconds of whole calls with the sieve (auto) and with the octagon of the extreme points; float32."
 FROM_HOST = """Milliseconds. copy: the array to the device, and nothing else; pinned: from page-locked memory."""
 PUBLISHED = """Milliseconds of the tables in GPU heaphull's paper, measured on a GTX 1050 Ti and its host, and
-of clgeom for float32 points on the device. The extreme points are those of the octagon; IV holds ratios of III. Rounded
-to float32, few points of a circle are vertices (of 1e6, 58,351): V is compared in float64 only. Then a circle with 2 %
-of distortion, in float32, and the share of points discarded."""
+of clgeom for float32 points on the device: of ``convex_hull``, and of the paper's own steps (pipeline), whose parts are
+times of the device's clock. sequential: the same steps in NumPy and Python, on one core of this machine. II has the
+extreme points, IV the speedups of GPU heaphull over each and of ours over the sequential program. Rounded to float32,
+few points of a circle are vertices (of 1e6, 58,351): V is compared in float64 only. Then a circle with 2 % of
+distortion, in float32, whose radius the paper does not state: U is uniform, N normal. The shares of points discarded
+are averages of 20 clouds, with the least and the most; in records without these, of one."""
 BATCH = """clgeom and resident (points and offsets on the device): milliseconds of whole calls. us/..: microseconds
 per hull, of the rivals for the first groups of the same points. zipf: sizes as 1 / rank, as many points in all."""
 MERGES = "Milliseconds for both hoods of sorted points on a circle."
@@ -173,7 +176,8 @@ PAGES = {
     "hull-h200": ("Convex hulls on a GPU", RESIDENT, HULL),
     "hull-circle-h200": ("The worst case on a GPU: all points on a circle", RESIDENT, HULL),
     "hull-host-h200": ("Convex hulls on a GPU, from the host", FROM_HOST, None),
-    "hull-published-h200": ("The published tables", PUBLISHED, None),
+    "hull-published-pocl": ("The published tables of heaphull on a CPU", PUBLISHED, None),
+    "hull-published-h200": ("The published tables of heaphull on a GPU", PUBLISHED, None),
     "batch-pocl": ("Many hulls in one call, on a CPU", BATCH, None),
     "batch-h200": ("Many hulls in one call, on a GPU", BATCH, None),
     "wagener-pocl": ("Wagener's merges alone on a CPU", MERGES, None),

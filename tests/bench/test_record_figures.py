@@ -23,16 +23,28 @@ def lines_of(axes):
     return {str(line.get_label()): list(zip(*line.get_data())) for line in axes.lines}
 
 
-def test_heaphull_study_shows_times_and_how_many_times_as_fast_clgeom_is():
+def test_heaphull_study_shows_times_and_speedups():
     rows = [
-        {"table": table, "n": n, "heaphull": 8.0 * n, "GPU heaphull": 4.0 * n, "clgeom": 2.0 * n}
-        for table in ("II extreme points", "III, IV normal", "V circle")
+        {
+            "table": table,
+            "n": n,
+            "heaphull": 8.0 * n,
+            "GPU heaphull": 4.0 * n,
+            "clgeom": 2.0 * n,
+            "sequential/clgeom": 3.0,
+        }
+        for table in ("II extreme points", "III, IV normal", "V circle, float64")
         for n in (10, 1000)
     ]
+    rows += [{"table": "IV speedups, normal", "n": n, "heaphull": 2.5, "sequential/pipeline": 7.0} for n in (10, 1000)]
     panels = axes_of(figures.heaphull_study({**DEVICE, "rows": rows}))
     times, _, ratios, _ = map(lines_of, panels)
     assert times["clgeom"] == [(10, 20), (1000, 2000)] and times["GPU heaphull"][1] == (1000, 4000)
-    assert ratios["heaphull"] == [(10, 4), (1000, 4)] and "clgeom" not in ratios
+    assert ratios["heaphull"] == [(10, 2.5), (1000, 2.5)] and ratios["clgeom, the paper's steps"] == [
+        (10, 7),
+        (1000, 7),
+    ]
+    assert "clgeom" not in ratios
     assert figures.heaphull_study({**DEVICE, "rows": []}) is None
 
 
