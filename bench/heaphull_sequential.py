@@ -22,15 +22,19 @@ def queues_of(points) -> list[np.ndarray]:
     """The indices of the points that are not strictly inside the octagon, in queues by the quarter of its edges."""
     east, west, north, south, northeast, southwest, northwest, southeast = extremes_of(points)
     corners = list(dict.fromkeys((east, northeast, north, northwest, west, southwest, south, southeast)))
+    x, y = points.T
+    # the box between the diagonal corners is in the octagon
+    inside = (x > max(x[northwest], x[southwest])) & (x < min(x[northeast], x[southeast]))
+    inside &= (y > max(y[southwest], y[southeast])) & (y < min(y[northeast], y[northwest]))
+    rest = np.flatnonzero(~inside)
+    x, y = points[rest].T.astype(np.float64)
     octagon = points[corners].astype(np.float64)
-    queue_of = np.zeros(len(points), np.uint8)
+    queue_of = np.zeros(len(rest), np.uint8)
     for a, b in zip(octagon, np.roll(octagon, -1, axis=0)):
         dx, dy = b - a
         quarter = 1 if dy > 0 and dx <= 0 else 2 if dx < 0 else 3 if dy < 0 else 4
-        side = dx * (points[:, 1] - a[1])
-        side -= dy * (points[:, 0] - a[0])
-        queue_of[(side <= 0) & (queue_of == 0)] = quarter
-    return [np.flatnonzero(queue_of == quarter) for quarter in (1, 2, 3, 4)]
+        queue_of[(dx * (y - a[1]) - dy * (x - a[0]) <= 0) & (queue_of == 0)] = quarter
+    return [rest[queue_of == quarter] for quarter in (1, 2, 3, 4)]
 
 
 def heaphull(points) -> np.ndarray:
