@@ -37,6 +37,7 @@ from clgeom.intake.typing import ChunksLike, DevicesLike
 from clgeom.sequences.align_fronts import LEAST_CELLS, PairFronts, costs_of
 from clgeom.sequences.align_jobs import PairSpans
 from clgeom.sequences.align_pairs import ShortPairs, are_short
+from clgeom.sequences.align_sweep import sweep_policy
 from clgeom.sequences.align_tiles import PART_CELLS, PART_CELLS_OF_GPUS, PairTiles
 from clgeom.sequences.bands import align_in_growing_bands
 from clgeom.sequences.fields import Fields, align_empty_apart, compact_operations, fields_of
@@ -51,6 +52,9 @@ if TYPE_CHECKING:
 
 #: Cost of a pair besides its cells, in cells, for devices that share pairs.
 PAIR_COST = 256
+#: Letters from which on ``band="auto"`` has no band where tables are swept (H100: bands of a long pair go at 3 GCUPS, and
+#: sweeps at 45 to 300).
+LEAST_UNBANDED = 512
 #: Cells from which on GPUs share pairs, as long as nothing was measured (H200: 2e8 cells with paths take 10 ms).
 LEAST_SHARED = 1 << 30
 
@@ -202,7 +206,9 @@ def _aligned(
         return fields
 
     def aligned(some: SequencePairs) -> Fields:
-        if is_adaptive and len(some):
+        longest = min(some.a.longest, some.b.longest) if len(some) else 0
+        is_swept = longest > LEAST_UNBANDED and None not in map(sweep_policy, call.sessions)  # quicker than bands
+        if is_adaptive and len(some) and not is_swept:
             return align_in_growing_bands(solve, rules, some)
         return solve(some, rules.band, rules.path)
 

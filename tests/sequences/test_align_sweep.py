@@ -107,6 +107,17 @@ def test_groups_that_wait_too_long(gpu, monkeypatch):
     assert found.cigars == expected.cigars and np.array_equal(found.scores, expected.scores)
 
 
+def test_adaptive_bands_of_long_pairs(gpu, swept, monkeypatch):
+    """Sweeps are quicker than bands that grow."""
+    a, b = random_pairs(np.random.default_rng(74), 3, 120)
+    expected = clgeom.align(a, b, device=gpu)
+    monkeypatch.setattr(align, "LEAST_UNBANDED", 60)
+    monkeypatch.setattr(align, "align_in_growing_bands", None)
+    swept.clear()
+    found = clgeom.align(a, b, band="auto", device=gpu)
+    assert found.cigars == expected.cigars and len(swept) == 1
+
+
 def test_letters_outside_the_alphabet(gpu):
     with override(STRIPS), pytest.raises(clgeom.errors.InvalidInput, match="J"):
         clgeom.align("ACDEFGHIKLMNPQRSTVWY" * 3, "ACDEFGHIKL" * 5 + "J", matrix="BLOSUM62", gap_open=3, device=gpu)
