@@ -52,8 +52,8 @@ if TYPE_CHECKING:
 
 #: Cost of a pair besides its cells, in cells, for devices that share pairs.
 PAIR_COST = 256
-#: Letters from which on ``band="auto"`` has no band where tables are swept (H100: bands of a long pair go at 3 GCUPS, and
-#: sweeps at 45 to 300).
+#: Letters from which on ``band="auto"`` has no band where tables are swept (H100: bands of a long pair go at 3 GCUPS,
+#: and sweeps at 45 to 300).
 LEAST_UNBANDED = 512
 #: Cells from which on GPUs share pairs, as long as nothing was measured (H200: 2e8 cells with paths take 10 ms).
 LEAST_SHARED = 1 << 30
