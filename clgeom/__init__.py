@@ -53,7 +53,8 @@ _HOMES = {
     "sorting.lexsort": "lexsort",
     "sorting.radix.sort": "argsort sort sort_by_key",
     "sorting.search": "searchsorted",
-    "sorting.select": "TopK argpartition partition topk",
+    "sorting.parts": "argpartition partition",
+    "sorting.select": "TopK topk",
     "sorting.shellsort.result": "ShellsortResult",
     "sorting.shellsort.sort": "shellsort",
     "sorting.take": "take",
@@ -105,7 +106,8 @@ if TYPE_CHECKING:
     from clgeom.sorting.lexsort import lexsort as lexsort
     from clgeom.sorting.radix.sort import argsort as argsort, sort as sort, sort_by_key as sort_by_key
     from clgeom.sorting.search import searchsorted as searchsorted
-    from clgeom.sorting.select import TopK as TopK, argpartition as argpartition, partition as partition, topk as topk
+    from clgeom.sorting.parts import argpartition as argpartition, partition as partition
+    from clgeom.sorting.select import TopK as TopK, topk as topk
     from clgeom.sorting.shellsort.result import ShellsortResult as ShellsortResult
     from clgeom.sorting.shellsort.sort import shellsort as shellsort
     from clgeom.sorting.take import take as take

@@ -171,10 +171,12 @@ def refused():
 def sorted_by_kernels(request, monkeypatch):
     """Let tests of sorts and of faults run kernels, also for keys that the host would sort.
 
-    test_host_sort.py is about those.
+    test_host_sort.py and test_host_rows.py are about those.
     """
     path = request.path
-    if (path.parent.name == "sorting" or path.name == "test_faults.py") and path.name != "test_host_sort.py":
+    if (path.parent.name == "sorting" or path.name == "test_faults.py") and not path.name.startswith("test_host_"):
         monkeypatch.setattr("clgeom.sorting.radix.host.host_may_sort", lambda: False)
         monkeypatch.setattr("clgeom.sorting.unique.distinct_on_host", lambda *_: None)
         monkeypatch.setattr("clgeom.sorting.select.first_on_host", lambda *_: None)
+        monkeypatch.setattr("clgeom.sorting.radix.sort.rows_on_host", lambda *_: None)
+        monkeypatch.setattr("clgeom.sorting.parts.host_may_sort", lambda: False)

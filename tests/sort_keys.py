@@ -6,6 +6,7 @@ import numpy as np
 from effort import LONG
 
 from clgeom import argsort, sort
+from clgeom.sorting.keys import key_order
 
 #: Of the types that a property is tried with, how many in each setting; all of them in others. Kernels of other shapes
 #: are the same source for all types, and to build them takes long.
@@ -104,3 +105,10 @@ def device_array(session, values):
     import pyopencl.array as cl_array
 
     return cl_array.to_device(session.queue, values)
+
+
+def in_parts(keys, places):
+    """The order in which keys less than, equal to and greater than those at some places of the order are parts."""
+    digits = key_order(keys.dtype).digits(keys)
+    found = np.unique(np.sort(digits)[places])
+    return np.argsort(np.searchsorted(found, digits) + np.searchsorted(found, digits, "right"), kind="stable")

@@ -1,4 +1,4 @@
-"""The first keys of an order: `topk`, by a stable sort of candidates; `partition` and `argpartition`, by one of all.
+"""The first keys of an order: `topk`, by a stable sort of candidates.
 
 The candidates of `topk` are the keys that may be among the first k::
 
@@ -9,18 +9,16 @@ The candidates of `topk` are the keys that may be among the first k::
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from clgeom.arguments import boolean, integer, wrong
+from clgeom.arguments import boolean, integer
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import allocate, copy, fill, run
 from clgeom.core.plan import Number, Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
-from clgeom.errors import short
 from clgeom.intake.arrays import session_of
 from clgeom.intake.device_arrays import as_array, buffer_of, converted, is_device_array, let_change
 from clgeom.intake.interop.cuda import takes_cuda
@@ -28,10 +26,10 @@ from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.primitives.scan import sums_plan
 from clgeom.sorting.arrays import as_key_array
 from clgeom.sorting.distinct import first_on_host
-from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, checked_axis, index_dtype, key_order
+from clgeom.sorting.keys import KeyOrder, as_device_bits, index_dtype, key_order
 from clgeom.sorting.radix.passes import SortMemory
 from clgeom.sorting.radix.segments import segment_capacity, segments_plan
-from clgeom.sorting.radix.sort import argsort, sort, sort_by_key
+from clgeom.sorting.radix.sort import argsort, sort_by_key
 from clgeom.sorting.radix.work import features_of, fixed_plan
 from clgeom.sorting.take import take
 
@@ -160,7 +158,7 @@ def _first_few(session: Session, keys: Any, k: int, order: KeyOrder, *, caller: 
     most = n if sorts_all else min(max(FEW, n // ONE_IN, 2 * k), capacity)
     if not sorts_all:
         low, high, room = _narrow_range(session, buffer, n, order, k, most)
-        numbers = _numbers(order, low, high, room)
+        numbers = emit_numbers(order, low, high, room)
 
     def make() -> tuple[Plan, Scratch, Scratch] | None:
         first, places = Scratch("first", order.storage, most), Scratch("places", np.uint32, most)
@@ -168,16 +166,16 @@ def _first_few(session: Session, keys: Any, k: int, order: KeyOrder, *, caller: 
             memory = SortMemory(Scratch("keys", order.storage, n), order, "index", first, places)
             fixed = fixed_plan(profile, memory, features)
             return None if fixed is None else (fixed.kept(), first, places)
-        plan, found, indices = _emit_plan(profile, n, order, most)
+        plan, found, indices = emit_plan(profile, n, order, most)
         memory = SortMemory(found, order, indices, first, places)
         return (plan + segments_plan(profile, memory, count=Number("room"))).kept(), first, places
 
     plan, first, places = session.cached(("plans of first keys", n, order, most), make, policies=True)
     result = run(session, plan, numbers=numbers, keys=buffer)
-    return _first_pairs(session, keys, order, result, (first, places), k)
+    return first_pairs(session, keys, order, result, (first, places), k)
 
 
-def _first_pairs(
+def first_pairs(
     session: Session, keys: Any, order: KeyOrder, result: Result, pair: tuple[Scratch, Scratch], count: int
 ) -> tuple[Any, Any]:
     """(keys, uint32 indices): the first `count` entries of two memories of a result, where the keys are."""
@@ -193,7 +191,7 @@ def _first_pairs(
     return keys_of, indices_of
 
 
-def _numbers(order: KeyOrder, low: int, high: int, room: int) -> dict[str, Any]:
+def emit_numbers(order: KeyOrder, low: int, high: int, room: int) -> dict[str, Any]:
     return {"low": order.storage.type(low), "high": order.storage.type(high), "room": np.uint32(room)}
 
 
@@ -206,6 +204,11 @@ def _copy_first(session: Session, array: Any, k: int) -> Any:
     if k:
         copy(session, buffer_of(array), buffer, nbytes)
     return as_array(session, buffer, (k,), array.dtype, queue=array.queue, wait=False)
+
+
+def place_of(session: Session, buffer: cl.Buffer, n: int, order: KeyOrder, k: int) -> int:
+    """Return the ordered key with k keys before it, of n keys in a buffer."""
+    return _narrow_range(session, buffer, n, order, k + 1, 0)[0]
 
 
 def candidates(session: Session, keys: Any, k: int, order: KeyOrder, *, caller: str) -> tuple[Any, Any] | None:
@@ -224,10 +227,10 @@ def candidates(session: Session, keys: Any, k: int, order: KeyOrder, *, caller: 
     most = max(FEW, n // ONE_IN, 2 * k)
     low, high, room = _narrow_range(session, buffer, n, order, k, most)
     plan, found, indices = session.cached(
-        ("plans of candidates", n, order, most), lambda: _emit_plan(session.profile, n, order, most), policies=True
+        ("plans of candidates", n, order, most), lambda: emit_plan(session.profile, n, order, most), policies=True
     )
-    result = run(session, plan, numbers=_numbers(order, low, high, room), keys=buffer)
-    return _first_pairs(session, keys, order, result, (found, indices), room)
+    result = run(session, plan, numbers=emit_numbers(order, low, high, room), keys=buffer)
+    return first_pairs(session, keys, order, result, (found, indices), room)
 
 
 def _narrow_range(
@@ -275,7 +278,7 @@ def _digits_plan(profile: DeviceProfile, n: int, order: KeyOrder) -> tuple[Plan,
     return Plan(Step(kernel, policy, args, groups, params, bytes_moved=moved)).kept(), counts, rows
 
 
-def _emit_plan(profile: DeviceProfile, n: int, order: KeyOrder, most: int) -> tuple[Plan, Scratch, Scratch]:
+def emit_plan(profile: DeviceProfile, n: int, order: KeyOrder, most: int) -> tuple[Plan, Scratch, Scratch]:
     """Return the launches that emit candidates, at most so many, and the memory of their keys and indices."""
     tiles = ceil_div(n, TILE)
     counts, offsets = (Scratch(name, np.uint32, 2 * tiles) for name in ("counts", "offsets"))
@@ -291,106 +294,3 @@ def _emit_plan(profile: DeviceProfile, n: int, order: KeyOrder, most: int) -> tu
     plan += sums_plan(profile, counts, offsets)
     plan += step("select_emit", counts, offsets, Number("room"), found, indices)
     return plan, found, indices
-
-
-@keeps_subnormals
-@takes_cuda
-def partition(
-    keys: AnyArray, kth: IntLike | Sequence[IntLike], axis: IntLike | None = -1, *, device: DeviceLike = None
-) -> Any:
-    """Keys partitioned around the positions `kth`: no key before one is larger, and no key behind it is smaller.
-
-    This is a result that ``numpy.partition(keys, kth, axis)`` may have, too: NumPy leaves the order of the parts open,
-    and here they are sorted.
-
-    Parameters
-    ----------
-    keys : array_like or pyopencl.array.Array
-        As in `sort`.
-    kth : int or sequence of int, each from -n to n - 1
-        Those below 0 count from the end.
-    axis : int or None
-        As in `sort`.
-    device : optional
-        As in `sort`.
-
-    Returns
-    -------
-    ndarray or pyopencl.array.Array, of the keys' shape and type
-
-    Raises
-    ------
-    InvalidInput
-        For `kth` out of range, and as `sort`.
-
-    See Also
-    --------
-    argpartition : The order instead of the keys.
-    topk : The first keys alone.
-    numpy.partition : The same on the host.
-
-    Examples
-    --------
-    >>> import clgeom
-    >>> clgeom.partition([7, 1, 5, 3], 1)[1].item()
-    3
-    """
-    keys = _checked(keys, kth, axis, caller="partition")
-    return sort(keys, axis=axis, device=device)
-
-
-@keeps_subnormals
-@takes_cuda
-def argpartition(
-    keys: AnyArray,
-    kth: IntLike | Sequence[IntLike],
-    axis: IntLike | None = -1,
-    *,
-    index_type: DTypeLike | None = None,
-    device: DeviceLike = None,
-) -> Any:
-    """Return the indices that order keys as `partition` does; the parts are in the order of `argsort`.
-
-    Parameters
-    ----------
-    keys, kth, axis, device
-        As in `partition`.
-    index_type : data-type, optional
-        As in `argsort`.
-
-    Returns
-    -------
-    ndarray or pyopencl.array.Array, of the keys' shape
-
-    Raises
-    ------
-    InvalidInput
-        As for `partition`, and for another `index_type`.
-
-    See Also
-    --------
-    partition : The keys themselves.
-    numpy.argpartition : The same on the host.
-
-    Examples
-    --------
-    >>> import clgeom
-    >>> clgeom.argpartition([7, 1, 5, 3], 0)[0].item()
-    1
-    """
-    array = _checked(keys, kth, axis, caller="argpartition")
-    index_dtype(index_type, is_device_array(array), caller="argpartition")
-    return argsort(array, axis=axis, index_type=index_type, device=device)
-
-
-def _checked(keys: Any, kth: Any, axis: Any, *, caller: str) -> Any:
-    """Return the keys, if `kth` is in range along the axis."""
-    keys = as_keys(keys, caller=caller)
-    axis = checked_axis(axis, keys, caller=caller)
-    n = keys.size if axis is None else keys.shape[axis]
-    several = isinstance(kth, (list, tuple)) or getattr(kth, "ndim", 0) == 1
-    for place in kth if several else [kth]:
-        if not n:
-            raise wrong("kth", caller, "none, for no keys" if several else "left out for no keys", short(place))
-        integer(place, "kth", caller=caller, least=-n, most=n - 1)
-    return keys

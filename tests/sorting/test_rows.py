@@ -8,8 +8,6 @@ from sort_keys import DISTRIBUTIONS, bits_of, device_array, expected_order, keys
 
 from clgeom import argsort, sort, sort_by_key
 from clgeom.errors import InvalidInput
-from clgeom.sorting.keys import key_order
-from clgeom.sorting.radix import host_rows
 
 TYPES = ("float32", "int64", "uint8")
 SHAPES = ((0, 3), (3, 0), (1, 1), (7, 300), (300, 7), (3, 2049), (4, 5, 6), (2, 1, 3, 2))
@@ -54,42 +52,12 @@ def test_sort_along_an_axis_in_other_ways(session):
         wide = argsort(there[::2, 3:], axis=axis, index_type="int64", device=session)
         assert wide.dtype == np.int64
         np.testing.assert_array_equal(wide.get(), np.argsort(there.get()[::2, 3:], axis, kind="stable"))
-    profiled = sort(device_array(session, keys), axis=0, profile=True, device=session)
+    profiled = sort(keys, axis=0, profile=True, device=session)
     assert profiled.phases and profiled.result.shape == keys.shape
     assert argsort([3, 1, 2], index_type="uint32", device=session).dtype == np.uint32
     narrow = argsort(keys, index_type="uint32", device=session)
     assert narrow.dtype == np.uint32
     np.testing.assert_array_equal(narrow, np.argsort(keys, kind="stable"))
-
-
-@pytest.mark.parametrize("dtype", ("uint8", "int16", "float16", "uint32", "float32", "int64", "float64", "M8[s]"))
-@given(data=st.data())
-def test_segments_on_the_host_in_small_chunks(session, dtype, data):
-    draw = lambda *choices: data.draw(st.sampled_from(choices))  # noqa: E731
-    name = draw(*sorted(DISTRIBUTIONS))
-    lengths = data.draw(st.lists(st.integers(0, 12), max_size=40)) + draw([], [17, 33, 700], [90, 1], [3000])
-    lengths = draw(lengths, [len(lengths)] * 5)
-    offsets = np.append(0, np.cumsum(lengths)).astype(np.int64)
-    keys, descending = keys_of(name, offsets[-1], "int64" if dtype == "M8[s]" else dtype).view(dtype), draw(False, True)
-    digits = key_order(keys.dtype, descending).digits(keys)
-    order = np.lexsort([digits, np.repeat(np.arange(len(lengths)), lengths)])
-    options = {"descending": descending, "offsets": offsets, "device": session}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(host_rows, "CHUNK", draw(7, 50, 1000))
-        patch.setattr(host_rows, "LONGEST", draw(40, 1 << 14))
-        np.testing.assert_array_equal(argsort(keys, **options), order)
-        pairs = sort_by_key(keys, np.arange(len(keys)), **options)
-        for found in (sort(keys, **options), pairs[0]):
-            np.testing.assert_array_equal(bits_of(found), bits_of(keys[order]))
-        np.testing.assert_array_equal(pairs[1], order)
-
-
-def test_order_of_rows_of_wide_keys_that_agree_in_their_high_bits(session):
-    keys = np.random.default_rng(1).integers(0, 2, (50, 40), np.int64) - (1 << 62)
-    keys[::2, ::2] += np.int64(1) << 62
-    for given_keys in (keys, keys.view(np.float64)):
-        found = argsort(given_keys, device=session)
-        np.testing.assert_array_equal(found, np.argsort(given_keys, axis=1, kind="stable"))
 
 
 @pytest.mark.settings("small_allocations")

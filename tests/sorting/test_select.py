@@ -5,12 +5,12 @@ import pytest
 from faults import Faults
 from hypothesis import given
 from hypothesis import strategies as st
-from sort_keys import DISTRIBUTIONS, bits_of, device_array, expected_order, keys_of, types_in
+from sort_keys import DISTRIBUTIONS, bits_of, device_array, expected_order, in_parts, keys_of, types_in
 
 from clgeom import argpartition, lexsort, partition, sort_by_key, topk
 from clgeom.core.call import recording
 from clgeom.errors import DeviceLimit, InvalidInput
-from clgeom.sorting import select
+from clgeom.sorting import parts, select
 from clgeom.sorting.keys import KEY_TYPES, KeyOrder
 from clgeom.sorting.radix.passes import RadixFeatures
 from clgeom.sorting.radix.segments import segment_capacity
@@ -158,6 +158,34 @@ def test_partition_has_the_keys_of_numpys(session, shape, axis):
         np.testing.assert_array_equal(bits_of(np.take_along_axis(flat, order, along)), bits_of(found))
         there = partition(device_array(session, keys), kth, axis=axis, device=session)
         np.testing.assert_array_equal(bits_of(there.get()), bits_of(found))
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("dtype", ("uint8", "float16", "float32", "int64"))
+@given(data=st.data())
+def test_parts_are_in_input_order(any_session, dtype, data):
+    name, n = data.draw(st.sampled_from(sorted(DISTRIBUTIONS))), data.draw(st.sampled_from([1, 2, 300, 2049, 5000]))
+    keys = keys_of(name, n, dtype)
+    places = data.draw(st.lists(st.integers(-n, n - 1), min_size=1, max_size=4))
+    there = device_array(any_session, keys)
+    for kth in (places, places[0]):
+        order = in_parts(keys, np.atleast_1d(kth))
+        for given_keys in (keys, there):
+            found, indices = (f(given_keys, kth, device=any_session) for f in (partition, argpartition))
+            assert indices.dtype == (np.uint32 if given_keys is there else np.int64)
+            found, indices = (one.get() if given_keys is there else one for one in (found, indices))
+            np.testing.assert_array_equal(indices, order)
+            np.testing.assert_array_equal(bits_of(found), bits_of(keys[order]))
+
+
+@pytest.mark.parametrize("host", (True, False))
+def test_parts_of_dates_and_bools(session, host, monkeypatch):
+    monkeypatch.setattr(parts, "host_may_sort", lambda: host)
+    dates = np.array(["2003", "NaT", "2001", "NaT", "2002"], "M8[Y]").astype("M8[s]")
+    assert argpartition(dates, 1, device=session).tolist() == [2, 4, 0, 1, 3]
+    assert argpartition(dates, 3, index_type="uint32", device=session).tolist() == [0, 2, 4, 1, 3]
+    assert partition(np.array([True, False, True]), 1, device=session).tolist() == [False, True, True]
+    assert partition(dates.astype(">M8[s]"), 0, device=session).dtype == dates.dtype
 
 
 def test_what_topk_and_partition_refuse():
