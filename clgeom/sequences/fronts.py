@@ -216,14 +216,26 @@ def solve_many(session: Session, problem: str, a: Sequences, b: Sequences, cutof
 
 
 def solve_places(
-    session: Session, problem: str, parts: tuple[Any, ...], pairs: np.ndarray, cutoff: int | None
+    session: Session,
+    problem: str,
+    parts: tuple[Any, ...],
+    pairs: np.ndarray,
+    cutoff: int | None,
+    least_related: float = LEAST_RELATED,
 ) -> np.ndarray:
     """Return the same for pairs in no order: the first letter and the length of both, in the letters of all parts."""
-    return _solve_picked(session, problem, pairs[:, 1], pairs[:, 3], lambda chosen: (parts, pairs[chosen]), cutoff)
+    n, m = pairs[:, 1], pairs[:, 3]
+    return _solve_picked(session, problem, n, m, lambda chosen: (parts, pairs[chosen]), cutoff, least_related)
 
 
 def _solve_picked(
-    session: Session, problem: str, n: np.ndarray, m: np.ndarray, pick: Pick, cutoff: int | None
+    session: Session,
+    problem: str,
+    n: np.ndarray,
+    m: np.ndarray,
+    pick: Pick,
+    cutoff: int | None,
+    least_related: float = LEAST_RELATED,
 ) -> np.ndarray:
     most, found = most_edits(session, problem, n * m, alone=False), np.full(len(n), -1, np.int64)
     most[np.minimum(n, m) < LEAST_LETTERS[_kind(session)]] = 0
@@ -237,12 +249,15 @@ def _solve_picked(
         least = LEAST_EDITS if first else MOST_EDITS
         return FrontPairs(session, problem, *pick(chosen)).solve(most[chosen], limit, least=least)[0]
 
+    are_related = len(tried) >= MANY
     if len(tried) >= 4 * LEAST_SAMPLE:
         sample = tried[:: max(len(tried) // MOST_SAMPLE, min(len(tried) // LEAST_SAMPLE, SAMPLED))]
-        if (edits_of(sample, first=True) >= 0).mean() < LEAST_RELATED:
+        share = (edits_of(sample, first=True) >= 0).mean()
+        if share < least_related:
             return found
+        are_related &= bool(share >= LEAST_RELATED)
     if len(tried):
-        edits = edits_of(tried, first=len(tried) < MANY)
+        edits = edits_of(tried, first=not are_related)
         values = (n[tried] + m[tried] - edits) // 2 if problem == "lcs" else edits
         found[tried] = np.where(edits < 0, -1, values)
     return found

@@ -26,6 +26,9 @@ SIDE = 2048
 MOST_PAIRS = 1 << 22
 #: Pairs of a block of related sequences that are computed together, and letters of pairs that are copied for tables.
 PLACED, MOST_COPIED = 1 << 18, 1 << 26
+#: Share of related pairs from which on CPUs compute others apart from them, and letters from which on: a copy of both
+#: sequences of a pair takes about 2 us, its table 15.
+LEAST_CLUSTER, LEAST_CLUSTERED = 0.15, 1_000
 #: Rows and columns, and the values of all pairs of them.
 Block: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -130,7 +133,7 @@ def _by_fronts(
     cutoff: int | None,
     symmetric: bool,
 ) -> np.ndarray | None:
-    """Return the values of a block of long sequences most of which are related, or None."""
+    """Return the values of a block of long sequences many of which are related, or that is symmetric, or None."""
     n, m, own, width = a.lengths[rows], b.lengths[columns], rows is columns, len(columns)
     first = 0 if symmetric else len(a.letters)
     median = int(min(n[len(n) // 2], m[width // 2]))  # both ascend
@@ -138,6 +141,9 @@ def _by_fronts(
     has_room = size <= min(session.profile.max_alloc_bytes, 1 << 32) - 64
     if not has_room or not fronts.may_pay(session, median, lambda: float(n.sum()) * float(m.sum())):
         return None
+    is_copied_soon = session.profile.is_cpu and median >= LEAST_CLUSTERED
+    is_half = own and is_copied_soon  # half of a symmetric block, whatever is related
+    least = LEAST_CLUSTER if is_copied_soon else fronts.LEAST_RELATED
     parts, values = ((b.letters,) if symmetric else (a.letters, b.letters)), np.empty((len(rows), width), np.int32)
     order = np.random.default_rng(0).permutation(len(rows) * width)  # any pairs are a sample
     if own:
@@ -147,11 +153,11 @@ def _by_fronts(
         i, j = np.divmod(order[begin : begin + PLACED], width)
         places = np.stack([a.offsets[rows[i]], n[i], first + b.offsets[columns[j]], m[j]], axis=1)
         try:
-            found = fronts.solve_places(session, problem, parts, places, cutoff)
+            found = fronts.solve_places(session, problem, parts, places, cutoff, least)
         except DeviceLimit:  # too little memory
             return None
         left = np.flatnonzero(found < 0)
-        if 2 * len(left) > len(found):
+        if len(left) > (1 - least / 2) * len(found) and not is_half:
             return None
         step = max(MOST_COPIED // int(n.max() + m.max()), 1)
         for some in (left[k : k + step] for k in range(0, len(left), step)):

@@ -176,7 +176,7 @@ def test_pairs_give_up_where_their_first_edits_show_that_they_are_unrelated(sess
 
 @pytest.mark.settings("as_is", "as_gpu")
 def test_all_pairs_of_related_sequences(any_session, monkeypatch):
-    """Clusters, one sequence that is like no other, and copies; those that are not related by tables."""
+    """One cluster, a sequence that is like no other, and copies; then three clusters. Other pairs by tables."""
     rng = np.random.default_rng(8)
     monkeypatch.setattr(fronts, "LEAST_CELLS", dict.fromkeys(("cpu", "gpu"), 0))
     monkeypatch.setattr(fronts, "LEAST_LETTERS", dict.fromkeys(("cpu", "gpu"), 100))
@@ -202,3 +202,10 @@ def test_all_pairs_of_related_sequences(any_session, monkeypatch):
             assert list(zip(within.rows, within.columns)) == list(zip(*np.nonzero(np.triu(is_within, 1))))
     shares = [(one >= 0).mean() for one in found]
     assert max(shares) == 1 and any(0.5 < share < 1 for share in shares)
+    monkeypatch.setattr("clgeom.sequences.matrix_blocks.LEAST_CLUSTERED", 100)
+    turned = [x[::-1] if k % 3 == 1 else x.translate(bytes(range(1, 256)) + b"A") for k, x in enumerate(many) if k % 3]
+    many = [*many[::3], *turned]
+    pairs = [[x for x in many for _ in many], many * len(many)]
+    expected = problems.edit_distance(*pairs, method="bits", device=any_session).reshape(len(many), -1)
+    assert np.array_equal(dp.cdist(many, device=any_session), expected)
+    assert np.array_equal(dp.cdist(many, many[::-1], device=any_session), expected[:, ::-1])
