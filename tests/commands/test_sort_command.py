@@ -511,9 +511,9 @@ def test_damaged_files_are_read_or_refused(folder, data):
 
 
 def test_file_is_sorted_by_pieces(command):
-    keys = np.random.default_rng(0).integers(0, 2**60, 30_000)
+    keys = np.random.default_rng(0).integers(0, 2**60, 300_000)
     np.save("keys.npy", keys)
-    result = command("keys.npy", "-o", "out.npy", "--max-bytes", "64 KiB", "--descending")
+    result = command("keys.npy", "-o", "out.npy", "--max-bytes", "1 MB", "--descending")
     assert result.exit_code == 0 and "on disk" in result.output, result.output
     assert np.array_equal(np.load("out.npy"), np.sort(keys)[::-1])
     result = command("keys.npy", "-o", "out.npy", "--max-bytes", "1GB", "--json")

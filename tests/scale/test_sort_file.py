@@ -1,11 +1,13 @@
 """`sort_file`: what `sort` and `argsort` return, for files cut in every way, also after it was interrupted."""
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
 import textwrap
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -17,15 +19,20 @@ from sorted_files import check, saved
 
 import clgeom
 from clgeom.errors import InvalidInput
+from clgeom.scale.sorting import file, runs, state
 from clgeom.scale.sorting import job as external
-from clgeom.scale.sorting import runs, state
-from clgeom.scale.sorting.file import LEAST_BYTES
 from clgeom.scale.sorting.pipeline import Pipeline
 from clgeom.scale.sorting.runs import Run, blocks_of
 from clgeom.sorting.keys import KEY_TYPES
 from clgeom.sorting.splitters import splitters
 
-LEAST = LEAST_BYTES
+#: Less memory than is accepted, so that few keys are many chunks.
+LEAST = 1 << 16
+
+
+@pytest.fixture(autouse=True)
+def little_memory(monkeypatch):
+    monkeypatch.setattr(file, "LEAST_BYTES", LEAST)
 
 
 def dense(rng, n, dtype):
@@ -58,15 +65,19 @@ def test_file_is_sorted_as_the_array(tmp_path_factory, session, dtype, name, n, 
     assert 0 < found.peak.host_bytes <= LEAST
 
 
+@pytest.fixture
+def groups(monkeypatch):
+    """The groups of buckets so far."""
+    names, write = [], external.FileSort._blocks_of_buckets
+    noted = lambda job, group, *rest: names.append(group) or write(job, group, *rest)  # noqa: E731
+    monkeypatch.setattr(external.FileSort, "_blocks_of_buckets", noted)
+    return names
+
+
 @pytest.mark.parametrize("dtype", ("int64", "float64"))
 @pytest.mark.parametrize("quicker", (False, True))
-def test_runs_of_equal_prefixes_are_sorted_again(tmp_path, monkeypatch, dtype, quicker):
+def test_buckets_of_equal_prefixes_are_divided(tmp_path, monkeypatch, groups, dtype, quicker):
     monkeypatch.setattr(external, "_host_is_quicker", lambda *_: quicker and dtype == "int64")
-    groups = []
-    runs = external.FileSort._runs
-    monkeypatch.setattr(
-        external.FileSort, "_runs", lambda job, group, *rest: groups.append(group) or runs(job, group, *rest)
-    )
     # the sample sees the even keys only, which are spread; the others share all but their last bits
     keys = np.random.default_rng(0).integers(-(2**62), 2**62, 1 << 16)
     keys[1::2] = np.random.default_rng(1).integers(5, 9, 1 << 15)
@@ -74,7 +85,54 @@ def test_runs_of_equal_prefixes_are_sorted_again(tmp_path, monkeypatch, dtype, q
     keys = keys.view(dtype) if dtype == "float64" else keys
     found = clgeom.scale.sort_file(saved(tmp_path / "keys.npy", keys), tmp_path / "sorted.npy", max_bytes=1 << 18)
     check(found, keys)
-    assert groups, "all blocks could be cut between prefixes"
+    assert len(groups) > 1, "all blocks could be cut between prefixes"
+
+
+@pytest.mark.parametrize("name, from_chunks", (("random", False), ("dense", False), ("few", True)))
+def test_buckets_of_buckets_as_of_little_memory(tmp_path, monkeypatch, groups, name, from_chunks):
+    """Buckets of three levels; where they were interrupted, the same call goes on in each."""
+    monkeypatch.setattr(external, "LEAST_ROWS", 1 << 10)
+    monkeypatch.setattr(external, "LEAST_BUCKETS", 4)
+    keys = {**DISTRIBUTIONS, "dense": dense}[name](np.random.default_rng(5), 20_000, np.dtype(np.int64))
+    source, out, seen = saved(tmp_path / "keys.npy", keys), tmp_path / "s.npy", []
+    options = {"max_bytes": LEAST, "indices": tmp_path / "order.npy", "progress": lambda *now: seen.append(now)}
+    if from_chunks:
+        check(clgeom.scale.sort_file(np.array_split(keys, 7), out, **options), keys)
+    else:
+        write, calls = Pipeline.write, []
+        with monkeypatch.context() as patched:
+            for stop in (60, 700, 900):
+                patched.setattr(Pipeline, "write", lambda *a: calls.append(0) or (1 // (stop - len(calls)), write(*a)))  # noqa: B023
+                calls.clear()
+                with contextlib.suppress(ZeroDivisionError):
+                    clgeom.scale.sort_file(source, out, **options)
+        found = clgeom.scale.sort_file(source, out, **options)
+        check(found, keys)
+        assert all(done <= in_all for done, in_all in seen) and seen[-1] == (16 * len(keys),) * 2
+    assert name == "few" or max(group.count(".") for group in groups) >= (2 if name == "random" else 1)
+    assert sorted(os.listdir(tmp_path)) == ["keys.npy", "order.npy", "s.npy"]
+
+
+def test_what_is_noted_and_the_rooms_of_buckets_stay_few(tmp_path):
+    """Whatever the sample, and however many chunks there are."""
+    rng, sample = np.random.default_rng(3), np.zeros(50, np.uint8)
+    first = runs.Buckets(sample, 40_000, 100, 50)
+    for _ in range(800):
+        list(first.place(lambda keys: keys, np.sort(rng.integers(0, 256, 50).astype(np.uint8))))
+    assert len(first.overflow) < 20 and first.end < 4 * 40_000
+
+
+@pytest.mark.slow
+def test_time_is_proportional_to_keys_in_little_memory(tmp_path):
+    """Four times the keys in 1 MB: six times the time at most, of the processor, with a pass more."""
+    taken = []
+    for n in (400_000, 400_000, 1_600_000):
+        keys = np.random.default_rng(1).integers(0, 1000, n)
+        source, begin = saved(tmp_path / "keys.npy", keys), time.process_time()
+        found = clgeom.scale.sort_file(source, tmp_path / "s.npy", max_bytes="1 MB", indices=tmp_path / "order.npy")
+        taken.append(time.process_time() - begin)
+        check(found, keys)
+    assert taken[2] < 6 * taken[1]
 
 
 @pytest.mark.parametrize("descending", (False, True))
@@ -306,7 +364,8 @@ def test_full_disk_and_killed_process_keep_the_state(tmp_path):
     done = run_python(
         """
         import resource, sys, clgeom, signal, os
-        from clgeom.scale.sorting import job as external
+        from clgeom.scale.sorting import file, job as external
+        file.LEAST_BYTES = 1
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         clgeom.scale.sort_file(sys.argv[1], sys.argv[2], max_bytes=1 << 19)  # so that all kernels are built
         os.unlink(sys.argv[2])
@@ -338,7 +397,8 @@ def test_full_disk_and_killed_process_keep_the_state(tmp_path):
 # Bad input ------------------------------------------------------------------------------------------------------------
 
 
-def test_bad_input_is_one_error_and_leaves_nothing(tmp_path):
+def test_bad_input_is_one_error_and_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.undo()
     keys = saved(tmp_path / "keys.npy", np.arange(9))
     out = tmp_path / "s.npy"
     for arguments, options, said in (
@@ -346,7 +406,8 @@ def test_bad_input_is_one_error_and_leaves_nothing(tmp_path):
         ((keys, tmp_path / "s.csv"), {}, "must end in .npy"),
         ((keys, keys), {}, "is the input file"),
         ((keys, out), {"indices": out}, "is the output"),
-        ((keys, out), {"max_bytes": "1 XB"}, "'max_bytes' parameter of sort_file must be a size of at least 65,536"),
+        ((keys, out), {"max_bytes": "1 XB"}, "'max_bytes' parameter of sort_file must be a size of at least 1,000,000"),
+        ((keys, out), {"max_bytes": "999 KB"}, "Got '999 KB' instead"),
         ((keys, out), {"max_bytes": 10}, "Got 10 instead"),
         ((saved(tmp_path / "flat.npy", np.ones((2, 2))), out), {}, "must have shape"),
         ((saved(tmp_path / "text.npy", np.array(["a"])), out), {}, "must be one of uint8"),
@@ -419,12 +480,11 @@ def test_a_state_of_keys_that_no_file_has_is_not_taken_up(tmp_path):
     for most in range(1, 1 + 4 * LEAST, LEAST // 8):  # whatever the size of runs is
         job["sort"][2] = most
         kept = state.State(out, job, goes_on=False)
-        kept.note_run("run", len(keys))
-        kept.complete("run")
+        kept.note("buckets", chunks=1, complete=True)
         kept.close(keep=True)
     again = state.State(out, job, goes_on=False)
-    assert not again.resumed and not again.runs
-    again.note_run("run", len(keys))
+    assert not again.resumed and not again.groups
+    again.note("buckets", chunks=1)
     again.close(keep=True)
     found = clgeom.scale.sort_file(keys, out, max_bytes=LEAST)
     assert not found.resumed and np.array_equal(found.keys, np.sort(keys))

@@ -38,13 +38,13 @@ def other_disk(tmp_path, monkeypatch):
     return other
 
 
-@pytest.mark.parametrize("n, from_chunks", ((500, False), (20_000, False), (20_000, True)))
+@pytest.mark.parametrize("n, from_chunks", ((500, False), (80_000, False), (80_000, True)))
 def test_indices_on_another_disk(tmp_path, other_disk, n, from_chunks):
     keys, (out, order) = np.random.default_rng(0).integers(0, 99, n), (tmp_path / "s.npy", other_disk / "order.npy")
     order.write_bytes(b"as it was")
     order.chmod(0o640)
     source = iter(np.split(keys, 4)) if from_chunks else saved(tmp_path / "keys.npy", keys)
-    check(clgeom.scale.sort_file(source, out, max_bytes=1 << 18, indices=order), keys)
+    check(clgeom.scale.sort_file(source, out, max_bytes=10**6, indices=order), keys)
     assert order.stat().st_mode & 0o777 == 0o640 or sys.platform == "win32"
     assert os.listdir(other_disk) == ["order.npy"] and set(os.listdir(tmp_path)) <= {"keys.npy", "s.npy", "other disk"}
 
@@ -62,7 +62,7 @@ def test_indices_on_a_disk_that_is_another(tmp_path):
 
 
 def test_the_other_disk_must_have_room_at_the_start(tmp_path, other_disk, monkeypatch):
-    keys, free = np.random.default_rng(0).integers(0, 99, 20_000), {}
+    keys, free = np.random.default_rng(0).integers(0, 99, 80_000), {}
     usage, stat = shutil.disk_usage, os.stat
 
     def two_disks(path, **options):
@@ -76,13 +76,13 @@ def test_the_other_disk_must_have_room_at_the_start(tmp_path, other_disk, monkey
         external.shutil, "disk_usage", lambda path: usage(path)._replace(free=free.get(Path(path), 1 << 40))
     )
     source, order = saved(tmp_path / "keys.npy", keys), other_disk / "order.npy"
-    arguments = (source, tmp_path / "s.npy"), {"max_bytes": 1 << 18, "indices": order}
+    arguments = (source, tmp_path / "s.npy"), {"max_bytes": 10**6, "indices": order}
     for folder, wanted in ((other_disk, 8 * len(keys) + 128), (tmp_path, 16 * len(keys))):
         free.clear()
         free[folder] = wanted - 1
         begun = []
         with monkeypatch.context() as patched:
-            patched.setattr(external.FileSort, "_write_runs", lambda *_, begun=begun: begun.append(1))
+            patched.setattr(external.FileSort, "_sort_blocks", lambda *_, begun=begun: begun.append(1))
             with pytest.raises(InvalidInput, match=f"{folder.name}' must have [0-9,]+ bytes of free space"):
                 clgeom.scale.sort_file(*arguments[0], **arguments[1])
         assert not begun and os.listdir(other_disk) == [] and sorted(os.listdir(tmp_path)) == ["keys.npy", "other disk"]
@@ -92,7 +92,7 @@ def test_the_other_disk_must_have_room_at_the_start(tmp_path, other_disk, monkey
 
 
 def test_a_full_other_disk_keeps_the_state(tmp_path, other_disk, monkeypatch):
-    keys = np.random.default_rng(0).integers(0, 99, 20_000)
+    keys = np.random.default_rng(0).integers(0, 99, 80_000)
     source, out, order = saved(tmp_path / "keys.npy", keys), tmp_path / "s.npy", other_disk / "order.npy"
 
     def full(source, file, size):
@@ -102,9 +102,9 @@ def test_a_full_other_disk_keeps_the_state(tmp_path, other_disk, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(shutil, "copyfileobj", full)
         with pytest.raises(InvalidInput, match="order.npy' cannot be written: No space left on device. What is sorted"):
-            clgeom.scale.sort_file(source, out, max_bytes=1 << 18, indices=order)
+            clgeom.scale.sort_file(source, out, max_bytes=10**6, indices=order)
     assert os.listdir(other_disk) == [] and not out.exists()
-    found = clgeom.scale.sort_file(source, out, max_bytes=1 << 18, indices=order)
+    found = clgeom.scale.sort_file(source, out, max_bytes=10**6, indices=order)
     assert found.resumed
     check(found, keys)
 
@@ -129,14 +129,14 @@ KILLED = """
 
     os.replace, shutil.copyfileobj = renamed, killed
     keys = source if source.exists() else np.arange(500)
-    clgeom.scale.sort_file(keys, out, max_bytes=1 << 18, indices=order)
+    clgeom.scale.sort_file(keys, out, max_bytes=10**6, indices=order)
 """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX's")
 @pytest.mark.parametrize("later", ("the same", "no indices", "of an array"))
 def test_a_copy_that_a_killed_process_left_is_removed(tmp_path, other_disk, later):
-    keys = np.random.default_rng(0).integers(0, 99, 20_000)
+    keys = np.random.default_rng(0).integers(0, 99, 80_000)
     source, out, order = tmp_path / "keys.npy", tmp_path / "s.npy", other_disk / "order.npy"
     if later != "of an array":
         saved(source, keys)
@@ -148,7 +148,7 @@ def test_a_copy_that_a_killed_process_left_is_removed(tmp_path, other_disk, late
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert len(os.listdir(other_disk)) == 3 and order.read_bytes() == b"as it was"
     given, options = keys if later == "of an array" else source, {} if later == "no indices" else {"indices": order}
-    found = clgeom.scale.sort_file(given, out, max_bytes=1 << 18, **options)
+    found = clgeom.scale.sort_file(given, out, max_bytes=10**6, **options)
     check(found, keys)
     assert found.resumed == (later == "the same")
     assert sorted(os.listdir(other_disk)) == [strange.name, "order.npy"]

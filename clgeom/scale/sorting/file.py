@@ -7,9 +7,12 @@
 All keys are read twice and written twice, the second time over buckets that were read (`runs`). By how many bits
 chunks are sorted is told by a sample: of 64 bits usually the first 8 are enough.
 
+The less memory, the fewer keys has a chunk, and the fewer buckets there are. A bucket that does not fit in memory is
+divided into buckets of its own, in another file, when its turn comes: another pass over the keys for each factor by
+which the buckets divide them. Too many keys of a bucket that are equal are in order.
+
 Chunks of an unknown number of keys become runs instead, each in a file (`runs`): the blocks that are loaded are cut
-from all runs. Where so many keys share their leading bits that they do not fit in memory, runs of these keys are made,
-too, by all bits. If these are still too many for a block, they are equal, and in order.
+from all runs, or many runs are divided into buckets.
 """
 
 from __future__ import annotations
@@ -31,8 +34,8 @@ from clgeom.scale.sorting.sources import CALLER, ChunkKeys, FileKeys
 
 #: Endings of outputs.
 OUTPUTS = (".npy",)
-#: Least memory that is accepted.
-LEAST_BYTES = 1 << 16
+#: Least memory that is accepted: writes of less would take longer than sorts.
+LEAST_BYTES = 1_000_000
 
 
 @keeps_subnormals
@@ -55,7 +58,8 @@ def sort_file(
     out : path-like
         The .npy file for the sorted keys, in native byte order. It appears when it is complete.
     max_bytes : int or str
-        Memory to use, such as 500_000_000, "500 MB" or "2 GiB". Python and the device's driver take about 150 MB more.
+        Memory to use, such as 500_000_000, "500 MB" or "2 GiB", at least "1 MB". Python and the device's driver take
+        about 150 MB more.
     descending : bool
         As in `sort`.
     indices : path-like, optional

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import itertools
 import math
 import os
@@ -40,6 +39,14 @@ if TYPE_CHECKING:
 SAMPLE, PASS_BITS = 1 << 14, 8
 #: Blocks that are sorted at once, at least.
 PARTS = 4
+#: The buckets of all keys.
+TOP = "buckets"
+#: Keys of a chunk for a bucket, on average, or more, so that writes take no longer than sorts; and fewest buckets.
+LEAST_ROWS, LEAST_BUCKETS = 64, 64
+#: Keys of the sample of a block, for each of those that it is divided into.
+SAMPLES = 16
+#: Bytes that two runs need for each block, and most runs of which blocks are made.
+RUN_BYTES, MOST_RUNS = 2400, 256
 
 
 @keeps_subnormals
@@ -104,6 +111,7 @@ class FileSort:
         progress: Callable[[int, int | None], object] | None,
     ) -> None:
         self.source, self.outs, self.session, self.progress = source, outs, session, progress
+        self.max_bytes = max_bytes
         self.order = KeyOrder(source.dtype, descending)
         self.types = (source.dtype, np.dtype(np.int64))[: len(outs)]
         row, payload = sum(dtype.itemsize for dtype in self.types), 8 if len(outs) > 1 else 0
@@ -121,13 +129,11 @@ class FileSort:
         self.folder = self.outs[0].parent
         job = [self.source.identity, self.order.descending, self.most, len(self.outs)]
         self.keep = self.source.identity is not None
-        self.state = State(self.outs[0], {"format": 2, "sort": job}, goes_on=self.keep)
-        self.buckets, self.parts = (
-            tuple(self.state.path(f"{name}-{k}.part") for k in range(len(self.outs))) for name in ("buckets", "out")
-        )
+        self.state = State(self.outs[0], {"format": 3, "sort": job}, goes_on=self.keep)
+        self.buckets, self.parts = self._paths(TOP), self._paths("out")
         self.threads = ThreadPoolExecutor(self.session.profile.compute_units)
         try:
-            if self.state.runs and not all(path.exists() for path in self.buckets):
+            if self.state.groups and not all(path.exists() for path in self.buckets):
                 self.state.clear()  # it was stopped while outputs got their names
             # blocks that are sorted at once: where the host sorts, each thread takes one after another
             shares = max(PARTS, 2 * self.session.profile.compute_units * self.in_threads)
@@ -136,33 +142,31 @@ class FileSort:
             self.pipeline = Pipeline([tuple(np.empty(self.most, dtype) for dtype in self.types) for _ in range(SETS)])
             self.meter.add(SETS * self.most * sum(dtype.itemsize for dtype in self.types))
             self.session.pool.free_held()  # it is to be measured
-            counts: list[int] = []
-            n = self.source.n
+            self.most_runs = max(min(math.isqrt(self.max_bytes // (RUN_BYTES * self.shares)), MOST_RUNS), 2)
+            count, n = 0, self.source.n
             if n is None:
-                _, low = self._sample()
-                runs = self._runs("run", self._chunks(), low)
-                counts = list(map(len, runs))
-                n = sum(counts)
-                self._check_room(2 * n, n)  # the runs are there already
-                blocks = self._blocks_of_runs("run", runs, low)
+                blocks, n, count = self._blocks_of_chunks()
             elif n <= self.most:
                 self._check_room(n, n)
                 blocks = [next(self._chunks())] if n else []
             else:
-                blocks, counts = self._blocks_of_buckets(n)
+                blocks = self._blocks_of_buckets(TOP, n, self.source.sample(SAMPLE), self._chunks)
+                count = self.state.groups[TOP]["chunks"]
+            if TOP in self.state.groups and are_read_in_time(self._parts_of(blocks), self.buckets[0], self.most):
+                self.parts = self.buckets
             self._merge(blocks, n)
             self._check_source()
             self._publish(n)
             self.keep = False
         finally:
             self.threads.shutdown()
-            self.state.close(keep=self.keep and bool(self.state.runs))
+            self.state.close(keep=self.keep and bool(self.state.groups))
         return SortedFile(
             self.outs[0],
             n,
             self.source.dtype,
             self.outs[1] if len(self.outs) > 1 else None,
-            len(counts),
+            count,
             self.meter.peak(),
             self.state.resumed,
         )
@@ -209,18 +213,13 @@ class FileSort:
 
     # Buckets and runs ---------------------------------------------------------------------------------------------
 
-    def _sample(self) -> tuple[np.ndarray, int]:
-        """Return some keys' order, ascending, and the lowest bit of it by which to sort chunks: a prefix then has few
-        keys.
-        """
-        digits = np.sort(self.order.digits(self.source.sample(SAMPLE)))
-        blocks = 4 * PARTS if self.source.n is None else self.source.n // self.most + 1
-        most = max(len(digits) // (self.shares * blocks), PARTS)
+    def _low(self, digits: np.ndarray, most: int) -> int:
+        """Return the lowest bit of keys' order by which to sort chunks: at most so many of these share a prefix."""
         for low in range(self.order.bits - PASS_BITS, 0, -PASS_BITS):
             _, counts = np.unique(digits >> digits.dtype.type(low), return_counts=True)
             if counts.max() <= most:
-                return digits, low
-        return digits, 0
+                return low
+        return 0
 
     def _prefixes(self, low: int) -> Callable[[np.ndarray], np.ndarray]:
         """Return a function: the bits of keys' order from `low` on."""
@@ -235,21 +234,56 @@ class FileSort:
             chunk = Chunk((), self.source.dtype, start, start + rows, source=self.source)
             yield Block((chunk,), rows, bounds=bounds)
 
-    def _blocks_of_buckets(self, n: int) -> tuple[list[Block], list[int]]:
-        """Write the keys into buckets; return blocks of these, and the counts of keys of the chunks."""
-        digits, low = self._sample()
-        prefixes = self._prefixes(low)
-        buckets = Buckets(digits >> self.order.storage.type(low), n, self.most // self.shares, self.most)
-        self._check_room(buckets.end, n)
-        done = self.state.runs.get("buckets")
-        if done:
-            buckets.restore(done)
+    def _blocks_of_chunks(self) -> tuple[list[Block], int, int]:
+        """Write chunks of a source of unknown size as runs. Return blocks of these, and the counts of keys and runs."""
+        digits, runs = np.sort(self.order.digits(self.source.sample(SAMPLE))), list[Run]()
+        low = self._low(digits, max(len(digits) // (self.shares * 4 * PARTS), PARTS))
+
+        def write(_: Block, columns: Columns) -> None:
+            paths = tuple(self.state.path(f"run-{len(runs)}.{k}") for k in range(len(columns)))
+            for path, column in zip(paths, columns):
+                with open(path, "wb", buffering=0) as file:
+                    reserve(file, column.nbytes)
+                    self.pipeline.write(file, column)
+            runs.append(Run(paths, self.source.dtype, 0, len(columns[0])))
+
+        self._sort_blocks(self._chunks(), low, write)
+        n = sum(map(len, runs))
+        self._check_room(2 * n, n)  # the runs are there already
+        if len(runs) > self.most_runs:
+            whole = Block(tuple(runs), n)
+            return self._blocks_of_buckets(TOP, n, whole.sample(SAMPLE), lambda _: whole.split(self.most)), n, len(runs)
+        blocks = blocks_of(runs, self._prefixes(low), max(self.most // self.shares, 1))
+        return self._marked(blocks, low), n, len(runs)
+
+    def _marked(self, blocks: Iterable[Block], low: int) -> list[Block]:
+        """Return blocks whose keys have prefixes from `low` on: those of equal keys are marked as sorted."""
+        return [replace(one, is_sorted=low == 0 and one.of_one_prefix and one.n > self.most) for one in blocks]
+
+    def _blocks_of_buckets(
+        self, group: str, n: int, sample: np.ndarray, pieces: Callable[[int], Iterable[Block]]
+    ) -> list[Block]:
+        """Write keys into buckets, those of a file each; return these as blocks.
+
+        There are so few buckets that each piece has many keys for most of them. So some may have too many keys for the
+        memory. ``pieces(shares)`` are the keys, in blocks to sort at once, or in so many shares.
+        """
+        target = max(self.most // self.shares, n // max(self.most // LEAST_ROWS, LEAST_BUCKETS))
+        digits = np.sort(self.order.digits(sample))
+        low = self._low(digits, max(len(digits) * target // n, PARTS))
+        prefixes, paths = self._prefixes(low), self._paths(group)
+        buckets = Buckets(digits >> self.order.storage.type(low), n, target, self.most)
+        if group == TOP:
+            self._check_room(buckets.end, n)
+        done = self.state.groups.get(group, {})
+        chunks = buckets.restore(done) if done else 0
         header = max(len(npy_header(dtype, n)) for dtype in self.types)
 
         def size(dtype: np.dtype) -> int:
             return header + buckets.end * dtype.itemsize
 
         def write(block: Block, columns: Columns) -> None:
+            nonlocal chunks
             count = len(columns[0])
             for start, stop in itertools.pairwise(block.bounds or (0, count)):
                 share = [column[start:stop] for column in columns]
@@ -257,75 +291,55 @@ class FileSort:
                     for file, column in zip(files, share):
                         file.seek(header + first * column.itemsize)
                         self.pipeline.write(file, column[rows])
-            self.state.note_run("buckets", count, **buckets.facts())
+            chunks += 1
+            self.state.note(group, chunks=chunks, complete=False, **buckets.facts())
 
-        if not (done and done["complete"]):
+        if not done.get("complete"):
             with contextlib.ExitStack() as stack:
-                files = [stack.enter_context(open(path, "r+b" if done else "wb", buffering=0)) for path in self.buckets]
+                files = [stack.enter_context(open(path, "r+b" if done else "wb", buffering=0)) for path in paths]
                 for file, dtype in zip(files, self.types):
                     reserve(file, size(dtype))
                 by_host = _host_is_quicker(self.session, self.types, self.most, self.order.bits - low)
                 shares = self.session.profile.compute_units if by_host else 1
-                self._write_runs("buckets", self._chunks(shares), low, write)
+                if counted := group == TOP and self.source.n is not None:
+                    self._advance(min(chunks * self.most, n))
+                self._sort_blocks(itertools.islice(pieces(shares), chunks, None), low, write, counted=counted)
+                self._check_source()
                 for file, dtype in zip(files, self.types):
                     file.truncate(size(dtype))
-            self.state.complete("buckets")
-        elif self.state.written < n:
-            for path, dtype in zip(self.buckets, self.types):
+            self.state.note(group, chunks=chunks, complete=True)
+        elif self.state.written < n or group != TOP:
+            for path, dtype in zip(paths, self.types):
                 self.state.check(path, size(dtype))
-        blocks = self._group_blocks("buckets", buckets.blocks(self.buckets, self.source.dtype, header), low)
-        if are_read_in_time(blocks, self.buckets[0]):
-            self.parts = self.buckets
-        return blocks, self.state.counts("buckets")
+        return self._marked(buckets.blocks(paths, self.source.dtype, header), low)
 
-    def _runs(self, group: str, blocks: Iterable[Block], low: int) -> list[Run]:
-        """Write runs of these blocks, sorted by their bits from `low` on; those that are complete are kept."""
+    def _paths(self, group: str) -> tuple[Path, ...]:
+        return tuple(self.state.path(f"{group}-{k}.part") for k in range(len(self.outs)))
 
-        def write(_: Block, columns: Columns) -> None:
-            for path, column in zip(self._paths(group, len(self.state.counts(group))), columns):
-                with open(path, "wb", buffering=0) as file:
-                    reserve(file, column.nbytes)
-                    self.pipeline.write(file, column)
-            self.state.note_run(group, len(columns[0]))
-
-        if not self.state.runs.get(group, {}).get("complete"):
-            self._write_runs(group, blocks, low, write)
-            self.state.complete(group)
-        counts = self.state.counts(group)
-        for k, count in enumerate(counts):
-            for path, dtype in zip(self._paths(group, k), self.types):
-                self.state.check(path, count * dtype.itemsize)
-        return [Run(self._paths(group, k), self.source.dtype, 0, count) for k, count in enumerate(counts)]
-
-    def _write_runs(
-        self, group: str, blocks: Iterable[Block], low: int, write: Callable[[Block, Columns], None]
+    def _sort_blocks(
+        self, blocks: Iterable[Block], low: int, write: Callable[[Block, Columns], None], *, counted: bool = True
     ) -> None:
-        """Sort blocks by their bits from `low` on and write them, but for those that are complete."""
-        done = self.state.counts(group)
-        self._advance(sum(done))
-        self._sort_blocks(itertools.islice(blocks, len(done), None), low, write)
-        self._check_source()
+        """Read blocks, sort them by their bits from `low` on, and write them; if `counted`, as part of the progress."""
 
-    def _paths(self, group: str, k: int) -> tuple[Path, ...]:
-        return tuple(self.state.path(f"{group}-{k}.{name}") for name in ("keys", "indices")[: len(self.outs)])
+        def read(block: Block, columns: Columns) -> int:
+            return block.read(self.pipeline, columns)
 
-    def _sort_blocks(self, blocks: Iterable[Block], low: int, write: Callable[[Block, Columns], None]) -> None:
-        """Read blocks, sort them by their bits from `low` on, and write them."""
-        self.pipeline.run(
-            blocks, lambda block, columns: block.read(self.pipeline, columns), functools.partial(self._sort, low), write
-        )
+        def work(block: Block, columns: Columns, out: Columns) -> Columns:
+            if counted:
+                self._advance(len(out[0]))
+            return self._sort(low, block, columns, out)
+
+        self.pipeline.run(blocks, read, work, write)
 
     def _sort(self, low: int, block: Block, columns: Columns, out: Columns) -> Columns:
         """Sort rows by their bits from `low` on, in place or into `out`."""
-        self._advance(len(out[0]))
         if block.is_sorted:
             return columns
         if block.bounds:
             list(self.threads.map(self._sort_on_host, [columns[0][a:b] for a, b in itertools.pairwise(block.bounds)]))
             return columns
         options: dict[str, Any] = {"descending": self.order.descending, "device": self.session}
-        if low:
-            options["key_bits"] = low, self.order.bits
+        options["key_bits"] = (low, self.order.bits) if low else None
         if len(columns) == 1:
             sort(columns[0], out=out[0], **options)
         else:
@@ -343,31 +357,48 @@ class FileSort:
 
     # Blocks of the output ----------------------------------------------------------------------------------------
 
-    def _blocks_of_runs(self, group: str, runs: Sequence[Run], low: int) -> list[Block]:
-        return self._group_blocks(group, blocks_of(runs, self._prefixes(low), max(self.most // self.shares, 1)), low)
+    def _parts_of(self, blocks: Iterable[Block]) -> list[Block]:
+        """Return the blocks as they are read and written, but for those that go to other buckets first."""
+        parts = (block.split(self.most) if block.is_sorted else (block,) for block in self._joined(blocks))
+        return list(itertools.chain.from_iterable(parts))
 
-    def _group_blocks(self, group: str, blocks: list[Block], low: int) -> list[Block]:
-        """Return the blocks to sort in turn: several small ones together, and the parts of too large ones."""
-        fitting: list[Block] = []
+    def _joined(self, blocks: Iterable[Block]) -> Iterator[Block]:
+        """Yield blocks of about as many keys as fit in memory: several small ones as one, and too large ones."""
         small: list[Block] = []
-
-        def flush() -> None:
-            if small:
-                fitting.append(join_blocks(small, in_threads=self.in_threads))
-                small.clear()
-
-        for k, block in enumerate(blocks):
-            if sum(other.n for other in small) + block.n > self.most:
-                flush()
+        for block in blocks:
+            if small and sum(other.n for other in small) + block.n > self.most:
+                yield join_blocks(small, in_threads=self.in_threads)
+                small = []
             if block.n <= self.most:
                 small.append(block)
-            elif low == 0 and block.of_one_prefix:
-                fitting += [replace(part, is_sorted=True) for part in block.split(self.most)]
             else:
-                inner = f"{group}-{k}"
-                fitting += self._blocks_of_runs(inner, self._runs(inner, block.split(self.most), 0), 0)
-        flush()
-        return fitting
+                yield block
+        if small:
+            yield join_blocks(small, in_threads=self.in_threads)
+
+    def _write_blocks(self, group: str, blocks: Iterable[Block], write: Callable[[Block, Columns], None]) -> None:
+        """Sort blocks of a group of buckets, and write them but for those that are written: `self.ahead` keys."""
+        fitting: list[Block] = []
+        for k, block in enumerate(self._joined(blocks)):
+            if block.n <= self.ahead:
+                self.ahead -= block.n
+            elif block.n <= self.most:
+                fitting.append(block)
+            else:
+                self._sort_blocks(fitting, 0, write)
+                fitting = []
+                if block.is_sorted:
+                    self._write_blocks(group, block.split(self.most), write)
+                else:
+                    self._write_large_block(f"{group}.{k}", block, write)
+        self._sort_blocks(fitting, 0, write)
+
+    def _write_large_block(self, group: str, block: Block, write: Callable[[Block, Columns], None]) -> None:
+        """Sort and write a block of too many keys, by buckets of its own."""
+        sample = block.sample(min(SAMPLE, SAMPLES * self.shares * (block.n // self.most + 1)))
+        blocks = self._blocks_of_buckets(group, block.n, sample, lambda _: block.split(self.most))
+        self._write_blocks(group, blocks, write)
+        self.state.forget(group, self._paths(group))
 
     def _merge(self, blocks: Sequence[Block], n: int) -> None:
         """Write the sorted blocks to the parts of the outputs that are not written yet."""
@@ -385,8 +416,7 @@ class FileSort:
                 if n and not in_place:
                     reserve(files[-1], len(header) + n * dtype.itemsize)
                 files[-1].seek(len(header) + written * dtype.itemsize)
-            ends = np.cumsum([block.n for block in blocks])
-            left = blocks[int(np.searchsorted(ends, written, side="right")) :] if written else blocks
+            self.ahead = written
             self._advance(written)
 
             def write(_: Block, columns: Columns) -> None:
@@ -394,7 +424,7 @@ class FileSort:
                     self.pipeline.write(file, column)
                 self.state.note_written(len(columns[0]))
 
-            self._sort_blocks(left, 0, write)
+            self._write_blocks(TOP, blocks, write)
         finally:
             for file in files:
                 file.close()

@@ -19,19 +19,19 @@ To write over a page that the system has in memory takes a copy; a new page take
 needs little more room than for the output.
 
 A bucket has the keys between two prefixes. Its room is what a sample of the keys lets expect. Keys for which there is
-no room go to the end of the file. The output must not reach keys that are still to be read: the slack is the most keys
-that are sorted at once, and by how many keys the sample may be wrong about what precedes a bucket.
+no room go to the end of the file, where a bucket gets more room each time. The output must not reach keys that are
+still to be read: the slack is the most keys that are sorted at once, and by how many keys the sample may be wrong about
+what precedes a bucket.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -75,13 +75,27 @@ class Run:
         """Return the rows from `start` to `stop` of the whole file."""
         return replace(self, start=start, stop=stop)
 
-    def read(self, pipeline: Pipeline, columns: Columns) -> int:
+    def read(self, pipeline: Pipeline, columns: Columns, files: OpenFiles) -> int:
         """Fill the first rows of arrays; return how many there are."""
         for path, column in zip(self.paths, columns):
-            with open(path, "rb", buffering=0) as file:
-                os.lseek(file.fileno(), self.header + self.start * column.itemsize, os.SEEK_SET)
-                pipeline.read(file, column[: len(self)])
+            files[path].seek(self.header + self.start * column.itemsize)
+            pipeline.read(files[path], column[: len(self)])
         return len(self)
+
+
+class OpenFiles(dict[Path, Any]):
+    """Files to read from, each opened once, when it is first needed."""
+
+    def __missing__(self, path: Path) -> Any:
+        self[path] = file = open(path, "rb", buffering=0)  # noqa: SIM115
+        return file
+
+    def __enter__(self) -> OpenFiles:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for file in self.values():
+            file.close()
 
 
 @dataclass(frozen=True)
@@ -106,9 +120,18 @@ class Block:
     def read(self, pipeline: Pipeline, columns: Columns) -> int:
         """Fill the first rows of arrays; return how many there are."""
         rows = 0
-        for part in self.parts:
-            rows += part.read(pipeline, [column[rows:] for column in columns])
+        with OpenFiles() as files:
+            for part in self.parts:
+                rows += part.read(pipeline, [column[rows:] for column in columns], files)
         return rows
+
+    def sample(self, count: int) -> np.ndarray:
+        """Return some keys from anywhere, the same in each call."""
+        at = np.sort(np.random.default_rng(self.n).integers(0, self.n, min(count, self.n)))
+        ends = list(itertools.accumulate(map(len, self.parts), initial=0))
+        cuts = np.searchsorted(at, ends)
+        found = zip(self.parts, ends, cuts, cuts[1:])
+        return np.concatenate([part[at[start:stop] - end] for part, end, start, stop in found])
 
     def split(self, most: int) -> Iterator[Block]:
         """Yield blocks of at most so many keys, one after another."""
@@ -120,14 +143,16 @@ class Block:
                 parts.append(part.part(start, stop))
                 n, start = n + stop - start, stop
                 if n == most:
-                    yield Block(tuple(parts), n)
+                    yield Block(tuple(parts), n, is_sorted=self.is_sorted)
                     parts, n = [], 0
         if n:
-            yield Block(tuple(parts), n)
+            yield Block(tuple(parts), n, is_sorted=self.is_sorted)
 
 
 def join_blocks(blocks: Sequence[Block], *, in_threads: bool) -> Block:
     """Return blocks as one, to be sorted together, or `in_threads` each by itself."""
+    if len(blocks) == 1 and blocks[0].is_sorted:
+        return blocks[0]
     ends = list(itertools.accumulate((block.n for block in blocks), initial=0))
     parts = itertools.chain.from_iterable(block.parts for block in blocks)
     return Block(tuple(parts), ends[-1], bounds=ends if in_threads else ())
@@ -155,10 +180,13 @@ def blocks_of(runs: Sequence[Run], digits: Callable[[np.ndarray], np.ndarray], c
     return blocks
 
 
-def are_read_in_time(blocks: Sequence[Block], path: Path) -> bool:
-    """Return whether the blocks, sorted, may be written to a file from its first row on while they are read from it."""
+def are_read_in_time(blocks: Sequence[Block], path: Path, most: int) -> bool:
+    """Return whether the blocks, sorted, may be written to a file from its first row on while they are read from it.
+
+    Blocks of more than `most` keys are in another file before they are written.
+    """
     ends = itertools.accumulate(block.n for block in blocks)
-    firsts = [min((run.start for run in block.parts if run.paths[0] == path), default=math.inf) for block in blocks]
+    firsts = [min(run.start for run in block.parts) if block.n <= most else math.inf for block in blocks]
     still_to_read = list(itertools.accumulate(reversed(firsts), min))[::-1]
     return all(end <= first for end, first in zip(ends, still_to_read))
 
@@ -166,12 +194,14 @@ def are_read_in_time(blocks: Sequence[Block], path: Path) -> bool:
 # Buckets --------------------------------------------------------------------------------------------------------------
 
 
-class Extent(NamedTuple):
-    """Neighbouring rows of the file, of one bucket."""
+@dataclass
+class Extent:
+    """Neighbouring rows of the file: room for keys of one bucket, for which its own room was too small."""
 
     bucket: int
     start: int
-    rows: int
+    room: int
+    rows: int = 0
 
 
 class Buckets:
@@ -188,41 +218,58 @@ class Buckets:
         self.starts: list[int] = [slack + n * count // len(samples) for count in (0, *before, len(samples))]
         self.filled = [0] * (len(self.starts) - 1)
         self.overflow: list[Extent] = []
-
-    @property
-    def end(self) -> int:
-        """Rows of the file."""
-        return self.starts[-1] + sum(extent.rows for extent in self.overflow)
+        self.end = self.starts[-1]  # rows of the file
+        self._last: dict[int, Extent] = {}  # of each bucket
 
     def facts(self) -> dict[str, Any]:
         """Return the state for JSON, from which `restore` goes on."""
-        return {"filled": self.filled, "overflow": self.overflow}
+        return {"filled": self.filled, "overflow": [astuple(extent) for extent in self.overflow]}
 
-    def restore(self, facts: dict[str, Any]) -> None:
-        self.filled, self.overflow = list(facts["filled"]), [Extent(*extent) for extent in facts["overflow"]]
+    def restore(self, facts: dict[str, Any]) -> int:
+        """Take up such a state; return the chunks that it counts."""
+        self.filled = list(facts["filled"])
+        for extent in facts["overflow"]:
+            self._add(Extent(*extent))
+        chunks: int = facts.get("chunks", 0)
+        return chunks
+
+    def _add(self, extent: Extent) -> Extent:
+        self.overflow.append(extent)
+        self.end += extent.room
+        self._last[extent.bucket] = extent
+        return extent
+
+    def _room(self, bucket: int, rows: int) -> Extent:
+        """Return rows that are free for keys of a full bucket: a quarter more than it has, so that there are few."""
+        extent = self._last.get(bucket)
+        if extent is None or extent.rows == extent.room:
+            room = max(rows, self.filled[bucket] // 4, 0 if extent is None else extent.room * 2)
+            extent = self._add(Extent(bucket, self.end, room))
+        return extent
 
     def place(self, prefix_of: Callable[[np.ndarray], np.ndarray], keys: np.ndarray) -> Iterator[tuple[slice, int]]:
         """Give keys, in the order of their prefixes, their rows: yields slices of the keys, and first rows."""
         cuts = [0, *first_not_before(prefix_of, keys, self.splitters).tolist(), len(keys)]
-        end = self.end
         for bucket, (start, stop) in enumerate(zip(cuts, cuts[1:])):
             fitting = min(stop - start, self.starts[bucket + 1] - self.starts[bucket] - self.filled[bucket])
             if fitting:
                 yield slice(start, start + fitting), self.starts[bucket] + self.filled[bucket]
                 self.filled[bucket] += fitting
-            if start + fitting < stop:
-                yield slice(start + fitting, stop), end
-                self.overflow.append(Extent(bucket, end, stop - start - fitting))
-                end += stop - start - fitting
+            start += fitting
+            while start < stop:
+                extent = self._room(bucket, stop - start)
+                rows = min(stop - start, extent.room - extent.rows)
+                yield slice(start, start + rows), extent.start + extent.rows
+                extent.rows, start = extent.rows + rows, start + rows
 
     def blocks(self, paths: tuple[Path, ...], dtype: np.dtype, header: int) -> list[Block]:
         """Return the buckets that have keys, each as a block, in the order in which its keys arrived."""
-        extents = [[Extent(k, self.starts[k], filled)] for k, filled in enumerate(self.filled)]
+        extents = [[(self.starts[k], filled)] for k, filled in enumerate(self.filled)]
         for extent in self.overflow:
-            extents[extent.bucket].append(extent)
-        ends, found = [0, *self.splitters.tolist(), math.inf], []
+            extents[extent.bucket].append((extent.start, extent.rows))
+        ends, found = [0, *self.splitters.tolist(), int(np.iinfo(self.splitters.dtype).max) + 1], []
         for part, first, end in zip(extents, ends, ends[1:]):
-            runs = tuple(Run(paths, dtype, at, at + count, header) for _, at, count in part if count)
+            runs = tuple(Run(paths, dtype, at, at + count, header) for at, count in part if count)
             if runs:
                 found.append(Block(runs, sum(map(len, runs)), of_one_prefix=end - first == 1))
         return found

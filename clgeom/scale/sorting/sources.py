@@ -15,7 +15,7 @@ from clgeom.intake.arrays import host_values
 from clgeom.intake.chunks import as_chunks
 from clgeom.io.arrays import map_array
 from clgeom.io.files import reading
-from clgeom.scale.sorting.runs import Run
+from clgeom.scale.sorting.runs import OpenFiles, Run
 from clgeom.sorting.keys import key_dtype
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Chunk(Run):
 
     source: FileKeys | ChunkKeys
 
-    def read(self, pipeline: Pipeline, columns: Columns) -> int:
+    def read(self, pipeline: Pipeline, columns: Columns, files: OpenFiles) -> int:
         count = self.source.read(pipeline, self.start, columns[0])
         for indices in columns[1:]:
             indices[:count] = np.arange(self.start, self.start + count)
@@ -65,8 +65,8 @@ class FileKeys:
     def read(self, pipeline: Pipeline, start: int, out: np.ndarray) -> int:
         """Fill `out` with keys from `start` on; return how many there are."""
         out = out[: max(self.n - start, 0)]
-        with reading(self.path):
-            self._keys.part(start, start + len(out)).read(pipeline, [out])
+        with reading(self.path), OpenFiles() as files:
+            self._keys.part(start, start + len(out)).read(pipeline, [out], files)
         if not self._keys.dtype.isnative:
             out.byteswap(inplace=True)
         return len(out)

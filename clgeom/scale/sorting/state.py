@@ -1,8 +1,9 @@
 """The folder beside an output that holds runs and finished parts, so that the same call goes on after an interruption.
 
-``state.json`` names the job (the input, its size and time, the order), and how much is complete: the keys of each run,
-and those that are written to the output. What is written is complete before the state counts it; what was written
-since is written again. ``copy`` names the copy of an output on another disk, which a killed process leaves there.
+``state.json`` names the job (the input, its size and time, the order), and how many keys are written to the output.
+Each group of buckets has a file of its own, so that what is noted after a step is short: how many chunks are in the
+buckets, and how full these are. What is written is complete before the state counts it; what was written since is
+written again. ``copy`` names the copy of an output on another disk, which a killed process leaves there.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import contextlib
 import json
 import os
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,6 +23,8 @@ from clgeom.io.atomic import is_part
 
 #: What the lock of a folder has, so that no folder of others is taken for one.
 MARK = b"clgeom sort\n"
+#: How files with facts about a group end.
+GROUP = ".state"
 
 
 def state_folder(out: str | os.PathLike[str]) -> Path:
@@ -38,21 +42,23 @@ class State:
 
     def __init__(self, out: Path, job: dict[str, Any], *, goes_on: bool) -> None:
         self.folder = state_folder(out)
-        self.job, self.runs, self.written, self.resumed = job, {}, 0, False
+        self.job, self.written, self.resumed = job, 0, False
+        self.groups: dict[str, dict[str, Any]] = {}  # facts about each group of buckets
         self.settings: dict[str, Any] = {}  # those of the call that began the job
         self._lock = _locked(self.folder, out)
         self._remove_copy()
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError):  # no state, or a damaged one
             kept = json.loads((self.folder / "state.json").read_text())
             if goes_on and kept["job"] == job:
-                self.runs, self.written, self.settings = kept["runs"], kept["written"], kept["settings"]
+                self.groups = {path.stem: json.loads(path.read_text()) for path in self.folder.glob(f"*{GROUP}")}
+                self.written, self.settings = kept["written"], kept["settings"]
                 self.resumed = True
         if not self.resumed:
             self.clear()
 
     def clear(self) -> None:
         """Remove what was done."""
-        self.runs, self.written, self.settings, self.resumed = {}, 0, {}, False
+        self.groups, self.written, self.settings, self.resumed = {}, 0, {}, False
         for path in self.folder.iterdir():
             if path.name != "lock":
                 path.unlink()
@@ -61,27 +67,26 @@ class State:
         """Return a file of the folder."""
         return self.folder / name
 
-    def counts(self, group: str) -> list[int]:
-        """Return the keys of each run of a group that is complete."""
-        counts: list[int] = self.runs.get(group, {}).get("counts", [])
-        return counts
+    def note(self, group: str, **facts: Any) -> None:
+        """Note facts about a group of buckets."""
+        if not self.groups:
+            self._save_job()
+        self.groups.setdefault(group, {}).update(facts)
+        self._save(f"{group}{GROUP}", self.groups[group])
 
-    def note_run(self, group: str, count: int, **facts: Any) -> None:
-        """Note that the next run of a group is complete, and facts about all of them so far."""
-        found = self.runs.setdefault(group, {"counts": [], "complete": False})
-        found["counts"].append(count)
-        found.update(facts)
-        self._save()
-
-    def complete(self, group: str) -> None:
-        """Note that a group has no further runs."""
-        self.runs.setdefault(group, {"counts": []})["complete"] = True
-        self._save()
+    def forget(self, group: str, paths: Iterable[Path]) -> None:
+        """Remove the files of a group whose keys are in the output, and what is noted about it."""
+        del self.groups[group]
+        for path in (self.path(f"{group}{GROUP}"), *paths):
+            path.unlink(missing_ok=True)
 
     def note_written(self, count: int) -> None:
         """Note that so many more keys are in the output."""
         self.written += count
-        self._save()
+        self._save_job()
+
+    def _save_job(self) -> None:
+        self._save("state.json", {name: getattr(self, name) for name in ("job", "settings", "written")})
 
     def note_copy(self, path: str) -> None:
         """Note that a copy of an output is made there: the next call removes it if it is left."""
@@ -102,11 +107,10 @@ class State:
                 "the folder to begin anew."
             )
 
-    def _save(self) -> None:
+    def _save(self, name: str, facts: dict[str, Any]) -> None:
         temporary = self.path("state.part")
-        names = ("job", "settings", "runs", "written")
-        temporary.write_text(json.dumps({name: getattr(self, name) for name in names}))
-        os.replace(temporary, self.path("state.json"))
+        temporary.write_text(json.dumps(facts))
+        os.replace(temporary, self.path(name))
 
     def close(self, keep: bool) -> None:
         """Unlock the folder, and remove it unless what it has is to be kept."""
