@@ -295,7 +295,7 @@ def orders(session, n, repeat):
 
 
 #: A circle with 2 % of distortion, three times: what the radius is, with U uniform in [0, 1) and N normal.
-NOISE = {"noise": "1 + 0.02 U", "noise both ways": "1 ± 0.02 U", "noise inwards": "1 - 0.02 |N|"}
+NOISE = {"noise": "1 + 0.02 U", "noise both ways": "1 ± 0.02 U", "noise inwards": "1 - 0.02 abs N"}
 #: So many clouds make an average share of points discarded.
 CLOUDS_OF_SHARES = 20
 

@@ -26,7 +26,7 @@ PROBLEMS = {"RUD": 6, "RDU": 16, "CLR": 3, "CRL": 2, "NOSE": 2, "SENO": 0, "SONE
 #: The tables of the Shellsort study that have a row for each gap.
 BY_GAP = {title: table for title, table in SHELLSORT.items() if table.keys == ("gap",)}
 #: The radius of a circle with 2 % of distortion, with U uniform and N normal: the paper does not say which it has.
-MODELS = ("1 + 0.02 U", "1 ± 0.02 U", "1 - 0.02 |N|")
+MODELS = ("1 + 0.02 U", "1 ± 0.02 U", "1 - 0.02 abs N")
 #: Ends of the names of records of a CPU, and of a GPU; the first record that has a number counts.
 DEVICES = {"CPU": ("pocl",), "GPU": ("h200", "h100")}
 
