@@ -296,8 +296,8 @@ def orders(session, n, repeat):
 
 #: A circle with 2 % of distortion, three times: what the radius is, with U uniform in [0, 1) and N normal.
 NOISE = {"noise": "1 + 0.02 U", "noise both ways": "1 ± 0.02 U", "noise inwards": "1 - 0.02 abs N"}
-#: So many clouds make an average share of points discarded.
-CLOUDS_OF_SHARES = 20
+#: So many clouds make an average share of points discarded; shares of larger ones hardly differ.
+CLOUDS_OF_SHARES, CLOUDS_OF_LARGE, LARGE = 20, 3, 10**7
 
 
 def published(session, repeat, limit):
@@ -330,7 +330,8 @@ def published(session, repeat, limit):
     for (name, n), theirs in SHARES.items():
         size = min(n, int(limit))
         for own in NOISE if name == "noise" else (name,):
-            shares = [discarded(session, own, size, seed) for seed in range(CLOUDS_OF_SHARES)]
+            seeds = range(CLOUDS_OF_LARGE if size > LARGE else CLOUDS_OF_SHARES)
+            shares = [discarded(session, own, size, seed) for seed in seeds]
             about = f"noise, {NOISE[own]}" if own in NOISE else own
             row = {"table": f"points discarded, %, {about}", "n": size, **(theirs if size == n else {})}
             yield row | {"clgeom": float(np.mean(shares)), "least": min(shares), "most": max(shares)}

@@ -49,7 +49,7 @@ times of the device's clock. sequential: the same steps in NumPy and Python, on 
 extreme points, IV the speedups of GPU heaphull over each and of ours over the sequential program. Rounded to float32,
 few points of a circle are vertices (of 1e6, 58,351): V is compared in float64 only. Then a circle with 2 % of
 distortion, in float32, whose radius the paper does not state: U is uniform, N normal. The shares of points discarded
-are averages of 20 clouds, with the least and the most; in records without these, of one."""
+are averages of 20 clouds, beyond 1e7 points of 3, with the least and the most; in records without these, of one."""
 BATCH = """clgeom and resident (points and offsets on the device): milliseconds of whole calls. us/..: microseconds
 per hull, of the rivals for the first groups of the same points. zipf: sizes as 1 / rank, as many points in all."""
 MERGES = "Milliseconds for both hoods of sorted points on a circle."

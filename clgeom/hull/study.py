@@ -28,7 +28,7 @@ from clgeom.core.launch import allocate, copy, run
 from clgeom.core.plan import Phase, Scratch
 from clgeom.errors import DeviceLimit
 from clgeom.geo.exact import integers
-from clgeom.hull.convex import HullOptions, hull_of
+from clgeom.hull.convex import HullOptions, start_hull
 from clgeom.hull.heaphull import QUEUES, HeaphullFilter, filter_cloud
 from clgeom.intake.arrays import Chunk, DeviceArray
 from clgeom.intake.interop.cuda import takes_cuda
@@ -132,16 +132,16 @@ def _hulls_of_queues(survivors: Survivors) -> list[tuple[np.ndarray, np.ndarray]
     plan = gather_plan(session.profile, points, "points", indices, survivors.n, rows)
     bound: dict[str, Any] = {indices.name: scattered[indices]}
     gathered = run(session, plan, points=points, **bound)[rows]
-    hulls, start = [], 0
+    finishes, start = [], 0
     for n in survivors.queue_sizes().tolist():
         nbytes = n * points.item_bytes
         buffer = allocate(session, nbytes)
         if n:
             copy(session, gathered, buffer, nbytes, start=start)
         queue = DeviceArray(session, points.dtype, n, 2, (Chunk(buffer, 0, n),))
-        hulls.append(hull_of(queue, HullOptions(False, "none")).read())
+        finishes.append(start_hull(queue, HullOptions(False, "none")))
         start += nbytes
-    return hulls
+    return [finish().read() for finish in finishes]
 
 
 # Chains ---------------------------------------------------------------------------------------------------------------
