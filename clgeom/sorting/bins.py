@@ -24,8 +24,9 @@ from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.interop.cuda import takes_like_cuda
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.sorting.arrays import Output
-from clgeom.sorting.edges import as_integers, thresholds, widths_of
+from clgeom.sorting.edges import as_integers, bins_of, thresholds, widths_of
 from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, flat_keys, index_dtype, key_order
+from clgeom.sorting.radix.host import leaves_to_numpy
 
 if TYPE_CHECKING:
     from clgeom.core.device import Session
@@ -40,6 +41,8 @@ MOST_COUNTS = 1 << 20
 #: Rows of counts of a group of a CPU, if there are fewer bins and each is a single key.
 TABLES = 2
 MOST_IN_TABLES = 1 << 17
+#: Small integers that NumPy counts in the time in which it sorts one key.
+COUNTED_A_KEY = 16
 #: Edges of so many bytes stay on the device for later calls.
 FEW_BYTES = 1 << 10
 #: All integers up to this one are numbers of float64.
@@ -106,7 +109,8 @@ def bincount(
     has_type(numbers, "iub", "integers", "numbers", caller=caller, shape=("n",))
     keys, _, session = flat_keys(numbers, device, caller=caller, name="numbers")
     number = _type_of_counts(index_type, keys, caller=caller, weights=weights)
-    bits = as_device_bits(session, keys, caller=caller, name="numbers") if is_device_array(keys) else None
+    there = is_device_array(keys)
+    bits = as_device_bits(session, keys, caller=caller, name="numbers") if there else None
     low, high = _least_and_greatest(session, keys, bits, caller=caller, name="numbers") if len(keys) else (0, -1)
     if low < 0:
         raise wrong("numbers", caller, "at least 0", str(low))
@@ -117,6 +121,8 @@ def bincount(
         if not len(keys):  # as NumPy has it
             return np.zeros(bins, np.int64)
         return _sum_weights(keys.astype(np.int64, copy=False), weights, bins)
+    if not there and leaves_to_numpy(len(keys) // COUNTED_A_KEY):
+        return np.bincount(keys.astype(np.int64, copy=False), minlength=bins).astype(number, copy=False)
     order = key_order(keys.dtype)
     greatest = int(order.everything) >> (keys.dtype.kind == "i")
     first, last = order.flip, order.storage.type(max(min(bins - 1, greatest), 0)) ^ order.flip  # of integers
@@ -239,15 +245,18 @@ def histogram(
         keys = keys.view(np.uint8)  # as NumPy does
     number = _type_of_counts(index_type, keys, caller=caller, weights=weights, density=density)
     edges = _checked_edges(session, keys, bins, range)
-    order = key_order(keys.dtype)
-    between = Bins(order, *thresholds(order, edges), len(edges) - 1, edges=True)
+    total = len(edges) - 1
     if weights is not None:
         weights = _checked_weights(weights, given, caller=caller)
         if isinstance(bins, str):
             raise wrong_type("bins", caller, "a number or edges for values with weights", short(bins))
-        counts: Any = _sum_between_edges(keys, weights, between)
+        places, inside = bins_of(keys, edges)
+        counts: Any = _sum_weights(places, weights[inside], total)
+    elif not there and leaves_to_numpy(len(keys)):
+        counts = np.bincount(bins_of(keys, edges)[0], minlength=total).astype(number, copy=False)
     else:
-        counts = count_keys(session, keys, between, number)
+        order = key_order(keys.dtype)
+        counts = count_keys(session, keys, Bins(order, *thresholds(order, edges), total, edges=True), number)
     if not density:
         return counts, edges
     widths = widths_of(edges)
@@ -266,16 +275,6 @@ class Bins(NamedTuple):
     last: Any
     total: int
     edges: bool
-
-
-def _sum_between_edges(keys: np.ndarray, weights: np.ndarray, bins: Bins) -> np.ndarray:
-    """Return the sums of the weights in bins between edges."""
-    if bins.last is None:
-        return np.zeros(bins.total)
-    digits = bins.order.digits(keys)
-    places = np.searchsorted(bins.first, digits, "right") - 1
-    inside = (places >= 0) & (digits <= bins.last)
-    return _sum_weights(places[inside], weights[inside], bins.total)
 
 
 def _checked_edges(session: Session, keys: Any, bins: Any, range: Any) -> np.ndarray:

@@ -28,6 +28,14 @@ def as_integers(values: Any, bins: Any) -> tuple[np.ndarray, np.ndarray, np.ndar
     return edges, numbers, bounds
 
 
+def bins_of(values: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(the bin of each value between edges, which values these are), compared in the type that NumPy compares in."""
+    common = np.result_type(values.dtype, edges.dtype)
+    values, edges = values.astype(common, copy=False), edges.astype(common, copy=False)
+    inside = (values >= edges[0]) & (values <= edges[-1])
+    return np.searchsorted(edges[:-1], values[inside], "right") - 1, inside
+
+
 def widths_of(edges: np.ndarray) -> np.ndarray:
     """Return the widths of bins in float64, also where the type of the edges does not hold them, as int8 does not hold
     255.

@@ -16,6 +16,7 @@ from clgeom.intake.interop.cuda import takes_like_cuda
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike
 from clgeom.sorting.arrays import Output, as_key_array
 from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, flat, index_dtype, key_order, require_same_place
+from clgeom.sorting.radix.host import leaves_to_numpy
 from clgeom.sorting.radix.work import survey
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 #: The order of the haystack is tested if it has at most so many keys for each needle.
 TESTED = 8
+#: A needle takes NumPy as long as so many keys that it counts.
+FEW_A_NEEDLE = 4
 
 
 @keeps_subnormals
@@ -92,8 +95,11 @@ def searchsorted(
     order = None if sorter is None else _checked_sorter(sorter, len(hay))
     hay, pins = _in_common_type(hay, pins)
     number = index_dtype(index_type, there, caller=caller)
-    if not there and max(hay.nbytes, pins.size * 8) > session.profile.max_alloc_bytes:
-        return np.searchsorted(hay, pins, side, order).astype(number)[()]  # type: ignore[call-overload]  # a str
+    few = not there and hay.dtype.kind != "b" and leaves_to_numpy(pins.size * FEW_A_NEEDLE)
+    if few and order is None and len(hay) <= TESTED * pins.size and not (hay[:-1] <= hay[1:]).all():
+        _refuse_descents(hay, key_order(hay.dtype).digits(hay))
+    if few or (not there and max(hay.nbytes, pins.size * 8) > session.profile.max_alloc_bytes):
+        return np.searchsorted(hay, pins, side, order).astype(number, copy=False)[()]  # type: ignore[call-overload]
     places = _search(session, hay, flat(session, pins, caller=caller, name="needles"), side, order, number)
     places = places if pins.ndim == 1 else places.reshape(pins.shape)  # which takes 10 us on the device
     return places if there else places[()]
@@ -172,7 +178,13 @@ def _search(session: Session, haystack: Any, needles: Any, side: str, sorter: An
 def _refuse_unsorted(session: Session, haystack: np.ndarray, buffer: cl.Buffer, order: KeyOrder) -> None:
     _, _, descents = survey(session, "keys", len(haystack), order, {"keys": buffer})
     if descents:
-        digits = order.digits(haystack)
-        at = int(np.argmax(digits[1:] < digits[:-1]))
+        _refuse_descents(haystack, order.digits(haystack))
+
+
+def _refuse_descents(haystack: np.ndarray, digits: np.ndarray) -> None:
+    """Refuse a haystack whose ordered keys descend anywhere."""
+    descents = digits[1:] < digits[:-1]
+    if descents.any():
+        at = int(np.argmax(descents))
         got = f"{haystack[at + 1]} at [{at + 1}] after {haystack[at]}"
         raise wrong("haystack", "searchsorted", "in ascending order, or come with a sorter", got)

@@ -19,11 +19,12 @@ from sort_keys import (
     special_keys,
 )
 
-from clgeom import argsort, sort, sort_by_key, topk, unique
+from clgeom import argsort, bincount, histogram, searchsorted, sort, sort_by_key, topk, unique
 from clgeom.core import launch
 from clgeom.core.call import Call, recording
 from clgeom.core.families import rows_of
 from clgeom.core.tuning import override
+from clgeom.errors import InvalidInput
 from clgeom.sorting import distinct
 from clgeom.sorting.arrays import SortInput
 from clgeom.sorting.keys import KEY_TYPES, KeyOrder
@@ -309,3 +310,36 @@ def test_topk_needs_no_launch_where_numpy_is_quicker(session, launches, name):
 def test_numpy_sorts_at_a_time_that_is_measured():
     for dtype in ("uint32", "float64", "M8[s]"):
         assert 0.01 < distinct.numpy_ns(np.dtype(dtype)) < 1000
+
+
+# Few keys that are searched or counted --------------------------------------------------------------------------------
+
+
+@given(data=st.data())
+def test_numpy_searches_and_counts_few_keys_as_devices_do(session, data):
+    """Zeros of both signs, NaN, equal edges and edges of another type."""
+    dtype = np.dtype(data.draw(st.sampled_from(("int8", "uint64", "float16", "float32", "float64"))))
+    rng = np.random.default_rng(data.draw(st.integers(0, 1 << 32)))
+    keys = special_keys(rng, data.draw(st.sampled_from((0, 1, 20, 300))), dtype)
+    small = rng.integers(0, 99, len(keys)).astype(np.uint16)
+    edges = data.draw(st.sampled_from(([0, 0], [-0.5, 0, 0, 1, 1], [-np.inf, 0.1, np.inf], [3, 2**40])))
+    hay = sort(keys)
+    side, number = data.draw(st.sampled_from(("left", "right"))), data.draw(st.sampled_from(("int64", "uint32")))
+    calls = (
+        lambda: searchsorted(hay, keys, side, index_type=number, device=session),
+        lambda: searchsorted(keys, keys[::-1], side, argsort(keys), device=session),
+        lambda: histogram(keys, edges, index_type=number, device=session)[0],
+        lambda: bincount(small, minlength=50, index_type=number, device=session),
+    )
+    for call in calls:
+        found = call()
+        with recording():
+            expected = call()
+        assert found.dtype == expected.dtype and np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("keys", ([3, 1], [1.0, np.nan, 2.0], np.array(["NaT", "2001"], "M8[D]")))
+def test_few_keys_out_of_order_are_refused(session, launches, keys):
+    with pytest.raises(InvalidInput, match="in ascending order, or come with a sorter. Got"):
+        searchsorted(keys, keys, device=session)
+    assert not launches

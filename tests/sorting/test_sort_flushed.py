@@ -120,11 +120,11 @@ def total_order(keys, descending=False):
 def test_shellsort_keeps_subnormal_keys_apart(any_session, dtype, variant):
     keys = subnormal_keys(dtype, 9001 if variant == "auto" else 700)
     items = {"max_items_per_subsequence": 1} if variant in "BC" else {}  # B and C are full sorts so
-    for order in ("ascending", "descending"):
-        options = {**items, "order": order, "device": any_session}
+    for descending in (False, True):
+        options = {**items, "descending": descending, "device": any_session}
         result = shellsort(keys, variant=variant, **options)
         assert result.is_sorted
-        np.testing.assert_array_equal(bits_of(result.keys), bits_of(total_order(keys, order == "descending")))
+        np.testing.assert_array_equal(bits_of(result.keys), bits_of(total_order(keys, descending)))
 
 
 @pytest.mark.settings("flushed")

@@ -45,6 +45,11 @@ def host_may_sort() -> bool:
     return not (is_overridden() or (call is not None and call.kernels_only))
 
 
+def leaves_to_numpy(n: int) -> bool:
+    """Return whether so few keys on the host are searched or counted by NumPy, which takes less time than launches."""
+    return n <= FEW and host_may_sort()
+
+
 def few_in_order(caller: str, keys: np.ndarray) -> NDArray[Any] | None:
     """Return the result of `sort` or `argsort` for few plain keys, with least to do besides; None for others."""
     n, kind = len(keys), _quick_kind(keys.dtype, alone=caller == "sort")
