@@ -86,6 +86,8 @@ Method: TypeAlias = Literal["auto", "bits", "equation"]
 METHODS = get_args(Method)
 #: The parameters that ask for a path.
 PATH_OPTIONS = {"lcs": "subsequence", "edit_distance": "operations"}
+#: Scores of `clgeom.align` whose paths are the operations of edit distances.
+UNIT_COSTS = "match=0, mismatch=-1, gap_open=0, gap_extend=1"
 #: Names of the operations of `clgeom.sequences.result`.
 OPERATIONS = np.array(["match", "change", "delete", "insert"], object)
 
@@ -315,7 +317,8 @@ class Comparison:
         if one_of(self.method, METHODS, "method", caller=caller) == "equation":
             raise wrong("method", caller, "'auto' or 'bits' for many pairs", repr(self.method))
         if self.path is not None and boolean(self.path, path, caller=caller):
-            raise InvalidInput(f"The '{path}' parameter of {caller} is for two sequences, not for many pairs.")
+            hint = "" if caller == "lcs" else f" clgeom.align with {UNIT_COSTS} finds the operations of many."
+            raise InvalidInput(f"The '{path}' parameter of {caller} is for two sequences, not for many pairs.{hint}")
         cutoff = cutoff_of(self.score_cutoff, caller=caller)
         first, second = in_pairs(a, b, caller=caller, device=self.device)
         call = Call(caller=caller)

@@ -6,6 +6,7 @@ import pyopencl.array as cl_array
 import pytest
 from hypothesis import given, settings
 
+import clgeom
 from clgeom.dp import problems
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.sequences import free_ends
@@ -89,3 +90,22 @@ def test_refused(session, monkeypatch):
     monkeypatch.setattr(free_ends, "MOST_WORK", 1)
     with pytest.raises(DeviceLimit, match="Got 300: clgeom.align has free ends for longer ones"):
         problems.edit_distance("A" * 300, "A" * 300, free_ends="b_end", device=session)
+
+
+def test_align_finds_the_operations_of_many(session):
+    """With scores that are costs, by tables and by fronts; with free ends it has the same ends."""
+    rng = np.random.default_rng(2)
+    a = ["".join(rng.choice(list("ACG"), n)) for n in rng.integers(0, 40, 12)]
+    b = ["".join(x[k] for k in range(len(x)) if k % 7) + "A" * (len(x) % 3) for x in a]
+    a, b = [*a, a[3] * 60], [*b, b[3] * 60]
+    options = {"match": 0, "mismatch": -1, "gap_open": 0, "gap_extend": 1, "device": session}
+    whole = clgeom.align(a, b, **options)
+    within = clgeom.align(a, b, mode="semiglobal", free_ends=("b_begin", "b_end"), path=False, **options)
+    for k, (x, y) in enumerate(zip(a, b)):
+        found = problems.edit_distance(x, y, device=session)
+        steps = [("match", "change", "delete", "insert").index(name) for name in found.operations]
+        assert (-whole.scores[k], whole[k].operations.tolist()) == (found.distance, steps)
+        part = problems.edit_distance(x, y, operations=False, free_ends=KINDS["both"], device=session)
+        assert (-within.scores[k], within.b_ends[k]) == (part.distance, part.b_end)
+    with pytest.raises(InvalidInput, match="not for many pairs. clgeom.align with match=0, mismatch=-1, gap_open=0"):
+        problems.edit_distance(a, b, operations=True, device=session)
