@@ -30,6 +30,8 @@ CALLER = "edit_distance"
 FREE = {(): "", ("b_begin",): "begin", ("b_end",): "end", ("b_begin", "b_end"): "both"}
 #: Letters of a window besides those in common with the next one: at least, and for each letter of the first sequence.
 LEAST_WINDOW, WINDOW = 4096, 8
+#: Words beyond which strips spill fewer registers (Intel's GPUs: 9 bytes instead of 110).
+MOST_WORDS = 8
 #: Most words times columns of a window: about 20 seconds of an item that cannot be stopped (PoCL).
 MOST_WORK = 1 << 35
 
@@ -97,7 +99,7 @@ def _find_part(session: Session, a: Sequences, b: Sequences, free: str, is_last:
     buffer, order, classes = order_jobs(session, pairs, jobs.astype(np.uint32))
     plan, out = Plan(), Scratch("out", np.int32, 2 * len(jobs))
     for (words, strips), bounds, text in classes:
-        where = "jobs", "order"
+        strips, where = strips or words > MOST_WORDS, ("jobs", "order")
         plan += pairs.plan(words, strips, bounds=bounds, longest=text, out=out, where=where, free=free, is_last=is_last)
     result = run(session, plan, paced=len(plan) > len(classes), **pairs.buffers, jobs=buffer, order=order)
     found = result.read(out).reshape(-1, 2).astype(np.int64)
