@@ -133,6 +133,8 @@ def positive(value: Any, name: str, *, caller: str, unit: str = "") -> float:
 
 def boolean(value: Any, name: str, *, caller: str) -> bool:
     """Return the value as a bool, if it is True, False, 1 or 0."""
+    if type(value) is bool:
+        return value
     if not isinstance(value, (bool, np.bool_, int, np.integer)) or value not in (0, 1):
         raise wrong(name, caller, "True or False", short(value))
     return bool(value)

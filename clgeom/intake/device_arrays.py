@@ -34,6 +34,8 @@ KERNEL = "primitives/copy_strided"
 
 def is_device_array(value: object) -> TypeIs[CLArray]:
     """Return whether this is a ``pyopencl.array.Array``."""
+    if type(value) is np.ndarray:
+        return False
     module = sys.modules.get("pyopencl.array")  # a caller with such an array has imported it
     return isinstance(value, getattr(module, "Array", ()))  # another thread may be importing it: no array is there yet
 

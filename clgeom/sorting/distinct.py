@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from clgeom.sorting.keys import NATIVE
 from clgeom.sorting.radix.host import FEW, host_may_sort
 
 if TYPE_CHECKING:
@@ -50,6 +51,19 @@ class Returned:
     def order(self) -> bool:
         """Whether the results depend on the order of the keys."""
         return self.index or self.inverse
+
+
+def few_distinct(keys: np.ndarray) -> np.ndarray | None:
+    """Return the distinct values of few integers, with least to do besides; None for other keys."""
+    if keys.dtype not in NATIVE or keys.dtype.kind == "f" or not 0 < keys.size <= FEW or not host_may_sort():
+        return None
+    ordered = keys.flatten()
+    ordered.sort(kind=_kind(keys.dtype))
+    begins = np.empty(len(ordered), bool)
+    begins[0] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=begins[1:])
+    values: np.ndarray = ordered[begins]
+    return values
 
 
 def distinct_on_host(session: Session, keys: np.ndarray, returned: Returned) -> list[np.ndarray] | None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from clgeom.arguments import boolean, wrong
 from clgeom.core.call import Call
+from clgeom.core.device import Session, as_session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import run
 from clgeom.core.plan import Number, Plan, Scratch, Step
@@ -26,7 +27,7 @@ from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.primitives.scan import sums_plan
 from clgeom.sorting.arrays import Output, SortInput
 from clgeom.sorting.bins import Bins, count_keys, most_counts
-from clgeom.sorting.distinct import Returned, distinct_on_host, run_results
+from clgeom.sorting.distinct import Returned, distinct_on_host, few_distinct, run_results
 from clgeom.sorting.keys import (
     KeyOrder,
     as_device_bits,
@@ -45,7 +46,6 @@ from clgeom.sorting.radix.sort import Profiled
 from clgeom.sorting.radix.work import features_of, fixed_plan, most_at_once, sort_arrays
 
 if TYPE_CHECKING:
-    from clgeom.core.device import Session
     from clgeom.core.launch import Result
     from clgeom.core.profile import DeviceProfile
 
@@ -140,6 +140,11 @@ def unique(
     counts = boolean(return_counts, "return_counts", caller=caller)
     boolean(sorted, "sorted", caller=caller)
     splits_nan = not boolean(equal_nan, "equal_nan", caller=caller)
+    if type(keys) is np.ndarray and index_type is None and not (index or inverse or counts or profile):
+        if axis is None and (device is None or type(device) is Session):
+            as_session(device)
+            if (few := few_distinct(keys)) is not None:
+                return few
     array: Any = as_keys(keys, caller=caller, by_numpy=True)
     if axis is not None:
         axis = checked_axis(axis, array, caller=caller)

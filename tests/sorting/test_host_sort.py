@@ -343,3 +343,13 @@ def test_few_keys_out_of_order_are_refused(session, launches, keys):
     with pytest.raises(InvalidInput, match="in ascending order, or come with a sorter. Got"):
         searchsorted(keys, keys, device=session)
     assert not launches
+
+
+@pytest.mark.parametrize("dtype", ("int8", "uint16", "int32", "uint64"))
+def test_few_integers_have_numpys_distinct_values(session, launches, dtype):
+    keys = special_keys(np.random.default_rng(3), 600, np.dtype(dtype))
+    for given_ in (keys, keys.reshape(20, 30).T, keys[::-3], keys[:1], keys[:0]):
+        found = unique(given_, device=session)
+        assert found.dtype == keys.dtype and np.array_equal(found, np.unique(given_))
+        assert not np.shares_memory(found, keys)
+    assert not launches
