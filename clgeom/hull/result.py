@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from clgeom.arguments import wrong
 from clgeom.core.device import Session, as_session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import copy, finish, read, run
 from clgeom.core.plan import Phase, Scratch
+from clgeom.errors import InvalidInput, short
 from clgeom.exchange import Exchange
 from clgeom.geo.geodesy import axes_of_crs
 from clgeom.geo.longitudes import Across
+from clgeom.hull import two_hulls
 from clgeom.hull.measured import Measures, columns_of
 from clgeom.hull.measures import polygon_area, polygon_perimeter
 from clgeom.hull.predicates import host_signs, orient2d
@@ -152,6 +155,74 @@ class Hull(Exchange, Measures):
         dtype = np.result_type(queries, self.corners)
         inside = self._contains(queries.astype(dtype, copy=False), self.corners.astype(dtype, copy=False))
         return bool(inside[0]) if single else inside
+
+    def distance(self, other: Hull) -> float:
+        """Return the least distance between a point of this hull and one of another, correctly rounded.
+
+        Parameters
+        ----------
+        other : Hull
+
+        Returns
+        -------
+        float
+            0.0 exactly if the hulls have a point in common; NaN if one of them has no points.
+
+        Raises
+        ------
+        InvalidInput
+            `other` is no hull, or one of both lies across the antimeridian.
+
+        Examples
+        --------
+        >>> import clgeom
+        >>> square, far = (clgeom.convex_hull([(x, 0), (x + 1, 0), (x, 1), (x + 1, 1)]) for x in (0, 4))
+        >>> square.distance(far), square.distance(square)
+        (3.0, 0.0)
+        """
+        corners = self._both(other, "distance")
+        return two_hulls.distance(*corners) if all(map(len, corners)) else float("nan")
+
+    def intersection(self, other: Hull) -> NDArray[np.float64]:
+        """Return the corners of what this hull and another have in common.
+
+        Parameters
+        ----------
+        other : Hull
+
+        Returns
+        -------
+        ndarray of float64, shape (k, 2)
+            Counter-clockwise from the least, each number correctly rounded. Two are a segment, one is a point; none if
+            the hulls have no point in common. Which corners there are is decided exactly; those that round to the same
+            point are one.
+
+        Raises
+        ------
+        InvalidInput
+            As in `distance`.
+
+        Notes
+        -----
+        In rational numbers on the host, and slower than libraries that compute in floats.
+
+        Examples
+        --------
+        >>> import clgeom
+        >>> square = clgeom.convex_hull([(0, 0), (2, 0), (0, 2), (2, 2)])
+        >>> square.intersection(clgeom.convex_hull([(1, 1), (3, 1), (1, 3)])).tolist()
+        [[1.0, 1.0], [2.0, 1.0], [2.0, 2.0], [1.0, 2.0]]
+        """
+        corners = self._both(other, "intersection")
+        return two_hulls.intersection(*corners) if all(map(len, corners)) else np.empty((0, 2))
+
+    def _both(self, other: Hull, caller: str) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the corners of both hulls."""
+        if not isinstance(other, Hull):
+            raise wrong("other", caller, "a Hull", short(other))
+        if self.across is not None or other.across is not None:
+            raise InvalidInput(f"{caller} compares hulls in the plane, and one of both lies across the antimeridian.")
+        return self.corners, other.corners
 
     def _contains(self, queries: np.ndarray, corners: np.ndarray) -> np.ndarray:
         if len(queries) == 0 or self.dimension < 0:
