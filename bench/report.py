@@ -91,6 +91,8 @@ largest sorts are in the picture below: a pass of a radix sort reads and writes 
 LINK = """Milliseconds. plain: the driver's copy; locked: from or to page-locked memory; 2 x 4 MiB ..: staged by so many
 threads through slots of so many MiB; auto: what clgeom chooses. hull, sort: whole calls from NumPy arrays."""
 START = """Seconds to the first result, of new processes."""
+SORTED_ROWS = """Milliseconds of whole calls. segments: of lengths up to twice `length`, which NumPy sorts one by one.
+argsort is stable, np.argsort is not."""
 SERIAL = "Milliseconds. serial: a serial Shellsort, compiled, with the same gaps."
 STUDY = """Milliseconds, of medians of few rounds, in which all variants take turns. serial: by one work-item of a CPU's
 OpenCL device. Tables III and IV are kernels' times at each gap; auto runs its last gaps in one launch, shown at the
@@ -184,6 +186,7 @@ PAGES = {
     "wagener-h200": ("Wagener's merges alone on a GPU", MERGES, None),
     "sort-pocl": ("Radix sort on a CPU", "Milliseconds of whole calls.", None),
     "sort-h200": ("Radix sort on a GPU", SORTS, None),
+    "sort-rows-pocl": ("Sorts of rows and segments on a CPU", SORTED_ROWS, None),
     "family-pocl": ("Distinct values, first keys, search and counts on a CPU", "Milliseconds.", None),
     "link-h200": ("Copies between a host and a GPU", LINK, None),
     "start-pocl": ("The first call of a process, on a CPU", START, None),

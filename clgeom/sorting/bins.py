@@ -43,6 +43,8 @@ TABLES = 2
 MOST_IN_TABLES = 1 << 17
 #: Small integers that NumPy counts in the time in which it sorts one key.
 COUNTED_A_KEY = 16
+#: Counts in local memory, of a group of a GPU; more bins are counted in global memory.
+LOCAL_COUNTS = 2048
 #: Edges of so many bytes stay on the device for later calls.
 FEW_BYTES = 1 << 10
 #: All integers up to this one are numbers of float64.
@@ -362,8 +364,10 @@ def count_keys(session: Session, keys: Any, bins: Bins, number: np.dtype, bits: 
         return sums.result()
     policy = select(profile, "sorting/bin_counts", order.dtype, n)
     groups, rows = policy.groups(ceil_div(n, policy.tile), profile.compute_units), 1
-    tables = 1
-    if policy.variant == "serial":
+    tables, local = 1, 0
+    if policy.variant != "serial" and used <= LOCAL_COUNTS and 8 * LOCAL_COUNTS <= profile.local_mem_bytes:
+        local = LOCAL_COUNTS
+    elif policy.variant == "serial":
         held = max(most // (4 * used), 1)  # rows of one allocation
         tables = TABLES if not edges and used < MOST_IN_TABLES and held >= TABLES else 1
         groups = max(min(groups, max(COUNTS_A_KEY * n, MOST_COUNTS) // used, held // tables), 1)
@@ -385,7 +389,7 @@ def count_keys(session: Session, keys: Any, bins: Bins, number: np.dtype, bits: 
     items = rounded_up(4 * used) // 4  # so that other keys, with a few more bins, have the same plan
 
     def make() -> Plan:
-        params = {**order.options(), "edges": edges, "tables": tables}
+        params = {**order.options(), "edges": edges, "tables": tables, "local_counts": local}
         args: tuple[Any, ...] = ("keys", np.uint32(n), order.flip, "edges", Number("last"), Number("bins"), "counts")
         step = Step("sorting/bin_counts", policy, args, groups, params, bytes_moved=n * order.storage.itemsize)
         args = ("counts", Number("rows"), Number("bins"), "sums")
@@ -394,7 +398,9 @@ def count_keys(session: Session, keys: Any, bins: Bins, number: np.dtype, bits: 
             step, Step.over(profile, "sorting/bin_sums", args, items, params=params, bytes_moved=4 * items)
         ).kept()
 
-    plan = session.cached(("plans of counts", n, order, items, edges, number, groups, tables), make, policies=True)
+    plan = session.cached(
+        ("plans of counts", n, order, items, edges, number, groups, tables, local), make, policies=True
+    )
     numbers: dict[str, Any] = {"last": order.storage.type(last), "bins": np.uint32(used), "rows": np.uint32(rows)}
     last = run(session, plan, numbers=numbers, **buffers).event
     return sums.result(last)

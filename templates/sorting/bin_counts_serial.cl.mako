@@ -1,4 +1,4 @@
-<%page args="key_bits=32, key_float=0, edges=False, tables=1, variant='serial', wg_size=1, items_per_thread=512"/>\
+<%page args="key_bits=32, key_float=0, edges=False, tables=1, local_counts=0, variant='serial', wg_size=1, items_per_thread=512"/>\
 // bin_counts: the number of keys in each bin. The version of CPUs.
 //
 //   edges   bin b has the ordered keys from edges[b] to below edges[b + 1], the last one up to `last`, inclusive

@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 CHUNK = 1 << 16
 #: Widths of the classes of lengths; each longer segment is a block by itself.
 WIDTHS = 1 << np.arange(3, 10)
-#: From this width on integers of 8 and 16 bits are counted by NumPy's stable sort in less time than vectors take.
+#: The first ones, for keys alone: longer segments are sorted in place.
+NARROW = 4
+#: Segments of these mean lengths are one thread's: threads would wait for Python as long.
+ALONE = range(48, 600)
+#: Beyond this width integers of 8 and 16 bits are counted by NumPy's stable sort in less time than vectors take.
 COUNTED = 600
 #: Longer segments are sorted as keys by themselves are.
 LONGEST = 1 << 14
@@ -68,7 +72,8 @@ def rows_on_host(inputs: SortInput, sort_arrays: SortArrays) -> np.ndarray | Non
             at = slice(int(offsets[a]), int(offsets[b]))
             sort_chunk(inputs.keys[at], inputs.order, lengths[a:b], out[at])
 
-    in_threads(sort_parts, parts, inputs.session.profile.compute_units if inputs.n >= 2 * CHUNK else 1)
+    alone = inputs.n < 2 * CHUNK or (caller == "sort" and inputs.n // len(lengths) in ALONE and np.ptp(lengths))
+    in_threads(sort_parts, parts, 1 if alone else inputs.session.profile.compute_units)
     for begin, end in zip(offsets[long].tolist(), offsets[long + 1].tolist()):
         keys, order = sort_arrays(inputs.part(caller, inputs.session, begin, end))
         out[begin:end] = keys if caller == "sort" else order
@@ -93,13 +98,18 @@ def _sort_blocks(codes: np.ndarray, last: Any, lengths: np.ndarray, sort: SortBl
     if (lengths == lengths[0]).all():
         sort(codes.reshape(len(lengths), -1), None, out.reshape(len(lengths), -1))
         return
-    classes = np.searchsorted(WIDTHS, lengths)
-    offsets = np.append(0, np.cumsum(lengths))
-    for i in np.flatnonzero(classes == len(WIDTHS)).tolist():
-        at = slice(offsets[i], offsets[i + 1])
-        sort(codes[at][None], None, out[at][None])
+    widths = WIDTHS[: NARROW if out is codes else None]
+    classes, ends = np.searchsorted(widths, lengths), np.cumsum(lengths)
+    wide, counted = classes == len(widths), COUNTED if codes.itemsize <= 2 else LONGEST
+    for begin, end in zip((ends - lengths)[wide].tolist(), ends[wide].tolist()):
+        if out is codes:
+            out[begin:end].sort(kind="stable" if end - begin > counted else None)
+        else:
+            sort(codes[None, begin:end], None, out[None, begin:end])
+    if wide.all():
+        return
     class_of = np.repeat(classes.astype(np.uint8), lengths)
-    for number, width in enumerate(WIDTHS.tolist()):
+    for number, width in enumerate(widths.tolist()):
         of_class = lengths[classes == number]
         if len(of_class):
             here, used = class_of == number, np.arange(width) < of_class[:, None]
@@ -115,7 +125,7 @@ def _sort_blocks(codes: np.ndarray, last: Any, lengths: np.ndarray, sort: SortBl
 
 def _sort_chunk(keys: np.ndarray, order: KeyOrder, lengths: np.ndarray, out: np.ndarray) -> None:
     plain, descending = order.floating == 1 and order.bits >= 32, order.descending
-    codes, narrow = out, order.bits <= 16 and lengths.min() < COUNTED
+    codes, narrow = out, order.bits <= 16 and lengths.min() <= COUNTED
     if keys.dtype.kind == "b":
         keys, codes = keys.view(np.uint8), out.view(np.uint8)
     if plain:
@@ -129,7 +139,7 @@ def _sort_chunk(keys: np.ndarray, order: KeyOrder, lengths: np.ndarray, out: np.
     last = np.nan if plain else np.iinfo(codes.dtype).max
 
     def sort(block: np.ndarray, _used: np.ndarray | None, _found: np.ndarray) -> None:
-        block.sort(axis=1, kind="stable" if block.dtype.itemsize <= 2 and block.shape[1] >= COUNTED else None)
+        block.sort(axis=1, kind="stable" if block.itemsize <= 2 and block.shape[1] > COUNTED else None)
 
     _sort_blocks(codes, last, lengths, sort, codes)
     if order.floating and not plain:

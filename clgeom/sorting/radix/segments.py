@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clgeom.core.plan import Number, Plan, Scratch, Step
+from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.intake.arrays import c_name
 from clgeom.primitives.gather import pick_plan
@@ -25,9 +26,12 @@ if TYPE_CHECKING:
     from clgeom.core.profile import DeviceProfile
     from clgeom.sorting.radix.passes import RadixFeatures, Windows
 
+#: Capacity for short segments, of which a group sorts several.
+SHORT = 32
+SHORT_GROUP = 64
 #: Capacities of `radix_segments` by variant: most keys of a segment. "serial" needs 20 bytes of private memory for each
 #: key. A GPU reserves these for all work-items that can be resident: 90 GB on an H200 for 16384 keys.
-CAPACITIES = {"serial": (16384,), "group": (256, 2048)}
+CAPACITIES = {"serial": (16384,), "group": (SHORT, 256, 2048)}
 SERIAL_ON_GPU = (256,)
 
 
@@ -63,8 +67,11 @@ def segments_plan(
     longest = n if segments is None else longest
     policy = select(profile, kernel, order.dtype, longest)
     capacity = segment_capacity(profile, order.dtype, longest)
-    if policy.variant == "group":  # short segments: small groups
-        policy = replace(policy, wg_size=min(policy.wg_size, max(capacity // 4, 1)))
+    team = 1
+    if policy.variant == "group":  # short segments: small groups, or teams of a group
+        team = min(policy.wg_size, max(capacity // 4, 1))
+        several = capacity == SHORT and segments is not None and not policy.wg_size % team
+        policy = replace(policy, wg_size=min(policy.wg_size, SHORT_GROUP) if several else team)
     moved = payload_parameters(memory.payload, payload_out)
     args = (
         memory.keys,
@@ -81,8 +88,9 @@ def segments_plan(
         "keep_keys": keys_out is not None,
         "whole": segments is None,
         "capacity": capacity,
+        "team": team,
     }
-    groups = 1 if segments is None else policy.groups(segments, profile.compute_units)
+    groups = 1 if segments is None else policy.groups(ceil_div(segments, policy.wg_size // team), profile.compute_units)
     return Plan(Step(kernel, policy, args, groups, params, bytes_moved=2 * n * order.dtype.itemsize))
 
 

@@ -1,11 +1,11 @@
-<%page args="key_bits=32, key_float=0, keep_keys=True, payload='', payload_bits=32, payload_out_bits=32, whole=False, capacity=2048, variant='group', wg_size=256, items_per_thread=8"/>\
+<%page args="key_bits=32, key_float=0, keep_keys=True, payload='', payload_bits=32, payload_out_bits=32, whole=False, capacity=2048, team=256, variant='group', wg_size=256, items_per_thread=8"/>\
 // radix_segments: short segments, each sorted by itself in local memory.
 //
 //   keys     | segment 0 | segment 1 | .. |      segment s: offsets[s] .. offsets[s + 1), at most ${capacity} keys
-//   group g  takes segments g, g + groups, ..
+//   teams    of ${team} work-items take a segment each, then those as many teams further on
 //
 // A stable merge sort of (ordered key, number in the segment); keys and payloads are moved at the end, from global memory.
-// Runs of 1, 2, 4 .. keys in local memory. A key's index in the merged run is its index in its own run plus the number
+// Runs of 8 keys, sorted by an item in registers, then of 16, 32 .. keys in local memory. A key's index in the merged run is its index in its own run plus the number
 // of keys of the other run that go before it, found by bisection: the left run's keys go before equal ones.
 //
 // whole: one segment of n keys, without offsets. payload as in radix_scatter. Reads and writes each key once
@@ -24,7 +24,10 @@
 #define WHOLE ${int(whole)}
 #define WG_SIZE ${wg_size}
 #define CAPACITY ${capacity}
-#define ITEMS (CAPACITY / WG_SIZE)
+#define TEAM ${team}                // work-items for a segment
+#define TEAMS (WG_SIZE / TEAM)
+#define ITEMS (CAPACITY / TEAM)
+#define RUN 8
 
 // Whether a key of the other run goes before `key`.
 #define BEFORE(k) (uint)(is_left ? (k) < key : (k) <= key)
@@ -43,12 +46,37 @@ inline uint merged_index(local const key_t *ordered, uint count, uint width, key
     return (is_left ? i : i - width) + (low - other);
 }
 
-inline void merge_runs(local key_t *ordered, local ushort *numbers, uint count, uint width, uint lid)
+// Runs of RUN keys in order, by exchanges of neighbours: equal keys stay in input order.
+inline void sort_runs(local key_t *ordered, local ushort *numbers, uint count, uint lane)
+{
+    for (uint first = lane * RUN; first < count; first += TEAM * RUN) {
+        key_t key[RUN];
+        ushort number[RUN];
+        for (uint k = 0; k < RUN; ++k) {
+            key[k] = first + k < count ? ordered[first + k] : (key_t)~(key_t)0;
+            number[k] = (ushort)(first + k);
+        }
+        for (uint step = 0; step < RUN; ++step)
+            for (uint k = step & 1; k + 1 < RUN; k += 2) {
+                const bool swaps = key[k] > key[k + 1];
+                const key_t low = swaps ? key[k + 1] : key[k], high = swaps ? key[k] : key[k + 1];
+                const ushort left = swaps ? number[k + 1] : number[k], right = swaps ? number[k] : number[k + 1];
+                key[k] = low, key[k + 1] = high;
+                number[k] = left, number[k + 1] = right;
+            }
+        for (uint k = 0; k < RUN && first + k < count; ++k) {
+            ordered[first + k] = key[k];
+            numbers[first + k] = number[k];
+        }
+    }
+}
+
+inline void merge_runs(local key_t *ordered, local ushort *numbers, uint count, uint width, uint lane)
 {
     key_t key[ITEMS];
     ushort number[ITEMS], to[ITEMS];
     for (uint k = 0; k < ITEMS; ++k) {
-        const uint i = k * WG_SIZE + lid;
+        const uint i = k * TEAM + lane;
         if (i < count) {
             key[k] = ordered[i];
             number[k] = numbers[i];
@@ -57,7 +85,7 @@ inline void merge_runs(local key_t *ordered, local ushort *numbers, uint count, 
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint k = 0; k < ITEMS; ++k)
-        if (k * WG_SIZE + lid < count) {
+        if (k * TEAM + lane < count) {
             ordered[to[k]] = key[k];
             numbers[to[k]] = number[k];
         }
@@ -72,24 +100,27 @@ void radix_segments(global const key_t *keys, PAYLOAD_PARAMETER global const uin
 #endif
                     const key_t flip, const key_t significant KEYS_OUT_PARAMETER(key_t) PAYLOAD_OUT_PARAMETER)
 {
-    local key_t ordered[CAPACITY];
-    local ushort numbers[CAPACITY];
-    const uint lid = get_local_id(0);
+    local key_t all_ordered[TEAMS * CAPACITY];
+    local ushort all_numbers[TEAMS * CAPACITY];
+    const uint team = get_local_id(0) / TEAM, lane = get_local_id(0) % TEAM;
+    local key_t *ordered = all_ordered + team * CAPACITY;
+    local ushort *numbers = all_numbers + team * CAPACITY;
 #if WHOLE
     {
-        const uint begin = 0, count = n;
+        const uint begin = 0, count = n, most = n;
 #else
-    for (uint segment = get_group_id(0); segment < segments; segment += get_num_groups(0)) {
-        const uint begin = offsets[segment], count = offsets[segment + 1] - begin;
+    for (uint first = get_group_id(0) * TEAMS; first < segments; first += get_num_groups(0) * TEAMS) {
+        const uint segment = first + team, begin = offsets[min(segment, segments)];
+        const uint count = offsets[min(segment + 1, segments)] - begin, most = TEAMS > 1 ? CAPACITY : count;
 #endif
-        for (uint i = lid; i < count; i += WG_SIZE) {
+        for (uint i = lane; i < count; i += TEAM)
             ordered[i] = key_digits(keys[begin + i], flip) & significant;
-            numbers[i] = (ushort)i;
-        }
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (uint width = 1; width < count; width *= 2)      // the same number of iterations for the whole group
-            merge_runs(ordered, numbers, count, width, lid);
-        for (uint i = lid; i < count; i += WG_SIZE) {
+        sort_runs(ordered, numbers, count, lane);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint width = RUN; width < most; width *= 2)     // the same number of iterations for the whole group
+            merge_runs(ordered, numbers, count, width, lane);
+        for (uint i = lane; i < count; i += TEAM) {
             const uint from = begin + numbers[i];
 #if CLGEOM_STORES
             keys_out[begin + i] = keys[from];

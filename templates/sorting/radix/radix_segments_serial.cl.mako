@@ -1,4 +1,4 @@
-<%page args="key_bits=32, key_float=0, keep_keys=True, payload='', payload_bits=32, payload_out_bits=32, whole=False, capacity=2048, variant='serial', wg_size=1, items_per_thread=1"/>\
+<%page args="key_bits=32, key_float=0, keep_keys=True, payload='', payload_bits=32, payload_out_bits=32, whole=False, capacity=2048, team=1, variant='serial', wg_size=1, items_per_thread=1"/>\
 // radix_segments: short segments, each sorted by itself by one work-item. The version of CPUs.
 //
 //   keys     | segment 0 | segment 1 | .. |      segment s: offsets[s] .. offsets[s + 1), at most ${capacity} keys
