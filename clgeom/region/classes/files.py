@@ -103,7 +103,28 @@ class ClassesOnMap(OnMap):
     def in_degrees(
         self, crs: Any, *, caller: str, densify: FloatLike | None = None, finer: int | None = None
     ) -> Collected:
-        """Return the geometries in longitude and latitude; `finer` is that of the `Frame` of all polygons of a map."""
+        """Return the geometries in longitude and latitude.
+
+        Parameters
+        ----------
+        crs : object
+            The reference system of the map.
+        caller : str
+            Whom an error names.
+        densify : float, optional
+            Metres that an edge may be off its place.
+        finer : int, optional
+            How much finer than usual edges are cut, for all polygons of a map alike.
+
+        Returns
+        -------
+        clgeom.geo.ragged.Collected
+
+        Raises
+        ------
+        InvalidInput
+            The map covers a pole, or has places that the reference system does not know.
+        """
         from clgeom.geo.degrees import FINER, Frame, NotApart, Sheets, in_degrees
 
         made, resolution = [], math.sqrt(self.grid.cell_area)
