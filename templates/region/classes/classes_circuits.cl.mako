@@ -76,11 +76,13 @@ void classes_circuits(global uint *after, global const int *left, global const i
         if (area > 0) {
             leads[face] = one;
         } else {
-            if (holes[face].x == NONE)
-                holes[face].x = one;
+            uint2 ends = holes[face];
+            if (ends.x == NONE)
+                ends.x = one;
             else
-                links[holes[face].y] = one;
-            holes[face].y = one;
+                links[ends.y] = one;
+            ends.y = one;
+            holes[face] = ends;
         }
     }
 % endif
