@@ -16,6 +16,7 @@ from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.tuning import select
 from clgeom.hull.calipers import Caliper, Corners, Purpose, best_caliper, numbers_of
 from clgeom.hull.circles import MANY, circle_numbers, least_circle
+from clgeom.hull.contenders import contenders
 from clgeom.hull.predicates import predicate_parameters
 from clgeom.intake.arrays import POINT_TYPES, c_name, chunk_bounds, to_device
 
@@ -127,6 +128,7 @@ def _by_kernel(
         if len(near) == 1 and not doubtful[near[0]]:
             found.calipers[which[k]] = rows[near[0]]
         elif not unsure[k]:
-            edges = [range(*jobs[j, 2:].tolist()) if doubtful[j] else [int(rows[j, 0])] for j in near.tolist()]
-            found.calipers[which[k]] = best_caliper(Corners(polygon), [i for some in edges for i in some], purpose)
+            edges = [np.arange(*jobs[j, 2:]) if doubtful[j] else rows[j, :1] for j in near.tolist()]
+            edges = contenders(polygon, np.concatenate(edges).astype(np.int64), purpose).tolist()
+            found.calipers[which[k]] = best_caliper(Corners(polygon), edges, purpose)
     return which[unsure], which[unknown]
