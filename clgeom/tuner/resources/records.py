@@ -19,7 +19,12 @@ from clgeom.tuner.resources.targets import Target
 #: Kernels that GPUs do not build, by target, or "" for all others: of CPUs, of sorts that scan in another way, and with
 #: float64.
 SCANS = "sorting/radix/radix_"
-CPUS = {"sequences/bits_tiles", "region/arc/arc_counts", "region/coverage/coverage_unite_shares"}
+CPUS = {
+    "sequences/bits_tiles",
+    "sequences/matrix_words",
+    "region/arc/arc_counts",
+    "region/coverage/coverage_unite_shares",
+}
 CPUS |= {"region/coverage/coverage_outlines", "region/rings/outward_others", "region/rings/rings_runs"}
 CPUS |= {f"region/classes/classes_{name}" for name in "loops paths circuits sums crossings".split()}
 CPUS |= {"region/rings/rings_trace", f"{SCANS}runs", f"{SCANS}values"}
