@@ -40,11 +40,10 @@ def contenders(corners: np.ndarray, edges: np.ndarray, purpose: Purpose) -> np.n
 
 def _left(x: np.ndarray, y: np.ndarray, turns: np.ndarray, edges: np.ndarray, purpose: Purpose) -> np.ndarray:
     """Return the edges that others of them do not exclude."""
-    count = len(x)
 
     def between(a: np.ndarray, b: np.ndarray) -> Vector:
-        a, b = a % count, b % count
-        return two_difference(x[b], x[a]), two_difference(y[b], y[a])
+        (ax, ay), (bx, by) = ((x.take(k, mode="wrap"), y.take(k, mode="wrap")) for k in (a, b))
+        return two_difference(bx, ax), two_difference(by, ay)
 
     edge = between(edges, edges + 1)
     across, sure = _farthest(turns, edges, edge, 1, between)
@@ -128,13 +127,18 @@ def _later(edge: Vector, step: Vector, quarter: int) -> np.ndarray:
 
 def _sign(a: Vector, b: Vector, sign: int) -> np.ndarray:
     """Return the sign of a[0] * b[0] + sign * a[1] * b[1]; 2 if it is not sure."""
-    ((left, left_low), (right, right_low)) = (two_product(a[i][0], b[i][0]) for i in (0, 1))
-    value = (left + sign * right) + (left_low + sign * right_low)
-    exact = (a[0][1] == 0) & (a[1][1] == 0) & (b[0][1] == 0) & (b[1][1] == 0)
-    zero = exact & (left == -sign * right) & (left_low == -sign * right_low)
-    clear = (np.abs(value) > SIGN * (np.abs(left) + np.abs(right))) | zero
-    clear |= exact & (np.abs(value) > PAIR * (np.abs(left) + np.abs(right)))
-    return np.where(clear, np.sign(value), 2)
+    left, right = a[0][0] * b[0][0], sign * a[1][0] * b[1][0]
+    found: np.ndarray = np.sign(left + right)
+    doubt = ~(np.abs(left + right) > SIGN * (np.abs(left) + np.abs(right)))
+    if doubt.any():
+        (ax, ay), (bx, by) = (((x[doubt], x_low[doubt]), (y[doubt], y_low[doubt])) for (x, x_low), (y, y_low) in (a, b))
+        (left, left_low), (right, right_low) = two_product(ax[0], bx[0]), two_product(sign * ay[0], by[0])
+        value = (left + right) + (left_low + right_low)
+        zero = (left == -right) & (left_low == -right_low)
+        clear = (np.abs(value) > PAIR * (np.abs(left) + np.abs(right))) | zero
+        clear &= (ax[1] == 0) & (ay[1] == 0) & (bx[1] == 0) & (by[1] == 0)
+        found[doubt] = np.where(clear, np.sign(value), 2)
+    return found
 
 
 def _sum(a: Vector, b: Vector, sign: int) -> tuple[Pair, np.ndarray]:
