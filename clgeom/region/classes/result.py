@@ -70,6 +70,8 @@ class ClassPolygons(Faces):
     def dissolve(self) -> ClassPolygons:
         """Return one geometry for each class of a map: a MultiPolygon where it has several pieces.
 
+        One result of `polygonize_strips` has some of the polygons of a class, and only these are joined.
+
         Returns
         -------
         ClassPolygons
