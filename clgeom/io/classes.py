@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput
 from clgeom.io import features, vector
@@ -17,6 +19,10 @@ from clgeom.io.files import FilePath
 from clgeom.io.outputs import APPENDED, GEOMETRIES, IN_LONLAT
 
 NO_DENSIFY = "The 'densify' parameter is for .geojson, .json and .kml. Got '{}' instead."
+MIXED = (
+    "A GeoPackage has classes of 2**63 and more as text, and cannot have smaller ones as numbers beside them, as strips"
+    " of rows would write. Pass signed classes, or write .csv, .wkt or .geojson. Got '{}' instead."
+)
 
 
 @keeps_subnormals
@@ -88,12 +94,16 @@ class ClassesFile:
     multi: bool
     finer: int
     count: int = 0
+    as_text: set[bool] = field(default_factory=set)
     written: Written = field(default=Written(0, 0))
 
     def add(self, polygons: Any) -> None:
         """Write polygons after those before."""
         columns, shapes, added = _content(polygons, self.file, self.crs, self.densify, features.PARAMETER, self.finer)
         columns["id"] = columns["id"] + self.count
+        self.as_text.add(int(columns["class"].max(initial=0)) > np.iinfo(np.int64).max)
+        if len(self.as_text) == 2 and self.file.suffix == ".gpkg":
+            raise InvalidInput(MIXED.format(self.file.given))
         features.append_features(self.file, columns, shapes, self.crs, layer=self.layer, multi=self.multi)
         self.count += len(columns["id"])
         self.written = Written(self.written.vertices + shapes.vertices, self.written.added + added)

@@ -175,3 +175,13 @@ def test_neighbours_have_the_same_vertices_in_longitude_and_latitude(monkeypatch
     assert len(edges) > 200
     assert shapely.length(lines).sum() == pytest.approx(outline.length, rel=1e-9)
     assert outline.geom_type == "LineString"
+
+
+def test_geopackages_do_not_mix_classes_as_text_and_as_numbers(tmp_path):
+    classes = np.repeat(np.arange(1, 41, dtype=np.uint64), 20)[:, None].repeat(3000, 1)
+    classes[700:] = 2**63 + 5
+    with pytest.raises(InvalidInput, match="classes of 2\\*\\*63 and more as text"):
+        scale.polygonize_file(
+            clgeom.Raster(classes, (10, 0, 0, 0, -10, 0), "EPSG:32632"), tmp_path / "land.gpkg", max_bytes=1 << 24
+        )
+    assert not list(tmp_path.iterdir())
