@@ -137,7 +137,7 @@ def test_trials_find_wrong_results(trying, trial, monkeypatch):
     computing = (
         {"run", "fill", "fill_batch", "values", "lcs", "edit_distance"}
         | set(clgeom.__all__)
-        | {"partition", "exclusive_scan", "inclusive_scan", "sort", "free_space", "trace_arcs", "steps_of"}
+        | {"partition", "exclusive_scan", "inclusive_scan", "sort", "free_space", "trace_arcs", "steps_of", "blocks"}
     )
     source, calls, wrong = source_of(trial.function), [], None
 
