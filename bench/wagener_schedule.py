@@ -70,10 +70,10 @@ def balanced_search(left, right):
         f, g = side_of(left, i, q), side_of(right, j, p)
         if f == g == EQUAL:
             return i, j, steps
-        if f == LOW and g == HIGH:  # the lines along both hoods: the higher one at the border keeps the corners beyond
+        if f == LOW and g == HIGH:  # the lines along both hoods: the higher one left of the border keeps what is beyond
             (px, py), (qx, qy), (mx, _) = p, q, right[0]
             (ux, uy), (vx, vy) = (y - x for x, y in zip(p, left[i + 1])), (y - x for x, y in zip(right[j - 1], q))
-            if (py * ux + uy * (mx - px)) * vx >= (qy * vx + vy * (mx - qx)) * ux:
+            if (py * ux + uy * (mx - px)) * vx > (qy * vx + vy * (mx - qx)) * ux:
                 a = i + 1
             else:
                 d = j
