@@ -194,7 +194,8 @@ def pairs_and_letters(session: Session) -> str:
     first, second = ((one.letters[: one.offsets[9]], one.offsets[:10]) for one in (a, b))
     table = [[lcs_and_edit_distance(a[i], b[j])[1] for j in range(9)] for i in range(9)]
     same(cdist(first, second, device=session), table, "all pairs")
-    return "60 pairs of up to 180 letters and one of 1,000"
+    _check_free_ends(session)
+    return "60 pairs of up to 180 letters and one of 1,000; 6 with free ends, of up to 9,000"
 
 
 @check("sequences: matrix_words", before="sequences/matrix_words")
@@ -217,8 +218,7 @@ def all_pairs_of_words(session: Session) -> str:
     return f"{len(a) * len(b)} pairs"
 
 
-@check("sequences: pairs_bits with free ends")
-def free_ends(session: Session) -> str:
+def _check_free_ends(session: Session) -> None:
     """Distances of sequences and of parts of other ones, and where the parts end, some of more than a window."""
     from clgeom.intake.letters import Sequences
     from clgeom.sequences.free_ends import find
@@ -233,7 +233,6 @@ def free_ends(session: Session) -> str:
     for free in ("both", "begin", "end"):
         expected = [_with_free_ends(*pair, free) for pair in zip(words, texts)]
         same(find(session, a, b, free), expected, f"distances with free ends: {free}")
-    return "6 pairs of up to 100 and 9,000 letters"
 
 
 def _with_free_ends(a: np.ndarray, b: np.ndarray, free: str) -> tuple[int, int]:

@@ -146,13 +146,13 @@ def test_lists_of_arrays_that_claim_more_memory_than_there_is(session):
 
 def test_what_fits_in_memory_is_taken(session, monkeypatch):
     monkeypatch.setattr(arguments, "MUCH_MEMORY", 0)
-    keys = np.broadcast_to(np.float32(3), (1000,))
-    assert clgeom.sort(keys, device=session).tolist() == [3] * 1000
-    monkeypatch.setattr(arguments, "memory_bytes", lambda: 3999)
-    said = r"The 'keys' parameter of sort must be an array that fits in memory \(3,999 bytes\). Got .*: 4,000 bytes"
+    keys = np.broadcast_to(np.float32(3), (100_000,))
+    assert clgeom.sort(keys, device=session).tolist() == [3] * 100_000
+    monkeypatch.setattr(arguments, "memory_bytes", lambda: 399_999)
+    said = r"The 'keys' parameter of sort must be an array that fits in memory \(399,999 bytes\). Got .*: 400,000 bytes"
     with pytest.raises(clgeom.errors.InvalidInput, match=said):
         clgeom.sort(keys, device=session)
-    assert clgeom.sort(np.full(1000, 3, np.float32)[::-1], device=session).tolist() == [3] * 1000  # it is in memory
+    assert clgeom.sort(np.full(100_000, 3, np.float32)[::-1], device=session).tolist() == [3] * 100_000  # it is in memory
     with pytest.raises(clgeom.errors.InvalidInput, match="must be an array that fits in memory"):
         clgeom.sort(range(1 << 45), device=session)
 

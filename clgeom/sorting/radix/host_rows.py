@@ -205,7 +205,7 @@ def _order_rows(digits: np.ndarray, used: np.ndarray | None, least: Any, found: 
         found[rows] = np.argsort(exact[rows], axis=1, kind="stable")
 
 
-@functools.cache
+@functools.lru_cache(maxsize=4)
 def _quick_size(least: int) -> int:
     """Return the size of at least so many bytes of the integers of which NumPy sorts short rows in the least time."""
     rows = np.random.default_rng(0).integers(0, 1 << 15, (64, 32), np.uint16)
