@@ -152,7 +152,9 @@ def test_what_fits_in_memory_is_taken(session, monkeypatch):
     said = r"The 'keys' parameter of sort must be an array that fits in memory \(399,999 bytes\). Got .*: 400,000 bytes"
     with pytest.raises(clgeom.errors.InvalidInput, match=said):
         clgeom.sort(keys, device=session)
-    assert clgeom.sort(np.full(100_000, 3, np.float32)[::-1], device=session).tolist() == [3] * 100_000  # it is in memory
+    assert (
+        clgeom.sort(np.full(100_000, 3, np.float32)[::-1], device=session).tolist() == [3] * 100_000
+    )  # it is in memory
     with pytest.raises(clgeom.errors.InvalidInput, match="must be an array that fits in memory"):
         clgeom.sort(range(1 << 45), device=session)
 
