@@ -10,7 +10,7 @@ the least cost. Pairs that would cost too much are left to tables (`clgeom.seque
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.sequences.align_jobs import PairSpans, job_table
 from clgeom.sequences.align_tiles import PairTiles
+from clgeom.sequences.fronts import for_pairs
 from clgeom.sequences.scoring import A_BEGIN, A_END, B_BEGIN, B_END
 
 if TYPE_CHECKING:
@@ -31,8 +32,6 @@ KERNEL = "sequences/align_fronts"
 MOST_COST, MOST_SHORT = 256, 16_000
 LANES = {"short": 16, "int": 8}
 TYPES: dict[str, Any] = {"short": np.int16, "int": np.int32}
-#: Work-items of a group, times those of the policy, where each compute unit has one pair at most.
-WIDER = 4
 #: As in sequences/align_fronts.h: letters beyond the ends of a sequence. They are read by words of 8.
 STOPS = 16
 RESULTS = 6
@@ -176,8 +175,7 @@ class PairFronts:
         largest = max(2 * letters, cells * itemsize, gaps * itemsize, 8 * fronts)
         if largest > budget:
             return np.full((len(pairs), RESULTS), -1, np.int32)
-        if policy.variant == "group" and len(pairs) <= profile.compute_units:  # few pairs: wider groups
-            policy = replace(policy, wg_size=min(WIDER * policy.wg_size, profile.max_wg_size))
+        policy = for_pairs(policy, profile, len(pairs))
         groups = min(policy.groups(len(pairs), profile.compute_units), budget // largest)
         check = np.maximum(PROBE * most, LEAST_PROBE).astype(np.int64)
         jobs = job_table(pairs, most, check, ends=regions)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from clgeom.core.policies import Policy
     from clgeom.sequences.align_jobs import PairSpans, Tiled
     from clgeom.sequences.align_tiles import PairTiles
+    from clgeom.sequences.scoring import Rules
 
 KERNEL = "sequences/align_sweep"
 #: Steps between looks at the strip above, and how often a group looks, in those of `tickets`: groups wait until a whole
@@ -30,7 +31,6 @@ KERNEL = "sequences/align_sweep"
 CHUNK, PATIENCE = 16, 16
 #: Cells of a launch for each compute unit: about a tenth of a second.
 LAUNCH_CELLS = 1 << 28
-INPUTS = ("a", "b", "codes", "scores")
 
 
 def sweep_policy(session: Session) -> Policy | None:
@@ -41,6 +41,14 @@ def sweep_policy(session: Session) -> Policy | None:
     return policy
 
 
+def inputs_of(rules: Rules, free: int, first: int, slots: tuple[int, int]) -> tuple[Any, ...]:
+    """Return the arguments of the kernel that sweeps and walks share; `first` is the first job."""
+    scoring = rules.scoring
+    costs = scoring.match, scoring.mismatch, scoring.gap_open, scoring.gap_extend, free
+    jobs = ("jobs", np.uint32(first), "status", "edges", *map(np.uint32, slots))
+    return ("a", "b", "codes", "scores", *map(np.int32, costs), *jobs)
+
+
 def sweep(
     tiles: PairTiles, policy: Policy, pairs: PairSpans, slots: tuple[int, int], sizes: np.ndarray, *, keep: bool
 ) -> tuple[np.ndarray, Tiled] | None:
@@ -48,7 +56,7 @@ def sweep(
 
     Edges have so many slots of rows and of columns, and so many words for each pair.
     """
-    session, rules, scoring, side = tiles.session, tiles.rules, tiles.rules.scoring, policy.tile
+    session, rules, side = tiles.session, tiles.rules, policy.tile
     strips = -(-pairs.n // side)
     at = np.cumsum(sizes) - sizes
     pair = np.repeat(np.arange(len(pairs)), strips)
@@ -57,22 +65,13 @@ def sweep(
     edges = allocate(session, int(sizes.sum()) * 4)
     buffers = dict(tiles.buffers, jobs=tiles.on_device(jobs.ravel(), "The list of strips of align"), edges=edges)
     results = buffers["results"] = allocate(session, 12 * len(jobs))
-    costs = scoring.match, scoring.mismatch, scoring.gap_open, scoring.gap_extend, rules.free
-    params = {"local": rules.local, "matrix": scoring.matrix is not None, "keep": keep, "chunk": CHUNK}
+    params = {"local": rules.local, "matrix": rules.scoring.matrix is not None, "keep": keep, "chunk": CHUNK}
     limit = LAUNCH_CELLS * session.profile.compute_units
     cells = np.cumsum(np.full(len(pair), side) * pairs.m[pair])
     cuts = np.searchsorted(cells, np.arange(limit, cells[-1], limit)).tolist()
     for first, stop in itertools.pairwise(sorted({0, *cuts, len(jobs)})):
         buffers["progress"] = tickets.new_counters(session, 2 + stop - first)
-        args: tuple[Any, ...] = (
-            *INPUTS,
-            *map(np.int32, costs),
-            "jobs",
-            np.uint32(first),
-            "status",
-            "edges",
-            *map(np.uint32, slots),
-        )
+        args = inputs_of(rules, rules.free, first, slots)
         args += ("results", "progress", np.int32(PATIENCE * tickets.patience(session)))
         moved = 4 * int(pairs.m[pair[first:stop]].sum()) * 4
         run(session, Plan(Step(KERNEL, policy, args, stop - first, params, bytes_moved=moved)), **buffers)
@@ -95,25 +94,16 @@ def walk(
     tiles: PairTiles, policy: Policy, jobs: np.ndarray, tiled: Tiled, walks: np.ndarray, operations: Any
 ) -> np.ndarray:
     """Return the walks of pairs through the tile of each, of edges from `sweep`, and write their operations."""
-    session, rules, scoring, side, walked = tiles.session, tiles.rules, tiles.rules.scoring, policy.tile, []
+    session, rules, side, walked = tiles.session, tiles.rules, policy.tile, []
     free = rules.free & (A_BEGIN | B_BEGIN)
-    costs = scoring.match, scoring.mismatch, scoring.gap_open, scoring.gap_extend, free
-    params = {"local": rules.local, "matrix": scoring.matrix is not None, "path": True, "chunk": CHUNK}
+    params = {"local": rules.local, "matrix": rules.scoring.matrix is not None, "path": True, "chunk": CHUNK}
     most = max(tiles.budget // (side * side // 2), 1)
     for part in (slice(at, at + most) for at in range(0, len(jobs), most)):
         own, count = jobs[part].copy(), len(jobs[part])
         own[:, SLOT] = np.arange(count)
         held = allocate(session, 16 * count)
         write(session, held, walks[part].ravel())
-        args: tuple[Any, ...] = (
-            *INPUTS,
-            *map(np.int32, costs),
-            "jobs",
-            np.uint32(0),
-            "status",
-            "edges",
-            *map(np.uint32, tiled[1:]),
-        )
+        args = inputs_of(rules, free, 0, tiled[1:])
         args += (Scratch("choices", np.uint16, count * (side * side // 4)), "walks", "operations")
         buffers = dict(tiles.buffers, jobs=tiles.on_device(own.ravel(), "The list of tiles of align"))
         buffers |= {"edges": tiled[0], "walks": held, "operations": operations}

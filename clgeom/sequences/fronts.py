@@ -17,6 +17,7 @@ import numpy as np
 
 from clgeom.core.launch import allocate, copy, read_all, run, write
 from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.policies import within_limits
 from clgeom.core.tuning import select
 from clgeom.intake.arrays import as_device_values
 from clgeom.intake.device_arrays import on_host
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     import pyopencl as cl
 
     from clgeom.core.device import Session
+    from clgeom.core.policies import Policy
+    from clgeom.core.profile import DeviceProfile
     from clgeom.intake.letters import Sequences
 
 CALLER = "a batch of pairs"
@@ -79,6 +82,13 @@ def most_edits(session: Session, problem: str, cells: np.ndarray, *, alone: bool
     return np.minimum((np.sqrt(edit * edit + 2.0 * point * cells) - edit) / point, MOST_EDITS).astype(np.int64)
 
 
+def for_pairs(policy: Policy, profile: DeviceProfile, count: int) -> Policy:
+    """Return the shape of a launch that takes a group for each pair: few pairs have wider groups."""
+    if policy.variant != "group" or count > profile.compute_units:
+        return policy
+    return within_limits(replace(policy, wg_size=WIDER * policy.wg_size), profile)
+
+
 class FrontPairs:
     """Pairs of sequences on a device: the first letter and the length of both, in the letters of all parts."""
 
@@ -99,9 +109,7 @@ class FrontPairs:
         session, count, most = self.session, len(jobs), int(jobs[:, 4].max())
         side = most // 2 + 1
         pitch = (side + 1) * (side + 5) if keep else 4 * (side + 3)
-        policy = self.policy
-        if policy.variant == "group" and count <= session.profile.compute_units:  # few pairs: wider groups
-            policy = replace(policy, wg_size=min(WIDER * policy.wg_size, session.profile.max_wg_size))
+        policy = for_pairs(self.policy, session.profile, count)
         groups = policy.groups(count, session.profile.compute_units)
         groups = max(min(groups, count, self.memory_bytes // (8 * pitch)), 1)
         if self.letters is None:
