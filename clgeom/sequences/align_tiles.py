@@ -369,9 +369,14 @@ class PairTiles:
         return ends, path and self._walk_tiles(pairs, own_side, value, ends, tiled, sizes, *path, policy)
 
     def _sweep_policy(self, cells: int = 0) -> Policy | None:
-        """Return the shape of `sweep`; None where it is not used, and for edges of so many cells beyond the memory."""
+        """Return the shape of `sweep`; None where it is not used.
+
+        Nor is it where memory is short for the edges of so many cells, and the choices of a tile; 0 without paths.
+        """
         policy = sweep_policy(self.session) if self.sweeps and self.rules.band is None else None
-        return None if policy is None or cells // policy.tile * 16 > self.budget else policy
+        if policy is None or (cells and max(cells // policy.tile * 16, policy.tile**2 // 2) > self.budget):
+            return None
+        return policy
 
     def _fill_tiles(
         self, pairs: PairSpans, side: int, value: str, slots: tuple[int, int], sizes: np.ndarray

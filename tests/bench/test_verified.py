@@ -23,6 +23,7 @@ from effort import LONG
 
 import clgeom
 from clgeom.core.call import recording
+from clgeom.sequences import align_tiles
 
 EPS = np.finfo(np.float64).eps
 
@@ -420,7 +421,8 @@ def test_launches_that_do_not_say_their_bytes_have_no_rate(session, monkeypatch)
     assert row["MB"] is None and "GB/s" not in row and row["launches"] == 2
 
 
-def test_tiles_of_alignments_count_their_letters(session):
+def test_tiles_of_alignments_count_their_letters(session, monkeypatch):
+    monkeypatch.setattr(align_tiles, "sweep_policy", lambda session: None)
     a, b = bench_align.related(40, 150, b"ACGT", 0.1)
     given = [bench_align.texts(rows) for rows in (a, b)]
     with recording(True) as phases:

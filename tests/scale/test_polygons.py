@@ -178,6 +178,7 @@ def test_neighbours_have_the_same_vertices_in_longitude_and_latitude(monkeypatch
 
 
 def test_geopackages_do_not_mix_classes_as_text_and_as_numbers(tmp_path):
+    pytest.importorskip("pyogrio")
     classes = np.repeat(np.arange(1, 41, dtype=np.uint64), 20)[:, None].repeat(3000, 1)
     classes[700:] = 2**63 + 5
     with pytest.raises(InvalidInput, match="classes of 2\\*\\*63 and more as text"):

@@ -176,6 +176,7 @@ def test_pairs_are_cut_where_their_choices_have_no_room(session):
         small = imposed_session(session.device, max_alloc_bytes=lanes * 508 * 1_000 // 2)
         with override({align_tiles.KERNEL: SHAPES[shape]}):
             one = align_tiles.PairTiles(small, None, None, rules)
+        one.sweeps = False
         n, sizes = np.array([500]), (1_000, 1_001)
         assert [one.tile_side(n, np.array([m]), False) for m in sizes] == [0, 0]
         assert [one.tile_side(n, np.array([m]), True) > 0 for m in sizes] == [False, True]
@@ -208,6 +209,7 @@ def score_of(found, match=2, mismatch=-3, gap_open=5, gap_extend=2):
 def test_bytes_of_phases(session, monkeypatch):
     """Jobs and results; letters; of tiles H and a gap's at two edges, read, and written for others; choices."""
     job_bytes, letters, edges, choices = 4 * align_jobs.JOB_WORDS + 12, 16 + 16, 2 * (16 + 16) * 4, 16 * 16 // 2
+    monkeypatch.setattr(align_tiles, "sweep_policy", lambda session: None)
     text = "ACGT" * 8
     for shape in ("serial", "group"):
         with override({align_tiles.KERNEL: SHAPES[shape]}):

@@ -81,6 +81,7 @@ def test_the_host_reads_counts_and_results_alone(gpu, rows, monkeypatch):
         words.extend(one.nbytes for one in (to, source) if isinstance(one, np.ndarray))
         return do(session, queue, doing, to, source, **options)
 
+    assert aligned(x, y, mode="local", ends=False, device=gpu) == expected  # and trials of kernels have been made
     monkeypatch.setattr(launch, "_copy", copy)
     assert aligned(x, y, mode="local", ends=False, device=gpu) == expected
     assert max(words) == 4 * count and sorted(words)[-2] <= 256

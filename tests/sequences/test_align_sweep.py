@@ -94,7 +94,11 @@ def test_launches_are_cut_and_halved(gpu, swept, monkeypatch):
         small = imposed_session(gpu.device, kind="gpu", max_alloc_bytes=96 << 10)
         before = len(swept)
         check_tiles(a, b, small)
-    assert len(swept) > before + 2
+        assert len(swept) > before + 2
+    smaller = imposed_session(gpu.device, kind="gpu", max_alloc_bytes=32 << 10)
+    before = len(swept)
+    check_tiles(a, b, smaller)
+    assert len(swept) == before + 1, "without paths; choices of a tile have no room"
 
 
 def test_groups_that_wait_too_long(gpu, monkeypatch):
