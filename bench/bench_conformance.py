@@ -1,14 +1,14 @@
-"""Convex hulls of clgeom, SciPy, Shapely and OpenCV on the adversarial families: which results are exact.
+"""Convex hulls of clgeom, SciPy, Shapely and OpenCV on the adversarial families, and their measures: which are exact.
 
-python bench/bench_conformance.py                  # the table on the terminal
+python bench/bench_conformance.py                  # the tables on the terminal
 python bench/bench_conformance.py --write          # and docs/reference/conformance.rst anew
 """
 
 import argparse
-import importlib.metadata
 import warnings
 
 import common
+import conformance_measures as measures
 import numpy as np
 
 import clgeom
@@ -41,9 +41,23 @@ defaults on {n} points of each family and type. "missing" counts corners that we
 are no part of the boundary and were. OpenCV takes float32 and int32 only; the others compute in float64. Their answers
 are what rounding leaves, and usually close; the table says whether they are exact.
 
-.. list-table::
-   :header-rows: 1
-   :widths: 28 18 18 18 18
+"""
+MEASURES = """
+Measures of hulls
+-----------------
+
+The same families, {n} points of each type, and brute force in rational arithmetic: all pairs of corners, all edges with
+all corners, all pairs and triples for the circle, all half-planes for what two hulls have in common. ``distance`` is
+that of both halves of the points by x, ``intersection`` that of the even and the odd ones; ``extent`` is along (3, -1).
+Compared are a length, a radius, or the area of a rectangle or an intersection. clgeom's are "exact" if they are
+correctly rounded, its extents if they are within their bound, and its intersections if all of their corners are
+correctly rounded. Of the others, "exact" is the same float, "rounded" off by at most 1e-12 of the number, "right" by at
+most a thousandth, and "wrong" by more, or there is none: what is 0 or infinite must be. Lengths of other packages come
+from their own hulls where they have any; those of OpenCV are float32, those under SciPy ``pdist`` and NumPy's products.
+
+"""
+WRONG = """
+Wrong numbers by family: the error as a share of the number, or what came instead.
 
 """
 
@@ -77,10 +91,6 @@ IMPLEMENTATIONS = {
 }
 
 
-def version(package):
-    return clgeom.__version__ if package == "clgeom" else importlib.metadata.version(package)
-
-
 def fault(outcome):
     dtype = outcome.case.points.dtype
     if outcome.error:
@@ -93,12 +103,10 @@ def rows(n):
     """The header, a row for each family, and the totals."""
     reports = {}
     for name, (hull, _, types) in IMPLEMENTATIONS.items():
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            reports[name] = conformance.run(hull, types=types, n=n)
-    yield ["family", *(f"{name} {version(package)}" for name, (_, package, _) in IMPLEMENTATIONS.items())]
+        reports[name] = conformance.run(hull, types=types, n=n)
+    yield ["family", *(f"{name} {measures.version(package)}" for name, (_, package, _) in IMPLEMENTATIONS.items())]
     for family, make in conformance.FAMILIES.items():
-        text = make.__doc__.strip().splitlines()[0]
+        text = make.__doc__.strip().splitlines()[0].removeprefix("Return ")
         cells = []
         for report in reports.values():
             faults = [fault(outcome) for outcome in report.wrong if outcome.case.family == family]
@@ -107,16 +115,31 @@ def rows(n):
     yield ["right", *(f"{len(r.outcomes) - len(r.wrong)} of {len(r.outcomes)}" for r in reports.values())]
 
 
+def list_table(rows):
+    head = f".. list-table::\n   :header-rows: 1\n   :widths: 28{' 18' * (len(rows[0]) - 1)}\n\n"
+    return (
+        head + "\n".join(f"{'     -' if k else '   * -'} {cell}" for row in rows for k, cell in enumerate(row)) + "\n"
+    )
+
+
+def page(n=conformance.POINTS):
+    """The text of the page."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        hulls, (counts, wrong) = list(rows(n)), measures.tables()
+    heads = HEAD.format(n=n), MEASURES.format(n=measures.POINTS), WRONG
+    return "".join(head + list_table(table) for head, table in zip(heads, (hulls, counts, wrong)))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--n", type=int, default=conformance.POINTS, help="points of each case")
+    parser.add_argument("--n", type=int, default=conformance.POINTS, help="points of each case of hulls")
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
     options = parser.parse_args()
-    table = list(rows(options.n))
-    print("\n".join(" | ".join(row) for row in table))
+    text = page(options.n)
+    print(text)
     if options.write:
-        body = "\n".join(f"{'     -' if k else '   * -'} {cell}" for row in table for k, cell in enumerate(row))
-        PAGE.write_text(HEAD.format(n=options.n) + body + "\n", encoding="utf-8")
+        PAGE.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,15 +1,24 @@
 """Adversarial families of points: their exact answers, who is told right from wrong, and hulls in every setting."""
 
+import re
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import reference.hull as reference
 from device_settings import ONE_TYPE
-from effort import LONG
+from effort import LONG, thinned
 from hypothesis import given
 from hypothesis import strategies as st
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "bench"))  # behind all others: its names are plain
+
+import bench_conformance
+import conformance_measures
+from conformance_measures import IMPLEMENTATIONS
+
+import clgeom
 from clgeom import conformance
 from clgeom.errors import InvalidInput
 from clgeom.hull.convex import convex_hull
@@ -124,12 +133,40 @@ def test_unknown_cases_are_refused(change):
 
 
 def test_the_page_has_every_family():
-    page = (
-        Path(__file__).resolve().parents[1].joinpath("docs", "reference", "conformance.rst").read_text(encoding="utf-8")
-    )
-    cases = len(conformance.FAMILIES) * len(conformance.TYPES)
-    assert all(f"``{family}``: " in page for family in conformance.FAMILIES)
+    page, cases = bench_conformance.PAGE.read_text(encoding="utf-8"), len(conformance.FAMILIES) * len(conformance.TYPES)
+    assert all(f"``{family}``: " in page and f"``{family}``\n" in page for family in conformance.FAMILIES)
     assert f"- {cases} of {cases}\n" in page and f"# ... {cases} of {cases} right" in page
+    assert page.count(f"- {cases} exact\n") == len(conformance_measures.MEASURES)
+
+
+@pytest.mark.slow
+def test_the_page_is_what_the_script_writes():
+    page = bench_conformance.PAGE.read_text(encoding="utf-8")
+    heads = [f"- {name} {conformance_measures.version(p)}" for name, (_, (p,), _) in IMPLEMENTATIONS.items()]
+    if not all(head in page for head in heads):
+        pytest.skip("the page is of other versions")
+    assert bench_conformance.page() == page, "run  python bench/bench_conformance.py --write"
+
+
+@pytest.mark.parametrize("family", thinned(sorted(conformance.FAMILIES), 4))
+def test_measures_conform(family):
+    found = list(conformance_measures.outcomes([family], names=["clgeom"], n=16))
+    assert len(found) == 21 and {error for *_, error in found} == {0.0}, found
+
+
+def test_wrong_measures_are_told(monkeypatch):
+    def wrong(points):
+        yield "width", lambda: 1 / 0
+        yield "rectangle", lambda: np.nan
+        yield "circle", lambda: clgeom.convex_hull(points).min_circle().radius * 1.5
+        yield "diameter", lambda: clgeom.convex_hull(points).diameter().length * (1 + 1e-13)
+
+    monkeypatch.setitem(IMPLEMENTATIONS, "wrong", (wrong, ("clgeom",), ("float64",)))
+    found = [(t, m, e) for _, _, t, m, e in conformance_measures.outcomes(["nearly_round"], names=["wrong"], n=16)]
+    assert re.fullmatch(
+        r"float64: width ZeroDivisionError, rectangle not \S+, circle 50 %", conformance_measures.faults(found)
+    )
+    assert conformance_measures.count([e for _, _, e in found]) == "1 rounded, 3 wrong"
 
 
 # Hulls in every setting -----------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from reference import measures as reference
 
 import clgeom
+from clgeom.conformance import FAMILIES, family_points
 from clgeom.errors import InvalidInput
 from clgeom.hull import circles
 from clgeom.hull.batch import calipers as batch_calipers
@@ -35,6 +36,7 @@ METHODS = {
 def groups(dtype):
     """Small groups of adversarial clouds, lattices with many ties, regular polygons, and offsets."""
     parts = [cloud(name, n, dtype) for name in thinned(sorted(CLOUDS), 3) for n in thinned(SIZES, 2)]
+    parts += [family_points(name, 18, dtype) for name in FAMILIES if name not in CLOUDS]
     rng = np.random.default_rng(43)
     parts += [rng.integers(-side, side + 1, (n, 2)).astype(dtype) for side in (1, 2, 5, 40) for n in (3, 4, 6, 9, 20)]
     angles = [np.arange(n) * 2 * np.pi / n + turn for n in (4, 5, 6, 12) for turn in (0, 0.1)]

@@ -104,6 +104,57 @@ def extent(corners, direction):
     return rounded_root((max(places) - min(places)) ** 2 / _square(d))
 
 
+def _half_planes(corners):
+    """(point, direction) of half-planes to the left, which a convex polygon, a segment or a point is common to."""
+    if len(corners) == 1:
+        return [(corners[0], way) for way in ((1, 0), (0, 1), (-1, 0), (0, -1))]
+    planes = [(a, _minus(b, a)) for a, b in zip(corners, corners[1:] + corners[:1])]
+    return planes + [(a, (y, -x)) for a, (x, y) in planes if len(corners) == 2]
+
+
+def intersection(first, second):
+    """The rational corners of what two polygons, segments or points have in common, by half-planes, in order."""
+    found = rationals(first)
+    for at, way in _half_planes(rationals(second)):
+        sides, subject, found = [_cross(way, _minus(point, at)) for point in found], found, []
+        for k, (p, side) in enumerate(zip(subject, sides)):
+            q, other = subject[k - 1], sides[k - 1]
+            if side * other < 0:
+                share = other / (other - side)
+                found.append((q[0] + share * (p[0] - q[0]), q[1] + share * (p[1] - q[1])))
+            if side >= 0:
+                found.append(p)
+    found = list(dict.fromkeys(found))
+    while len(found) > 2:
+        turns = [
+            _cross(_minus(b, a), _minus(c, b)) for a, b, c in zip(found[-1:] + found[:-1], found, found[1:] + found[:1])
+        ]
+        if all(turns):
+            break
+        found = [b for b, turn in zip(found, turns) if turn] if any(turns) else [min(found), max(found)]
+    return found
+
+
+def area(corners):
+    """The area of a polygon of rational corners."""
+    return sum((_cross(a, b) for a, b in zip(corners, corners[1:] + corners[:1])), Fraction(0)) / 2
+
+
+def _square_from(point, a, b):
+    """The square of the distance of a point from a segment."""
+    along, apart = _minus(b, a), _minus(point, a)
+    share = min(max(_dot(apart, along) / _square(along), 0), 1) if any(along) else 0
+    return _square((apart[0] - share * along[0], apart[1] - share * along[1]))
+
+
+def distance(first, second):
+    if intersection(first, second):
+        return 0.0
+    p, q = rationals(first), rationals(second)
+    edges = [(one, list(zip(two, two[1:] + two[:1]))) for one, two in ((p, q), (q, p))]
+    return rounded_root(min(_square_from(point, *edge) for some, of in edges for point in some for edge in of))
+
+
 def rounded_root(number):
     return float(WIDE.sqrt(WIDE.divide(Decimal(number.numerator), Decimal(number.denominator))))
 
