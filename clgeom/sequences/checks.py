@@ -218,6 +218,46 @@ def all_pairs_of_words(session: Session) -> str:
     return f"{len(a) * len(b)} pairs"
 
 
+@check("sequences: matrix_jaro pairs_jaro", before=("sequences/matrix_jaro", "sequences/pairs_jaro"))
+def similarities_of_texts(session: Session) -> str:
+    """Jaro's and Winkler's similarities of all pairs, one by one and in lanes of several widths, and of pairs."""
+    from clgeom.intake.letters import Sequences
+    from clgeom.sequences.jaro import JaroLetters
+    from clgeom.sequences.matrix_words import blocks, most_of_rows
+
+    lengths = np.array([0, 5, 13, 30, 64]), np.array([*[3, 7, 0, 5] * 9, *[16, 9] * 5, *[32, 20] * 3, 64, 40, 64])
+    a, b = (Sequences(letters(int(n.sum()), step), np.append(0, np.cumsum(n))) for n, step in zip(lengths, (7, 11)))
+    rows, columns, pairs = np.arange(len(a)), np.arange(len(b)), JaroLetters(session, a, b)
+    for winkler in (False, True):
+        expected = np.array([[_similarity(a[i], b[j], winkler) for j in range(len(b))] for i in range(len(a))])
+        found = pairs.values(rows, columns, winkler=winkler, grid=True)
+        same(found, expected.ravel(), f"all pairs, winkler={winkler}")
+        found = pairs.values(rows, rows + 40, winkler=winkler, grid=False)
+        same(found, expected[rows, rows + 40], f"pairs, winkler={winkler}")
+        if most_of_rows(session, "jaro", a) > 0:
+            for _, _, values in blocks(session, "jaro_winkler" if winkler else "jaro", a, b):
+                same(values, expected, f"short texts, winkler={winkler}")
+    return f"{len(a) * len(b)} pairs"
+
+
+def _similarity(a: np.ndarray, b: np.ndarray, winkler: bool) -> float:
+    """Return the similarity of Jaro, or of Jaro and Winkler."""
+    reach, free, taking = max(max(len(a), len(b)) // 2 - 1, 0), np.ones(len(a), bool), []
+    for j, letter in enumerate(b):
+        begin = max(j - reach, 0)
+        near = np.flatnonzero((free & (a == letter))[begin : j + reach + 1])
+        if len(near):
+            free[begin + near[0]] = False
+            taking.append(j)
+    both = len(taking)
+    if not both:
+        return float(len(a) == len(b) == 0)
+    swapped = int((a[~free] != b[taking]).sum()) // 2
+    value = (both / len(a) + both / len(b) + (both - swapped) / both) / 3
+    first = [*(x != y for x, y in zip(a[:4].tolist(), b[:4].tolist())), True].index(True)
+    return min(value + first * 0.1 * (1 - value), 1.0) if winkler and value > 0.7 else value
+
+
 def _check_free_ends(session: Session) -> None:
     """Distances of sequences and of parts of other ones, and where the parts end, some of more than a window."""
     from clgeom.intake.letters import Sequences

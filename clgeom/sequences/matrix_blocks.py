@@ -5,6 +5,7 @@ Those of short sequences are computed by `matrix_words` where it has lanes for t
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -15,6 +16,7 @@ from clgeom.core.plan import Scratch
 from clgeom.errors import DeviceLimit
 from clgeom.sequences import fronts, matrix_words, pairs_bits
 from clgeom.sequences.bits import BitTable
+from clgeom.sequences.jaro import JaroLetters
 
 if TYPE_CHECKING:
     from clgeom.core.device import Session
@@ -45,10 +47,12 @@ def _blocks(
     session: Session, measure: Measure, a: Sequences, b: Sequences, cutoff: int | None, symmetric: bool
 ) -> Iterator[Block]:
     """Yield (rows, columns, values) as kernels find them."""
-    if not matrix_words.are_taken(session, a):
-        yield from _sorted_blocks(session, measure, a, b, cutoff, symmetric)
+    others = _jaro_blocks if measure.is_jaro else _sorted_blocks
+    most = matrix_words.most_of_rows(session, measure.kernels, a)
+    if most < 0:
+        yield from others(session, measure, a, b, cutoff, symmetric)
         return
-    most = matrix_words.MOST_LETTERS if symmetric else matrix_words.MOST_ROW_LETTERS
+    most = min(most, matrix_words.MOST_LETTERS) if symmetric else most
     (short_a, long_a), (short_b, long_b) = _by_length(a, most), _by_length(b, matrix_words.MOST_LETTERS)
     if len(short_a) and len(short_b):
         first = a.subset(short_a)
@@ -63,10 +67,23 @@ def _blocks(
         if not len(rows_of) or not len(columns_of):
             continue
         again, parts = symmetric and columns_of is rows_of, (a.subset(rows_of), b.subset(columns_of))
-        for rows, columns, values in _sorted_blocks(session, measure, *parts, cutoff, again):
+        for rows, columns, values in others(session, measure, *parts, cutoff, again):
             yield rows_of[rows], columns_of[columns], values
             if symmetric and not again:
                 yield columns_of[columns], rows_of[rows], values.T
+
+
+def _jaro_blocks(
+    session: Session, measure: Measure, a: Sequences, b: Sequences, cutoff: Any, symmetric: bool
+) -> Iterator[Block]:
+    """Yield (rows, columns, values) of blocks of the matrix of similarities of Jaro or Winkler."""
+    pairs, most = JaroLetters(session, a, b), min(MOST_PAIRS // 2, session.profile.max_alloc_bytes // 32)
+    width = min(len(b), most)
+    for left, top in itertools.product(range(0, len(b), width), range(0, len(a), max(most // width, 1))):
+        rows = np.arange(top, min(top + max(most // width, 1), len(a)))
+        columns = np.arange(left, min(left + width, len(b)))
+        values = pairs.values(rows, columns, winkler=measure.problem == "jaro_winkler", grid=True)
+        yield rows, columns, values.reshape(len(rows), -1)
 
 
 def _by_length(sequences: Sequences, most: int) -> tuple[np.ndarray, np.ndarray]:

@@ -20,24 +20,31 @@ if TYPE_CHECKING:
     from clgeom.core.device import Session
     from clgeom.intake.letters import Sequences
 
-KERNEL = "sequences/matrix_words"
+KERNEL, JARO = "sequences/matrix_words", "sequences/matrix_jaro"
 #: Bits of a lane, and most letters of its column. Most letters of a row, so that values are bytes.
 BITS, LETTERS = (8, 16, 32, 64), np.array([7, 16, 32, 64])
-MOST_LETTERS, MOST_ROW_LETTERS = 64, 191
+MOST_LETTERS, MOST_ROW_LETTERS, MOST_JARO_ROW = 64, 191, 64
 #: Pairs of a block, and columns of it.
 MOST_PAIRS, MOST_COLUMNS = 1 << 22, 1 << 18
 #: Rows of a work-item, so that tables pay.
 LEAST_ROWS = 32
 
 
-def are_taken(session: Session, a: Sequences) -> bool:
-    """Return whether short sequences with such letters are for this kernel."""
-    return session.profile.is_cpu and a.letters.dtype == np.uint8
+def most_of_rows(session: Session, problem: str, a: Sequences) -> int:
+    """Return the most letters of a row with such letters, -1 where the kernels take none."""
+    if not session.profile.is_cpu or a.letters.dtype != np.uint8:
+        return -1
+    if "jaro" not in problem:
+        return MOST_ROW_LETTERS
+    return MOST_JARO_ROW if session.profile.fp64 else -1
 
 
 def blocks(session: Session, problem: str, a: Sequences, b: Sequences) -> Iterator[tuple[slice, slice, np.ndarray]]:
-    """Yield rows, columns and values, as uint8, of blocks of the matrix of short sequences; "lcs" or "edit"."""
-    policy, parts = select(session.profile, KERNEL), ((a.letters,) if a is b else (a.letters, b.letters))
+    """Yield rows, columns and values of the matrix of short sequences: uint8, similarities of Jaro float64."""
+    kernel, dtype, params = KERNEL, "uint8", dict[str, Any](problem=problem)
+    if "jaro" in problem:
+        kernel, dtype, params = JARO, "float64", {"winkler": problem == "jaro_winkler"}
+    policy, parts = select(session.profile, kernel), ((a.letters,) if a is b else (a.letters, b.letters))
     letters, _ = upload(session, policy, *parts)
     symbols = np.uint32(max(int(part.max(initial=0)) for part in parts) + 1)
     rows = _spans(a, 0)
@@ -53,10 +60,10 @@ def blocks(session: Session, problem: str, a: Sequences, b: Sequences) -> Iterat
         most = int(min(MOST_PAIRS // (right - left), MOST_WORK // max(words * a.longest, 1)))
         for top in range(0, len(a), max(most, 1)):
             bottom = min(top + max(most, 1), len(a))
-            down = rows[top:bottom].copy()
+            down = rows[top:bottom][np.argsort(a.lengths[top:bottom], kind="stable")]
             down[:, 2] -= top
             buffers["rows"] = upload_flat(session, down)
-            out = Scratch("out", np.uint8, (bottom - top) * (right - left))
+            out = Scratch("out", np.dtype(dtype), (bottom - top) * (right - left))
             groups = max(policy.groups_per_unit * session.profile.compute_units, 1)
             rows_each = max(ceil_div(bottom - top, groups), min(LEAST_ROWS, bottom - top))
             down_tasks = ceil_div(bottom - top, rows_each)
@@ -68,7 +75,7 @@ def blocks(session: Session, problem: str, a: Sequences, b: Sequences) -> Iterat
                 tasks = down_tasks * ceil_div(stop - first, columns_each)
                 args: list[Any] = ["letters", symbols, "rows", *map(np.uint32, (bottom - top, rows_each)), "columns"]
                 args += [*map(np.uint32, (first, stop, columns_each, right - left)), out]
-                steps.append(Step(KERNEL, policy, tuple(args), min(tasks, groups), {"problem": problem, "bits": bits}))
+                steps.append(Step(kernel, policy, tuple(args), min(tasks, groups), {**params, "bits": bits}))
             values = run(session, Plan(*steps), **buffers).read(out).reshape(bottom - top, right - left)
             yield slice(top, bottom), slice(left, right), values
 

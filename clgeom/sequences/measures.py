@@ -7,6 +7,8 @@ edit           edit      letters to insert, delete or change                    
 lcs            lcs       c, the length of the longest common subsequence            the greatest
 indel          lcs       n + m - 2 c, letters to insert or delete                   the least
 ratio          lcs       100 (1 - indel / (n + m)); 100 for two empty ones          the greatest
+jaro           jaro      of common letters, and of those out of order               the greatest
+jaro_winkler   jaro      the same, more for up to four common first letters         the greatest
 =============  ========  =========================================================  ===========
 
 Floats are rounded as rapidfuzz rounds them: one operation in float64 after the other.
@@ -22,7 +24,7 @@ import numpy as np
 from clgeom.arguments import real, whole_number, wrong
 from clgeom.errors import short
 from clgeom.intake.typing import NDArray
-from clgeom.sequences import pairs_bits
+from clgeom.sequences import jaro, pairs_bits
 from clgeom.sequences.pairs_bits import INT32
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from clgeom.intake.letters import Sequences
 
 #: The problems.
-Measured: TypeAlias = Literal["edit", "lcs", "indel", "ratio"]
+Measured: TypeAlias = Literal["edit", "lcs", "indel", "ratio", "jaro", "jaro_winkler"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,11 @@ class Measure:
     kernels: str
     is_similarity: bool = False
     greatest: int | None = None
+
+    @property
+    def is_jaro(self) -> bool:
+        """Whether kernels find floats."""
+        return "jaro" in self.kernels
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -114,6 +121,8 @@ MEASURES = {
         Measure("lcs", "lcs", True),
         Measure("indel", "lcs"),
         Measure("ratio", "lcs", True, 100),
+        Measure("jaro", "jaro", True, 1),
+        Measure("jaro_winkler", "jaro_winkler", True, 1),
     )
 }
 
@@ -121,6 +130,9 @@ MEASURES = {
 def values_of_pairs(session: Session, problem: str, a: Sequences, b: Sequences, cutoff: Any = None) -> NDArray[Any]:
     """Return the value of each pair. `a` and `b` have letters of one type (`letters.with_common_codes`)."""
     measure = MEASURES[problem]
+    if measure.is_jaro:
+        found = jaro.pair_values(session, a, b, winkler=problem == "jaro_winkler")
+        return measure.cut(found, cutoff)
     if problem == measure.kernels:
         return pairs_bits.values(session, problem, a, b, cutoff)
     found = pairs_bits.values(session, measure.kernels, a, b)

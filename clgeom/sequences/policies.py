@@ -116,6 +116,14 @@ POLICIES: dict[str, Rows] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=16, groups_per_unit=8),
         "any": Policy("serial", wg_size=1, items_per_thread=8, groups_per_unit=8),  # pairs_bits instead
     },
+    "sequences/matrix_jaro": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=8, groups_per_unit=8),
+        "any": Policy("serial", wg_size=1, items_per_thread=8, groups_per_unit=8),  # pairs_jaro instead
+    },
+    "sequences/pairs_jaro": {
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=8),
+        "any": Policy("group", wg_size=64, groups_per_unit=32),
+    },
     # Time series; the serial shape computes items_per_thread pairs at once, a group as many as it has work-items.
     "sequences/warping": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=8, groups_per_unit=4),
@@ -129,6 +137,7 @@ LIMITS = {
     "sequences/align_sweep": Limit("items_per_thread", FOURS, "a multiple of 4", "group"),  # sides of tiles
     "sequences/align_tiles": Limit("items_per_thread", FOURS, "a multiple of 4"),
     "sequences/matrix_words": Limit("items_per_thread", FOURS, "a multiple of 4", "serial"),  # vectors of four words
+    "sequences/matrix_jaro": Limit("items_per_thread", FOURS, "a multiple of 4", "serial"),
     "sequences/warping": Limit("items_per_thread", (4, 8), "4 or 8", "serial"),  # lanes of a vector
 }
 

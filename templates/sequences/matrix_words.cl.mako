@@ -4,10 +4,6 @@
     # without vectors of 32 bytes, the fields of eight bits are those of longer words
     lane = {8: "ulong4", 16: "ushort16", 32: "uint8", 64: "ulong4"}[bits]
     low = f" & {hex(sum(127 << at for at in range(0, 64, 8)))}ul" if bits == 8 else ""
-    def repeated(field):
-        return hex(sum(field << at for at in range(0, 64, bits))) + "ul"
-    def halves(width):      # the lower half of every `width` bits
-        return hex(sum(((1 << width // 2) - 1) << at for at in range(0, 64, width))) + "ul"
 %>\
 // matrix_words: edit distances, or lengths of longest common subsequences, of all pairs of short sequences.
 //
@@ -28,24 +24,11 @@
 #define WORDS ${items_per_thread}
 #define VECTORS ${vectors}
 #define LANES ${items_per_thread * 64 // bits}u
-#define ONES ${repeated(1)}
+#define ONES ${hex(sum(1 << at for at in range(0, 64, bits)))}ul
 typedef ${lane} word_t;
 #include "portable.h"
+#include "sequences/lanes.h"
 #include "sequences/pairs_words.h"
-
-// The numbers of bits of all fields.
-inline ulong4 counts_of(ulong4 x)
-{
-    x -= (x >> 1) & ${halves(2)};
-    x = (x & ${halves(4)}) + ((x >> 2) & ${halves(4)});
-    x = (x + (x >> 4)) & ${halves(8)};
-% for width in (16, 32, 64):
-% if bits >= width:
-    x = (x + (x >> ${width // 2})) & ${halves(width)};
-% endif
-% endfor
-    return x;
-}
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void matrix_words(global const uchar *letters, const uint symbols, global const uint *rows, const uint row_count,
@@ -57,21 +40,10 @@ void matrix_words(global const uchar *letters, const uint symbols, global const 
         const uint top = task / across * rows_each, bottom = min(top + rows_each, row_count);
         const uint left = first + task % across * columns_each, right = min(left + columns_each, stop);
         for (uint block = left; block < right; block += LANES) {
-            ulong4 tables[256 * VECTORS], own[VECTORS], found[VECTORS];    // vload4 would be a call
-            private ulong *table = (private ulong *)tables, *values_of = (private ulong *)found;
-            uint place[LANES];
-            for (uint k = 0; k < symbols * VECTORS; ++k)
-                tables[k] = 0;
-            for (uint q = 0; q < VECTORS; ++q)
-                own[q] = 0;
-            for (uint l = 0; l < LANES; ++l) {
-                global const uint *column = columns + 3 * min(block + l, right - 1);
-                const uint word = l * BITS / 64, shift = l * BITS % 64;
-                place[l] = column[2];
-                ((private ulong *)own)[word] |= column[1] == 0 ? 0 : ULONG_MAX >> (64 - column[1]) << shift;
-                for (uint k = 0; k < column[1]; ++k)
-                    table[letters[column[0] + k] * WORDS + word] |= (ulong)1 << (shift + k);
-            }
+            ulong4 tables[256 * VECTORS], own[VECTORS], found[VECTORS];
+            private const ulong *values_of = (private const ulong *)found;
+            uint places[LANES];
+            fill_table(letters, symbols, columns, block, right - 1, tables, own, places);
             for (uint p = top; p < bottom; ++p) {
                 global const uchar *text = letters + rows[3 * p];
                 const uint count = rows[3 * p + 1];
@@ -109,7 +81,7 @@ void matrix_words(global const uchar *letters, const uint symbols, global const 
                 global uchar *values = out + (ulong)rows[3 * p + 2] * width;
                 #pragma unroll
                 for (uint l = 0; l < LANES; ++l)
-                    values[place[l]] = (uchar)(values_of[l * BITS / 64] >> (l * BITS % 64));
+                    values[places[l]] = (uchar)(values_of[l * BITS / 64] >> (l * BITS % 64));
             }
         }
     }

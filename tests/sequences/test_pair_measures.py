@@ -35,13 +35,40 @@ def ratio(a, b):
     return float(Fraction(float(1 - Fraction(part))) * 100)
 
 
+def jaro(a, b):
+    """Letters with an equal free letter within reach, and those out of order; quotients rounded one by one."""
+    reach = max(max(len(a), len(b)) // 2 - 1, 0)
+    free, mine = set(range(len(a))), []
+    for j, y in enumerate(b):
+        near = [i for i in range(max(j - reach, 0), min(j + reach + 1, len(a))) if i in free and a[i] == y]
+        if near:
+            free.remove(near[0])
+            mine.append(j)
+    both = len(mine)
+    if not both:
+        return float(not a and not b)
+    swapped = sum(a[i] != b[j] for i, j in zip(sorted(set(range(len(a))) - free), mine)) // 2
+    value = 0.0
+    for part, whole in ((both, len(a)), (both, len(b)), (both - swapped, both)):
+        value = float(Fraction(value) + Fraction(float(Fraction(part, whole))))
+    return float(Fraction(value) / 3)
+
+
+def jaro_winkler(a, b):
+    value = jaro(a, b)
+    same = next((k for k, (x, y) in enumerate(zip(a[:4], b[:4])) if x != y), min(len(a), len(b), 4))
+    return min(value + same * 0.1 * (1 - value), 1.0) if value > 0.7 else value
+
+
 PLAIN = {
     "edit": reference.edit_distance,
     "lcs": lcs,
     "indel": lambda a, b: len(a) + len(b) - 2 * lcs(a, b),
     "ratio": ratio,
+    "jaro": jaro,
+    "jaro_winkler": jaro_winkler,
 }
-SIMILAR = {"lcs": 16, "ratio": 100}
+SIMILAR = {"lcs": None, "ratio": 100, "jaro": 1, "jaro_winkler": 1}
 
 
 @functools.cache
@@ -49,19 +76,24 @@ def rapid():
     """What rapidfuzz calls these, if it is installed."""
     distance = pytest.importorskip("rapidfuzz.distance")
     fuzz = pytest.importorskip("rapidfuzz.fuzz")
-    return {"indel": distance.Indel.distance, "ratio": fuzz.ratio}
+    return {
+        "indel": distance.Indel.distance,
+        "ratio": fuzz.ratio,
+        "jaro": distance.Jaro.similarity,
+        "jaro_winkler": distance.JaroWinkler.similarity,
+    }
 
 
 @pytest.mark.parametrize("problem", PLAIN)
 @given(some, some, st.data())
 def test_measures(problem, a, b, data):
-    plain, kind = PLAIN[problem], np.float64 if SIMILAR.get(problem) == 100 else np.int32
+    plain, kind = PLAIN[problem], np.float64 if SIMILAR.get(problem) else np.int32
     full = dp.cdist(a, b, problem=problem)
     assert full.tolist() == [[plain(x, y) for y in b] for x in a] and full.dtype == kind
     n = min(len(a), len(b))
     pairs = dp.cpdist(a[:n], b[:n], problem=problem)
     assert pairs.tolist() == full.diagonal()[:n].tolist() and pairs.dtype == kind
-    cutoff = data.draw(st.sampled_from(full.ravel().tolist()) | st.integers(0, 9))
+    cutoff = data.draw(st.sampled_from(full.ravel().tolist()) | st.integers(0, SIMILAR.get(problem) or 9))
     within = full >= cutoff if problem in SIMILAR else full <= cutoff
     cut = np.where(within, full, 0 if problem in SIMILAR else cutoff + 1)
     assert dp.cdist(a, b, problem=problem, score_cutoff=cutoff).tolist() == cut.tolist()
@@ -77,10 +109,10 @@ def test_measures(problem, a, b, data):
     assert found.values.tolist() == itself[rows, columns].tolist()
 
 
-@pytest.mark.parametrize("problem", ["indel", "ratio"])
+@pytest.mark.parametrize("problem", ["indel", "ratio", "jaro", "jaro_winkler"])
 @given(some, some, st.integers(0, 100))
 def test_values_are_those_of_rapidfuzz(problem, a, b, cutoff):
-    theirs = rapid()[problem]
+    theirs, cutoff = rapid()[problem], cutoff / 100 if SIMILAR.get(problem) == 1 else cutoff
     assert dp.cdist(a, b, problem=problem).tolist() == [[theirs(x, y) for y in b] for x in a]
     found = dp.cdist(a, b, problem=problem, score_cutoff=cutoff)
     assert found.tolist() == [[theirs(x, y, score_cutoff=cutoff) for y in b] for x in a]
@@ -108,10 +140,31 @@ def test_lengths_around_lanes(any_session, monkeypatch):
     assert (symmetric[:9] == dp.cdist(a[:9], a, device=any_session)).all()
 
 
+@pytest.mark.settings("as_is", "as_gpu", "no_fp64", "small_allocations")
+def test_jaro_of_texts_around_lanes(any_session, monkeypatch):
+    """Short texts, those longer than lanes, and letters that share a list; a launch at once and in parts."""
+    rng = np.random.default_rng(4)
+    edges = [0, 1, 2, 7, 8, 16, 17, 33, 64, 65, 90]
+    for alphabet in ("ACGT", "".join(map(chr, range(64, 200)))):
+        a, b = (["".join(rng.choice(list(alphabet), n)) for n in rng.permutation(edges)] for _ in range(2))
+        b.append(a[0] + b[0])
+        for problem in ("jaro", "jaro_winkler"):
+            full = np.array([[PLAIN[problem](x, y) for y in b] for x in a])
+            assert (dp.cdist(a, b, problem=problem, device=any_session) == full).all()
+            assert (dp.cpdist(a, b[:-1], problem=problem, device=any_session) == full.diagonal()).all()
+            with monkeypatch.context() as limits:
+                for name, least in (("jaro.WORK", 1 << 25), ("jaro.MOST_PAIRS", 3), ("jaro.MOST_LINKS", 2_000)):
+                    limits.setattr(f"clgeom.sequences.{name}", least)
+                limits.setattr("clgeom.sequences.matrix_blocks.MOST_PAIRS", 40)
+                assert (dp.cdist(a, b, problem=problem, device=any_session) == full).all()
+                assert (dp.cpdist(a, b[:-1], problem=problem, device=any_session) == full.diagonal()).all()
+
+
 @pytest.mark.parametrize(
     "options, message",
     [
         ({"problem": "ratio", "score_cutoff": 101}, "must be a number from 0 to 100. Got 101 instead"),
+        ({"problem": "jaro", "score_cutoff": 1.01}, "must be a number from 0 to 1. Got 1.01 instead"),
         ({"problem": "ratio", "score_cutoff": np.nan}, "must be a number from 0 to 100"),
         ({"problem": "indel", "score_cutoff": 1.5}, "must be a whole number from 0"),
         ({"problem": "dtw"}, "'problem' parameter of cpdist must be one of 'edit'"),

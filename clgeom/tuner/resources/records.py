@@ -21,6 +21,7 @@ from clgeom.tuner.resources.targets import Target
 SCANS = "sorting/radix/radix_"
 CPUS = {
     "sequences/bits_tiles",
+    "sequences/matrix_jaro",
     "sequences/matrix_words",
     "region/arc/arc_counts",
     "region/coverage/coverage_unite_shares",
