@@ -189,17 +189,17 @@ inline int item_circle(polygon_t p, support_t *found)
 inline int circle_numbers(polygon_t p, support_t s, global double *numbers)
 {
     int sure = 1;
-    const double2 a = corner_of(p, s.i);
-    const bounded2_t b = bounded_step(a, corner_of(p, s.j));
-    bounded2_t across = b;
-    bounded_t below = bounded(2);
-    if (s.k != PAIR) {
-        const bounded2_t c = bounded_step(a, corner_of(p, s.k));
-        const bounded_t bb = bounded_dot(b, b), cc = bounded_dot(c, c), twice = bounded_cross(b, c);
-        across.x = minus(times(c.y, bb), times(b.y, cc));
-        across.y = minus(times(b.x, cc), times(c.x, bb));
-        below = plus(twice, twice);
+    const double2 a = corner_of(p, s.i), other = corner_of(p, s.j);
+    const bounded2_t b = bounded_step(a, other);
+    if (s.k == PAIR) {
+        numbers[0] = (a.x + other.x) / 2 + 0.0;    // correctly rounded; no -0.0
+        numbers[1] = (a.y + other.y) / 2 + 0.0;
+        numbers[2] = rounded(root_of(bounded_dot(b, b)), &sure) / 2;
+        return sure;
     }
+    const bounded2_t c = bounded_step(a, corner_of(p, s.k));
+    const bounded_t bb = bounded_dot(b, b), cc = bounded_dot(c, c), twice = bounded_cross(b, c), below = plus(twice, twice);
+    const bounded2_t across = {minus(times(c.y, bb), times(b.y, cc)), minus(times(b.x, cc), times(c.x, bb))};
     numbers[0] = rounded(over(plus(times(bounded(a.x), below), across.x), below), &sure);
     numbers[1] = rounded(over(plus(times(bounded(a.y), below), across.y), below), &sure);
     numbers[2] = rounded(over(root_of(bounded_dot(across, across)), below), &sure);

@@ -105,6 +105,17 @@ def test_measures_of_hulls_are_those_of_batches(dtype, purpose):
             np.testing.assert_array_equal(value, known)
 
 
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("purpose", METHODS)
+def test_hulls_of_no_special_points_are_measured_by_the_kernel(any_session, purpose, monkeypatch):
+    for name in ("best_caliper", "least_circle", "numbers_of", "circle_numbers"):
+        monkeypatch.delattr(batch_calipers, name)
+    points = np.random.default_rng(1).normal(size=(500, 8, 2))
+    batch = convex_hulls(points.reshape(-1, 2), np.arange(501) * 8, device=any_session)
+    _, method, options = METHODS[purpose]
+    getattr(batch, method)(**options)
+
+
 @pytest.mark.settings("as_is", "as_gpu", "small_allocations")
 @pytest.mark.parametrize("purpose", sorted(set(METHODS) - {"circle"}))
 @pytest.mark.parametrize("turn", [0, 0.3])

@@ -49,15 +49,15 @@ def best_calipers(session: Session, corners: np.ndarray, offsets: np.ndarray, pu
     counts = np.diff(offsets)
     width = NUMBERS[purpose]
     found = Found(np.zeros((len(counts), 4), np.int64), np.zeros((len(counts), width)))
-    several = np.flatnonzero(counts > 1)
-    alone = several[counts[several] > MANY] if purpose == "circle" else several[:0]
-    unsure = unknown = several
+    unsure = unknown = several = np.flatnonzero(counts > 1)
+    is_alone = (counts[several] > MANY) & (purpose == "circle")
+    alone = several[is_alone]
     if corners.dtype not in POINT_TYPES:
         corners = corners.astype(np.float64)
     if len(corners) > FEW and session.profile.fp64 and predicate_parameters(session, np.dtype(np.float64))["filtered"]:
         parts = [
             _by_kernel(session, corners, offsets, some, purpose, found)
-            for some in _ranges(session, corners, offsets, np.setdiff1d(several, alone))
+            for some in _ranges(session, corners, offsets, several[~is_alone])
         ]
         unsure, unknown = (np.concatenate([alone, *(part[k] for part in parts)]) for k in (0, 1))
     is_unsure = np.isin(unknown, unsure)
@@ -112,12 +112,15 @@ def _by_kernel(
     step = Step(CALIPERS, policy, args, groups, {"real": c_name(corners.dtype)}, bytes_moved=array.nbytes + jobs.nbytes)
     result = run(session, Plan(step), corners=array, jobs=to_device(session, jobs, caller="calipers"))
     rows = result.read(best).reshape(-1, 4)
-    doubtful, unknown = rows[:, 0] >= UNSURE_BEST, rows[ends - pieces, 0] >= UNSURE_NUMBERS
-    rows[:, 0] &= UNSURE_NUMBERS - 1
-    found.calipers[which] = rows[ends - pieces].view(np.int32)  # no third corner of a circle: -1
-    found.numbers[which] = result.read(numbers).reshape(len(jobs), -1)[ends - pieces]
-    unsure = doubtful[ends - pieces]
     several = np.flatnonzero(pieces > 1)
+    first = ends - pieces if len(several) else slice(None)
+    doubtful, unknown = rows[:, 0] >= UNSURE_BEST, rows[first, 0] >= UNSURE_NUMBERS
+    rows[:, 0] &= UNSURE_NUMBERS - 1
+    span = slice(int(which[0]), int(which[-1]) + 1)
+    places = span if span.stop - span.start == len(which) else which  # a range is copied faster
+    found.calipers[places] = rows[first].view(np.int32)  # no third corner of a circle: -1
+    found.numbers[places] = result.read(numbers).reshape(len(jobs), -1)[first]
+    unsure = doubtful[first]
     ranges = result.read(bounds).reshape(-1, 2) if len(several) else np.empty((0, 2))
     for k in several.tolist():
         own = slice(int(ends[k] - pieces[k]), int(ends[k]))
