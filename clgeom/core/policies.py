@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from clgeom.errors import InvalidInput
 
@@ -34,6 +34,9 @@ class Policy:
         Groups launched per compute unit, each walking its share of the tiles; 0 launches one group per tile.
     """
 
+    #: Whether groups may have three times a power of two work-items, too.
+    THREES: ClassVar[bool] = False
+
     variant: str = "group"
     wg_size: int = 256
     items_per_thread: int = 1
@@ -42,8 +45,10 @@ class Policy:
     def __post_init__(self) -> None:
         if self.variant not in ("group", "serial"):
             raise ValueError(f"variant must be 'group' or 'serial', not {self.variant!r}")
-        if self.wg_size < 1 or self.wg_size & (self.wg_size - 1):
-            raise ValueError(f"wg_size must be a power of two, not {self.wg_size}")
+        size = self.wg_size // 3 if self.THREES and self.wg_size % 96 == 0 else self.wg_size
+        if size < 1 or size & (size - 1):
+            also = ", or three times one from 32 on" if self.THREES else ""
+            raise ValueError(f"wg_size must be a power of two{also}, not {self.wg_size}")
         if not (1 <= self.items_per_thread <= MOST_ITEMS and 0 <= self.groups_per_unit <= MOST_GROUPS):
             raise ValueError(
                 f"items_per_thread must be in 1 .. {MOST_ITEMS} and groups_per_unit in 0 .. {MOST_GROUPS}, "

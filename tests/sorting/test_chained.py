@@ -17,6 +17,7 @@ from clgeom.core.policies import Policy
 from clgeom.core.tuning import override
 from clgeom.errors import InvalidInput
 from clgeom.sorting.keys import KEY_TYPES, KeyOrder, as_device_bits
+from clgeom.sorting.policies import ChainPolicy
 from clgeom.sorting.radix import passes, resident
 from clgeom.sorting.radix import sort as api
 from clgeom.sorting.radix import work as radix
@@ -73,6 +74,20 @@ def test_sizes_around_the_tile(session, chain, n):
     chain()
     with override(SMALL):
         check(session, keys_of("random", n, np.uint32))
+
+
+@pytest.mark.parametrize(("wg_size", "items"), [(96, 3), (384, 23)])
+def test_groups_of_three_times_a_power_of_two(session, chain, wg_size, items):
+    """For each edge of tiles; wide keys and payloads, for which groups shrink where memory is short."""
+    chain()
+    tile, policy = wg_size * items, ChainPolicy("group", wg_size=wg_size, items_per_thread=items)
+    with override({"sorting/radix/radix_onesweep": policy}):
+        for n in (tile - 1, tile, 2 * tile + 1) if items == 3 else (2 * tile + 1,):
+            check(session, keys_of("random", max(n, 2049), np.uint32))
+        check(session, keys_of("special", 2 * tile + 5000, np.float64), alone=False)
+    for size in (48, 3, 288 * 4 + 96):
+        with pytest.raises(ValueError, match="power of two, or three times one from 32 on"):
+            ChainPolicy("group", wg_size=size)
         check(session, keys_of("few", n, np.int16), descending=True)
 
 

@@ -17,6 +17,7 @@ from clgeom.core.families import policy_class, rows_of
 from clgeom.core.plan import Phase
 from clgeom.core.policies import Policy
 from clgeom.primitives.policies import POLICIES
+from clgeom.sorting.policies import ChainPolicy
 from clgeom.tuner.explain import STEPS, explain
 
 SCAN, TILES = "primitives/scan_tiles", "hull/sieve/tile_hoods"
@@ -116,11 +117,8 @@ def test_measured_policies():
 
 def test_policies_of_types_are_told_apart():
     """By the type that the policy was selected for, also where policies are the same or shrunk by their plans."""
-    kernel, mine, other = (
-        "sorting/radix/radix_onesweep",
-        Policy(items_per_thread=16),
-        {**MEASURED, "case": "other call"},
-    )
+    kernel, mine = "sorting/radix/radix_onesweep", ChainPolicy(items_per_thread=16)
+    other = {**MEASURED, "case": "other call"}
     nvidia = imaginary(name="A100", vendor="NVIDIA Corporation", platform="NVIDIA CUDA")
 
     def choice(policy, itemsize):

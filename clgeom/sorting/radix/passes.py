@@ -311,7 +311,7 @@ def tile_policy(profile: DeviceProfile, policy: Policy, widest_bits: int) -> Pol
     while too_large(policy) and policy.items_per_thread > 1:
         policy = replace(policy, items_per_thread=policy.items_per_thread // 2)
     while too_large(policy) and policy.wg_size > 1:
-        policy = replace(policy, wg_size=policy.wg_size // 2)
+        policy = replace(policy, wg_size=1 << (policy.wg_size - 1).bit_length() - 1)
     return policy
 
 
