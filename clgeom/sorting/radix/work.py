@@ -240,7 +240,8 @@ class DeviceSort:
         if longest <= segment_capacity(profile, inputs.order.dtype):
             return segments_plan(profile, memory, significant=inputs.significant, segments=segments, longest=longest)
         varying, _, _ = self._survey(inputs.n)
-        return large_segments_plan(profile, memory, digit_windows(varying), segments, self.features)
+        args = memory, digit_windows(varying), segments, self.features
+        return self._cached(("plans of large segments", *args), lambda: large_segments_plan(profile, *args).kept())
 
     def _cached(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
         result: T = self.session.cached(key, make, most=MOST_PLANS, policies=True)
