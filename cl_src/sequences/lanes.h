@@ -19,21 +19,24 @@ inline ulong4 counts_of(ulong4 x)
     return x;
 }
 
-// A table of columns block .. block + LANES - 1, the last one repeated: for each letter, of which there are `symbols`,
-// bits of the columns' letters that are equal. `own`: bits of all letters. columns: begin, length, index of each.
-inline void fill_table(global const uchar *letters, const uint symbols, global const uint *columns, const uint block,
-                       const uint last, private ulong4 *tables, private ulong4 *own, private uint *places)
+// A table of columns order[block] .. order[block + LANES - 1], the last one repeated: for each letter, of which there are
+// `symbols`, bits of the columns' letters that are equal. `own`: bits of all letters. Column i is letters[columns[i] ..
+// columns[i + 1] - 1].
+inline void fill_table(global const uchar *letters, const uint symbols, global const uint *columns,
+                       global const uint *order, const uint block, const uint last, private ulong4 *tables,
+                       private ulong4 *own, private uint *places, private uint *sizes)
 {
     for (uint k = 0; k < symbols * VECTORS; ++k)
         tables[k] = 0;
     for (uint q = 0; q < VECTORS; ++q)
         own[q] = 0;
     for (uint l = 0; l < LANES; ++l) {
-        global const uint *column = columns + 3 * min(block + l, last);
+        const uint column = order[min(block + l, last)], begin = columns[column], size = columns[column + 1] - begin;
         const uint word = l * BITS / 64, shift = l * BITS % 64;
-        places[l] = column[2];
-        ((private ulong *)own)[word] |= column[1] == 0 ? 0 : ULONG_MAX >> (64 - column[1]) << shift;
-        for (uint k = 0; k < column[1]; ++k)
-            ((private ulong *)tables)[letters[column[0] + k] * WORDS + word] |= (ulong)1 << (shift + k);
+        places[l] = column;
+        sizes[l] = size;
+        ((private ulong *)own)[word] |= size == 0 ? 0 : ULONG_MAX >> (64 - size) << shift;
+        for (uint k = 0; k < size; ++k)
+            ((private ulong *)tables)[letters[begin + k] * WORDS + word] |= (ulong)1 << (shift + k);
     }
 }

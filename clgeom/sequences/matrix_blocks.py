@@ -39,16 +39,8 @@ def blocks_of(
     session: Session, measure: Measure, a: Sequences, b: Sequences, cutoff: int | None, symmetric: bool
 ) -> Iterator[Block]:
     """Yield (rows, columns, values) of blocks of the matrix; those of short sequences by a kernel of their own."""
-    for rows, columns, found in _blocks(session, measure, a, b, cutoff, symmetric):
-        yield rows, columns, measure.of(found, a.lengths[rows][:, None], b.lengths[columns])
-
-
-def _blocks(
-    session: Session, measure: Measure, a: Sequences, b: Sequences, cutoff: int | None, symmetric: bool
-) -> Iterator[Block]:
-    """Yield (rows, columns, values) as kernels find them."""
     others = _jaro_blocks if measure.is_jaro else _sorted_blocks
-    most = matrix_words.most_of_rows(session, measure.kernels, a)
+    most = matrix_words.most_of_rows(session, measure.problem, a)
     if most < 0:
         yield from others(session, measure, a, b, cutoff, symmetric)
         return
@@ -57,7 +49,7 @@ def _blocks(
     if len(short_a) and len(short_b):
         first = a.subset(short_a)
         second = first if symmetric else b.subset(short_b)
-        for down, across, values in matrix_words.blocks(session, measure.kernels, first, second):
+        for down, across, values in matrix_words.blocks(session, measure.problem, first, second):
             yield short_a[down], short_b[across], values
     if symmetric:
         rest = (long_a, long_a), (long_a, short_b)
@@ -135,6 +127,7 @@ def _sorted_blocks(
                     spans = np.stack([start[at], length[at]], axis=1)
                     buffers[name] = pairs_bits.upload_flat(session, spans.astype(np.uint32))
                 values = run(session, plan, paced=len(plan) > 1, **buffers).read(out).reshape(len(rows), len(columns))
+            values = measure.of(values, n[rows][:, None], m[columns])
             yield rows, columns, values
             if symmetric and rows is not columns:
                 yield columns, rows, values.T

@@ -42,8 +42,9 @@ inline word_t lowest(const word_t x) { return x & ((word_t)0 - x); }
 #define FIELD(array, l) ((uint)(((private const ulong *)(array))[(l) * BITS / 64] >> ((l) * BITS % 64)) & ${(1 << min(bits, 16)) - 1})
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void matrix_jaro(global const uchar *letters, const uint symbols, global const uint *rows, const uint row_count,
-                 const uint rows_each, global const uint *columns, const uint first, const uint stop,
+void matrix_jaro(global const uchar *letters, const uint symbols, global const uint *rows,
+                 global const uint *row_order, const uint row_count, const uint rows_each,
+                 global const uint *columns, global const uint *order, const uint first, const uint stop,
                  const uint columns_each, const uint width, global double *out)
 {
     const uint across = (stop - first - 1) / columns_each + 1, down = (row_count - 1) / rows_each + 1;
@@ -54,17 +55,17 @@ void matrix_jaro(global const uchar *letters, const uint symbols, global const u
             ulong4 tables[256 * VECTORS], own[VECTORS], windows[VECTORS], waits[VECTORS];
             ulong4 common[VECTORS], wrong[VECTORS], same[VECTORS];
             word_t hits[MOST_ROW * VECTORS];
-            uint places[LANES];
-            fill_table(letters, symbols, columns, block, right - 1, tables, own, places);
+            uint places[LANES], sizes[LANES];
+            fill_table(letters, symbols, columns, order, block, right - 1, tables, own, places, sizes);
             uint last = UINT_MAX;                              // length of the row before
             for (uint p = top; p < bottom; ++p) {
-                global const uchar *text = letters + rows[3 * p];
-                const uint count = rows[3 * p + 1];
+                const uint row = row_order[p], count = rows[row + 1] - rows[row];
+                global const uchar *text = letters + rows[row];
                 if (count != last) {
                     for (uint q = 0; q < VECTORS; ++q)
                         windows[q] = waits[q] = 0;
                     for (uint l = 0; l < LANES; ++l) {
-                        const uint most = max(count, columns[3 * min(block + l, right - 1) + 1]);
+                        const uint most = max(count, sizes[l]);
                         const uint reach = most < 2 ? 0 : most / 2 - 1, bits = min(reach + 1, ${"7u" if low else "(uint)BITS"});
                         const uint word = l * BITS / 64, shift = l * BITS % 64;
                         ((private ulong *)windows)[word] |= ULONG_MAX >> (64 - bits) << shift;
@@ -115,9 +116,9 @@ void matrix_jaro(global const uchar *letters, const uint symbols, global const u
                     }
                 }
 % endif
-                global double *values = out + (ulong)rows[3 * p + 2] * width;
+                global double *values = out + (ulong)row * width;
                 for (uint l = 0; l < LANES; ++l) {
-                    const uint both = FIELD(common, l), size = columns[3 * min(block + l, right - 1) + 1];
+                    const uint both = FIELD(common, l), size = sizes[l];
                     double value = size + count == 0 ? 1 : 0;
                     if (both > 0) {
                         const uint swapped = FIELD(wrong, l) / 2;
