@@ -180,10 +180,15 @@ def cdist(
         return _sparse(blocks, shape, measure, cutoff, symmetric)
     if k is not None:
         return _nearest(blocks, shape, measure, cutoff, symmetric, k)
-    matrix = np.full(shape, measure.beyond(cutoff), measure.dtype)
+    matrix = None
     for rows, columns, values in blocks:
-        matrix[_part(rows, columns)] = measure.cut(values, cutoff)
-    return matrix
+        part, found = _part(rows, columns), measure.cut(values, cutoff)
+        if found.shape == shape and all(isinstance(one, slice) for one in part):  # all of it at once
+            return found.astype(measure.dtype, copy=False)
+        if matrix is None:
+            matrix = np.full(shape, measure.beyond(cutoff), measure.dtype)
+        matrix[part] = found
+    return np.full(shape, measure.beyond(cutoff), measure.dtype) if matrix is None else matrix
 
 
 def _part(rows: np.ndarray, columns: np.ndarray) -> tuple[Any, Any]:
