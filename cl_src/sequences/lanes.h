@@ -20,10 +20,10 @@ inline ulong4 counts_of(ulong4 x)
 }
 
 // A table of columns order[block] .. order[block + LANES - 1], the last one repeated: for each letter, of which there are
-// `symbols`, bits of the columns' letters that are equal. `own`: bits of all letters. Column i is letters[columns[i] ..
+// `symbols` from `least` on, bits of the columns' letters that are equal. `own`: bits of all letters. Column i is letters[columns[i] ..
 // columns[i + 1] - 1].
-inline void fill_table(global const uchar *letters, const uint symbols, global const uint *columns,
-                       global const uint *order, const uint block, const uint last, private ulong4 *tables,
+inline void fill_table(global const uchar *letters, const uint least, const uint symbols,
+                       global const uint *columns, global const uint *order, const uint block, const uint last, private ulong4 *tables,
                        private ulong4 *own, private uint *places, private uint *sizes)
 {
     for (uint k = 0; k < symbols * VECTORS; ++k)
@@ -37,6 +37,6 @@ inline void fill_table(global const uchar *letters, const uint symbols, global c
         sizes[l] = size;
         ((private ulong *)own)[word] |= size == 0 ? 0 : ULONG_MAX >> (64 - size) << shift;
         for (uint k = 0; k < size; ++k)
-            ((private ulong *)tables)[letters[begin + k] * WORDS + word] |= (ulong)1 << (shift + k);
+            ((private ulong *)tables)[(letters[begin + k] - least) * WORDS + word] |= (ulong)1 << (shift + k);
     }
 }

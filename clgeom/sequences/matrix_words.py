@@ -26,8 +26,8 @@ BITS, KINDS = (8, 16, 32, 64), np.repeat(np.arange(4, dtype=np.uint8), [8, 9, 16
 MOST_LETTERS, MOST_ROW_LETTERS, MOST_JARO_ROW = 64, 191, 64
 #: Pairs of a block, and columns of it.
 MOST_PAIRS, MOST_COLUMNS = 1 << 22, 1 << 18
-#: Rows of a work-item, so that tables pay.
-LEAST_ROWS = 32
+#: Rows of a work-item, so that tables pay; and up to which columns are not sorted.
+LEAST_ROWS, FEW_ROWS = 32, 8
 
 
 def most_of_rows(session: Session, problem: str, a: Sequences) -> int:
@@ -48,12 +48,13 @@ def blocks(session: Session, problem: str, a: Sequences, b: Sequences) -> Iterat
         kernel, dtype, params = JARO, "float64", {"winkler": problem == "jaro_winkler"}
     policy, parts = select(session.profile, kernel), ((a.letters,) if a is b else (a.letters, b.letters))
     letters, _ = upload(session, policy, *parts)
-    symbols = np.uint32(max(int(part.max(initial=0)) for part in parts) + 1)
+    least = min(int(part.min(initial=255)) for part in parts)
+    symbols = max(max(int(part.max(initial=0)) for part in parts) + 1 - least, 0)
     rows, columns = a.offsets, b.offsets + (0 if a is b else len(a.letters))
     lanes = policy.items_per_thread * 64
     for left in range(0, len(b), MOST_COLUMNS):
         right = min(left + MOST_COLUMNS, len(b))
-        order, classes = _classes(b.lengths[left:right], lanes)
+        order, classes = _classes(b.lengths[left:right], lanes, len(a))
         buffers: dict[str, Any] = {"letters": letters, "order": upload_flat(session, order.astype(np.uint32))}
         buffers["columns"] = upload_flat(session, columns[left : right + 1].astype(np.uint32))
         words = sum((stop - first) * bits / 64 for first, stop, bits in classes)
@@ -73,7 +74,7 @@ def blocks(session: Session, problem: str, a: Sequences, b: Sequences) -> Iterat
                 across = min(ceil_div(groups, down_tasks), ceil_div(stop - first, block))
                 columns_each = ceil_div(ceil_div(stop - first, across), block) * block
                 tasks = down_tasks * ceil_div(stop - first, columns_each)
-                args: list[Any] = ["letters", symbols, "rows", "row_order"]
+                args: list[Any] = ["letters", np.uint32(least), np.uint32(symbols), "rows", "row_order"]
                 args += [*map(np.uint32, (bottom - top, rows_each)), "columns", "order"]
                 args += [*map(np.uint32, (first, stop, columns_each, right - left)), out]
                 steps.append(Step(kernel, policy, tuple(args), min(tasks, groups), {**params, "bits": bits}))
@@ -81,11 +82,14 @@ def blocks(session: Session, problem: str, a: Sequences, b: Sequences) -> Iterat
             yield slice(top, bottom), slice(left, right), values
 
 
-def _classes(lengths: np.ndarray, lanes: int) -> tuple[np.ndarray, list[tuple[int, int, int]]]:
+def _classes(lengths: np.ndarray, lanes: int, rows: int) -> tuple[np.ndarray, list[tuple[int, int, int]]]:
     """Return an order of sequences, and (first, stop, bits of a lane) of those of as many bits.
 
-    Too few for half of a block go with those of more bits.
+    Too few for half of a block go with those of more bits. For few rows words stay in their order: it takes longer.
     """
+    longest = KINDS[lengths.max()]
+    if rows <= FEW_ROWS and BITS[longest] <= 16:
+        return np.arange(len(lengths)), [(0, len(lengths), BITS[longest])]
     kind = KINDS[lengths]
     for k, bits in enumerate(BITS[:-1]):
         few = kind == k

@@ -42,8 +42,8 @@ inline word_t lowest(const word_t x) { return x & ((word_t)0 - x); }
 #define FIELD(array, l) ((uint)(((private const ulong *)(array))[(l) * BITS / 64] >> ((l) * BITS % 64)) & ${(1 << min(bits, 16)) - 1})
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void matrix_jaro(global const uchar *letters, const uint symbols, global const uint *rows,
-                 global const uint *row_order, const uint row_count, const uint rows_each,
+void matrix_jaro(global const uchar *letters, const uint least, const uint symbols,
+                 global const uint *rows, global const uint *row_order, const uint row_count, const uint rows_each,
                  global const uint *columns, global const uint *order, const uint first, const uint stop,
                  const uint columns_each, const uint width, global double *out)
 {
@@ -56,7 +56,7 @@ void matrix_jaro(global const uchar *letters, const uint symbols, global const u
             ulong4 common[VECTORS], wrong[VECTORS], same[VECTORS];
             word_t hits[MOST_ROW * VECTORS];
             uint places[LANES], sizes[LANES];
-            fill_table(letters, symbols, columns, order, block, right - 1, tables, own, places, sizes);
+            fill_table(letters, least, symbols, columns, order, block, right - 1, tables, own, places, sizes);
             uint last = UINT_MAX;                              // length of the row before
             for (uint p = top; p < bottom; ++p) {
                 const uint row = row_order[p], count = rows[row + 1] - rows[row];
@@ -77,7 +77,7 @@ void matrix_jaro(global const uchar *letters, const uint symbols, global const u
                 word_t taken_${q} = 0, window_${q} = as_${lane}(windows[${q}]), wait_${q} = as_${lane}(waits[${q}]);
 % endfor
                 for (uint j = 0; j < count; ++j) {
-                    private const ulong4 *equals = tables + text[j] * VECTORS;
+                    private const ulong4 *equals = tables + (text[j] - least) * VECTORS;
 % for q in range(vectors):
                     {
                         const word_t mine = lowest(as_${lane}(equals[${q}]) & window_${q} & ~taken_${q});
@@ -94,7 +94,7 @@ void matrix_jaro(global const uchar *letters, const uint symbols, global const u
                 common[${q}] = counts_of(as_ulong4(taken_${q}));
 % endfor
                 for (uint j = 0; j < count; ++j) {
-                    private const ulong4 *equals = tables + text[j] * VECTORS;
+                    private const ulong4 *equals = tables + (text[j] - least) * VECTORS;
 % for q in range(vectors):
                     {
                         const word_t mine = lowest(left_${q}) & hits[j * VECTORS + ${q}];
@@ -111,7 +111,7 @@ void matrix_jaro(global const uchar *letters, const uint symbols, global const u
                     ulong4 equal = ONES;
                     same[q] = 0;
                     for (uint j = 0; j < min(count, 4u); ++j) {
-                        equal &= tables[text[j] * VECTORS + q] >> j;
+                        equal &= tables[(text[j] - least) * VECTORS + q] >> j;
                         same[q] += equal;
                     }
                 }

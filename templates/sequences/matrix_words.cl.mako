@@ -30,8 +30,8 @@ typedef ${lane} word_t;
 #include "sequences/pairs_words.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void matrix_words(global const uchar *letters, const uint symbols, global const uint *rows,
-                  global const uint *row_order, const uint row_count, const uint rows_each,
+void matrix_words(global const uchar *letters, const uint least, const uint symbols,
+                  global const uint *rows, global const uint *row_order, const uint row_count, const uint rows_each,
                   global const uint *columns, global const uint *order, const uint first, const uint stop,
                   const uint columns_each, const uint width, global ${value} *out)
 {
@@ -43,7 +43,7 @@ void matrix_words(global const uchar *letters, const uint symbols, global const 
             ulong4 tables[256 * VECTORS], own[VECTORS], found[VECTORS];
             private const ulong *values_of = (private const ulong *)found;
             uint places[LANES], sizes[LANES];
-            fill_table(letters, symbols, columns, order, block, right - 1, tables, own, places, sizes);
+            fill_table(letters, least, symbols, columns, order, block, right - 1, tables, own, places, sizes);
             for (uint p = top; p < bottom; ++p) {
                 const uint row = row_order[p], count = rows[row + 1] - rows[row];
                 global const uchar *text = letters + rows[row];
@@ -51,7 +51,7 @@ void matrix_words(global const uchar *letters, const uint symbols, global const 
                 word_t grow_${q} = ~(word_t)0${low}, fall_${q} = 0;
 % endfor
                 for (uint j = 0; j < count; ++j) {
-                    private const ulong4 *equals = tables + text[j] * VECTORS;
+                    private const ulong4 *equals = tables + (text[j] - least) * VECTORS;
 % for q in range(vectors):
                     {
                         const word_t equal = as_${lane}(equals[${q}]);

@@ -141,14 +141,14 @@ def test_lengths_around_lanes(any_session, monkeypatch):
 
 
 @pytest.mark.settings("as_is", "as_gpu", "no_fp64", "small_allocations")
-def test_jaro_of_texts_around_lanes(any_session, monkeypatch):
+def test_similarities_of_texts_around_lanes(any_session, monkeypatch):
     """Short texts, those longer than lanes, and letters that share a list; a launch at once and in parts."""
     rng = np.random.default_rng(4)
     edges = [0, 1, 2, 7, 8, 16, 17, 33, 64, 65, 90]
     for alphabet in ("ACGT", "".join(map(chr, range(64, 200)))):
         a, b = (["".join(rng.choice(list(alphabet), n)) for n in rng.permutation(edges)] for _ in range(2))
         b.append(a[0] + b[0])
-        for problem in ("jaro", "jaro_winkler"):
+        for problem in ("jaro", "jaro_winkler", "indel", "ratio"):
             full = np.array([[PLAIN[problem](x, y) for y in b] for x in a])
             assert (dp.cdist(a, b, problem=problem, device=any_session) == full).all()
             assert (dp.cpdist(a, b[:-1], problem=problem, device=any_session) == full.diagonal()).all()
