@@ -74,8 +74,20 @@ class _Finite(click.types.FloatParamType):
         return number
 
 
+class _Exact(click.types.FloatParamType):
+    """Numbers, of which whole ones are integers: 64 bits are more than floats have."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        try:
+            return int(value)
+        except ValueError:
+            return number
+
+
 #: Type of options that are numbers.
 FINITE = _Finite()
+nodata_option = click.option("--nodata", type=_Exact(), help="Value of cells without data; replaces that of the file.")
 
 
 def command(

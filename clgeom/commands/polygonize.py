@@ -15,6 +15,7 @@ from clgeom.commands.options import (
     check_files,
     command,
     crs_option,
+    nodata_option,
     output_option,
     page_option,
     path_option,
@@ -110,7 +111,7 @@ EXAMPLES = (
     metavar="ROW COLUMN ROWS COLUMNS",
     help="Read only this part: its first row and column, its rows and columns.",
 )
-@click.option("--nodata", type=float, help="Value of cells without data; replaces that of the file.")
+@nodata_option
 @crs_option
 @with_default(
     "--connectivity",

@@ -16,6 +16,7 @@ from clgeom.commands.options import (
     crs_option,
     is_typed,
     layer_option,
+    nodata_option,
     output_option,
     page_option,
     path_option,
@@ -274,7 +275,7 @@ def _one_or_several(ctx: click.Context, param: click.Parameter, value: tuple[str
 @layer_option
 @click.option("--value", metavar="NAME|N", help="Column that --level is compared with.")
 @crs_option
-@click.option("--nodata", type=float, help="Value of cells without data; replaces that of the file.")
+@nodata_option
 @click.option("--unit", help="Unit of the levels.  [default: that of the raster, dBm for --model]")
 @output_option(f"Write the regions: {either(GEOMETRIES)}.")
 @click.option(

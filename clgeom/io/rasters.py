@@ -326,7 +326,7 @@ def _read_numpy(path: FilePath, suffix: str, band: int, array: str | None) -> Ra
         _one_map(path, whole, band),
         _numbers(path, about, "transform", (6, 9)),
         _text(path, about, "crs"),
-        None if "nodata" not in about else _numbers(path, about, "nodata", (1,))[0],
+        None if _numbers(path, about, "nodata", (1,)) is None else about["nodata"].item(),
         _maps(whole),
         own_unit(_text(path, about, "unit")),
     )

@@ -39,6 +39,7 @@ from clgeom.region.classes.simpler_lines import SimplerLines
 from clgeom.region.classes.trace import TooDense, trace_arcs
 from clgeom.region.coverage.grid import as_grid
 from clgeom.region.coverage.named import opened
+from clgeom.region.coverage.rasters import as_nodata
 
 #: Rows of the first strip, by whose corners the heights of others are chosen.
 FIRST_ROWS = 64
@@ -227,8 +228,10 @@ class _Work:
         self.caller = caller
         self.connectivity = checked_connectivity(connectivity, caller)
         self.names = checked_names(names, caller)
+        as_nodata(where["nodata"], np.dtype(np.float64), caller=caller)
         self.max_bytes = size_in_bytes(max_bytes, "max_bytes", caller=caller, least=LEAST_BYTES)
-        self.raster = placed_raster(opened(classes, caller=caller), caller=caller, name="classes", strips=True, **where)
+        given = opened(classes, caller=caller, name="classes", nodata=where["nodata"])
+        self.raster = placed_raster(given, caller=caller, name="classes", strips=True, **where)
         self.strips = _as_strips(self.raster.values, caller)
         kind = self.strips.dtype.kind
         self.dtype = self.strips.dtype.newbyteorder("=") if kind in "iu" else np.dtype("u1" if kind == "b" else "i8")

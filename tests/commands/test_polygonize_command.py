@@ -114,6 +114,15 @@ def test_errors_are_one_line(land, here, options, words):
     assert words in refused("polygonize", *options)
 
 
+def test_nodata_of_64_bits_is_one_value(here):
+    values = np.array([[2**53, 2**53 + 1]])
+    np.save("big.npy", values)
+    np.savez("big.npz", values=values, nodata=2**53 + 1)
+    for options in (["big.npy", "--nodata", str(2**53 + 1)], ["big.npz"]):
+        rows = json.loads(done("polygonize", *options, "--json"))["classes"]
+        assert [row["class"] for row in rows] == [2**53]
+
+
 def test_names_of_other_classes_have_a_warning(land, here):
     (here / "other.csv").write_text("9,sea\n")
     with pytest.warns(InputWarning, match="'other.csv' names no class of 'land.npz'"):

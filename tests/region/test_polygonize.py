@@ -95,7 +95,45 @@ def test_nodata_beyond_the_type_is_in_no_cell(dtype):
 def test_nodata_of_64_bits_is_one_value():
     big = np.array([[2**53, 2**53 + 1, 2**63 - 1]])
     for k, nodata in enumerate(big[0]):
-        assert clgeom.polygonize(big, nodata=nodata).classes.tolist() == np.delete(big[0], k).tolist()
+        expected = np.delete(big[0], k).tolist()
+        assert clgeom.polygonize(big, nodata=nodata).classes.tolist() == expected
+        xarray = pytest.importorskip("xarray")
+        stored = xarray.DataArray(big, dims=("y", "x"), attrs={"_FillValue": nodata})
+        assert clgeom.polygonize(stored).classes.tolist() == expected
+
+
+@pytest.mark.parametrize(("kind", "nodata"), [("Int64", 2**53 + 1), ("Int64", 2**63 - 1), ("UInt64", 2**64 - 1)])
+def test_nodata_of_files_of_64_bits_is_one_value(tmp_path, kind, nodata):
+    rasterio, shutil = map(pytest.importorskip, ("rasterio", "rasterio.shutil"))
+    big = np.array([[nodata - 1, nodata, 5]], kind.lower())
+    place = {"transform": (10, 0, 0, 0, -10, 0), "width": 3, "height": 1, "count": 1}
+    with rasterio.open(tmp_path / "big.tif", "w", driver="GTiff", dtype=big.dtype, **place) as file:
+        file.write(big, 1)
+    source = "<SimpleSource><SourceFilename relativeToVRT='1'>big.tif</SourceFilename></SimpleSource>"
+    band = f"<VRTRasterBand dataType='{kind}' band='1'><NoDataValue>{nodata}</NoDataValue>{source}</VRTRasterBand>"
+    (tmp_path / "big.vrt").write_text(f"<VRTDataset rasterXSize='3' rasterYSize='1'>{band}</VRTDataset>")
+    shutil.copy(tmp_path / "big.vrt", tmp_path / "known.tif", driver="GTiff")  # rasterio would round it
+    assert clgeom.polygonize(tmp_path / "known.tif").classes.tolist() == [nodata - 1, 5]
+    assert clgeom.polygonize(tmp_path / "known.tif", nodata=5).classes.tolist() == [nodata - 1, nodata]
+
+
+def test_nodata_replaces_that_of_all_files_and_bands(tmp_path):
+    rasterio = pytest.importorskip("rasterio")
+    place = {"transform": (10, 0, 0, 0, -10, 0), "width": 3, "height": 1, "nodata": 3, "dtype": "uint8"}
+    paths = [tmp_path / "one.tif", tmp_path / "two.tif", tmp_path / "both.tif"]
+    for path, count in zip(paths, (1, 1, 2)):
+        with rasterio.open(path, "w", driver="GTiff", count=count, **place) as file:
+            file.write(np.array([[[0, 1, 3]]] * count, np.uint8))
+    for maps in (paths[:2], paths[2]):
+        assert clgeom.polygonize(maps).classes.tolist() == [0, 1, 0, 1]
+        assert clgeom.polygonize(maps, nodata=0).classes.tolist() == [1, 3, 1, 3]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_floats_at_the_limits_of_integers_are_these(dtype):
+    values = [-(2.0**31), 2.0**31, 2.0**15, -(2.0**15)]
+    for value in values:
+        assert clgeom.polygonize(np.array([[value, 1]], dtype)).classes.tolist() == [value, 1]
 
 
 def test_position_comes_from_the_raster_or_the_parameters():
@@ -126,6 +164,7 @@ def test_position_comes_from_the_raster_or_the_parameters():
         (([[1]], {"nodata": "none"}), "'nodata' parameter of polygonize must be a number"),
         (([[1.0]], {"nodata": "none"}), "'nodata' parameter of polygonize must be a number"),
         (([[1.0]], {"nodata": 1j}), "'nodata' parameter of polygonize must be a number"),
+        (([[1]], {"nodata": [1, 2]}), "'nodata' parameter of polygonize must be a number"),
         (([[1]], {"crs": "EPSG:4326"}), "'transform' parameter of polygonize must place"),
         (([[1]], {"profile": 2}), "'profile' parameter of polygonize"),
     ],

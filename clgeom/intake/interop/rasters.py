@@ -34,6 +34,8 @@ KILOMETRES = ("km", "kilometer", "kilometers", "kilometre", "kilometres")
 ANGLES = ("rad", "radian", "radians", "microradian", "microradians")
 #: The transform of a dataset of rasterio without one.
 UNPLACED = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
+#: Types of bands whose values may be no floats.
+WIDE = ("int64", "uint64")
 #: Attributes of a `Raster` by which the parameters of a function replace those of an object.
 POSITION = ("transform", "crs", "nodata")
 #: Largest deviation of a coordinate from even spacing, in cells; files have coordinates of float32.
@@ -226,6 +228,8 @@ def dataset_band(dataset: DatasetReader, band: int, fault: str, nodata: FloatLik
     if kind.startswith("complex"):
         raise InvalidInput(f"Band {band} of '{dataset.name}' must hold numbers. Got {kind} instead.")
     absent = dataset.nodatavals[band - 1] if nodata is None else nodata
+    if nodata is None and kind in WIDE and abs(absent or 0) >= 1 << 53:
+        absent = None  # it may be rounded; the mask is exact
 
     def window(row: int, column: int, rows: int, columns: int) -> np.ndarray:
         where = Window(column, row, columns, rows)
@@ -236,7 +240,9 @@ def dataset_band(dataset: DatasetReader, band: int, fault: str, nodata: FloatLik
 
     is_scaled = (dataset.scales[band - 1], dataset.offsets[band - 1]) != (1.0, 0.0)
     block = dataset.block_shapes[band - 1][0]
-    values = Strips(window, dataset.shape, np.dtype(kind), not is_scaled and not _has_mask(dataset, band), block)
+    values = Strips(
+        window, dataset.shape, np.dtype(kind), not is_scaled and not _has_mask(dataset, band, absent), block
+    )
     unit = unit_of_band(dataset, band)
     return Raster(values, nodata=None if is_scaled else absent, bands=dataset.count, unit=unit)
 
@@ -253,18 +259,21 @@ def stacked(bands: Sequence[Raster]) -> np.ndarray:
     return np.ma.stack(values) if any(map(np.ma.isMaskedArray, values)) else np.stack(values)
 
 
-def _has_mask(dataset: DatasetReader, band: int) -> bool:
-    """Return whether a band has a mask beside the value of cells without data."""
+def _has_mask(dataset: DatasetReader, band: int, nodata: FloatLike | None) -> bool:
+    """Return whether a band has a mask beside the value of cells without data, or for a value that no float is."""
     from rasterio.enums import MaskFlags
 
-    return not {MaskFlags.all_valid, MaskFlags.nodata} & set(dataset.mask_flag_enums[band - 1])
+    flags = set(dataset.mask_flag_enums[band - 1])
+    if MaskFlags.nodata in flags:
+        return nodata is None and dataset.dtypes[band - 1] in WIDE
+    return MaskFlags.all_valid not in flags
 
 
 def scaled_band(
     source: DatasetReader, band: int, values: np.ndarray, nodata: FloatLike | None, window: Window | None = None
 ) -> np.ndarray:
     """Return the stored values of a band, or of a window of it, scaled and masked."""
-    if _has_mask(source, band):
+    if _has_mask(source, band, nodata):
         values = np.ma.masked_array(values, source.read_masks(band, window=window) == 0)
     scale, offset = source.scales[band - 1], source.offsets[band - 1]
     if (scale, offset) == (1.0, 0.0):
@@ -363,7 +372,7 @@ def data_array(
     if (scale, offset) != (1.0, 0.0):  # xarray has not applied them
         if not (math.isfinite(scale) and math.isfinite(offset) and scale):
             raise InvalidInput(f"{what} has the scale {scale} and the offset {offset}.")
-    missing = None if absent is None else float(absent)
+    missing = _fill(absent, values.dtype.kind, what)
 
     def part(row: int, column: int, rows: int, columns: int) -> np.ndarray:
         try:
@@ -386,6 +395,16 @@ def data_array(
     system = _system(array, across)
     transform = _transform(array, across, down, what, system)
     return Raster(stored, transform, system, missing if is_plain else None, maps, own_unit(known.get("units")))
+
+
+def _fill(absent: Any, kind: str, what: str) -> FloatLike | None:
+    """Return the value of cells without data; that of integers is exact."""
+    if absent is None or (kind in "iu" and isinstance(absent, (int, np.integer))):
+        return absent
+    try:
+        return float(absent)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInput(f"{what} must have a number for cells without data. Got {short(absent)} instead.") from None
 
 
 def _axes(array: xr.DataArray, what: str) -> tuple[Hashable, Hashable]:

@@ -92,8 +92,9 @@ def polygonize(
     call = Call(CALLER, profile=profile)
     connectivity = checked_connectivity(connectivity)
     named = checked_names(names)
+    as_nodata(nodata, np.dtype(np.float64), caller=CALLER)
     raster = placed_raster(
-        opened(classes, caller=CALLER),
+        opened(classes, caller=CALLER, name="classes", nodata=nodata),
         caller=CALLER,
         name="classes",
         transform=transform,
@@ -186,7 +187,7 @@ def _whole(array: np.ndarray) -> np.ndarray:
         bad = ~((array == np.rint(array)) & (np.abs(array) < 1 << 53))
     if bad.any():
         raise wrong("classes", CALLER, "integers", f"{array[bad][0].item()!r}", verb="hold")
-    low, high = array.min(), array.max()
+    low, high = int(array.min()), int(array.max())  # float32 would round the limits of types
     holds = (kind for kind in INTEGERS if np.iinfo(kind).min < low and high <= np.iinfo(kind).max)
     return array.astype(next(holds))
 

@@ -10,26 +10,27 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.core.messages import counted
 from clgeom.errors import InvalidInput, short
 from clgeom.geo.geodesy import same_crs
 from clgeom.intake.interop.rasters import Raster, is_dataset, placed_raster, stacked
 from clgeom.region.coverage.grid import as_grid
 
 
-def opened(raster: Any, *, caller: str, whole: bool = False) -> Any:
+def opened(raster: Any, *, caller: str, whole: bool = False, name: str = "raster", nodata: Any = None) -> Any:
     """Return a raster as it was given, but a file, a list of files or a list of datasets of rasterio as a `Raster`.
 
     Bands of a file with several are maps, as those of a dataset are. Large files are read by strips unless `whole`.
+    A `nodata` replaces that of the raster and those of files.
     """
     values = raster.values if isinstance(raster, Raster) else raster
-    nodata = raster.nodata if isinstance(raster, Raster) else None
+    if nodata is None and isinstance(raster, Raster):
+        nodata = raster.nodata
     if isinstance(values, (str, os.PathLike)):
         found = _bands(values, nodata, whole)
     elif isinstance(values, (list, tuple)) and values and all(map(_is_source, values)):
-        found = _stack(values, nodata, caller)
+        found = _stack(values, nodata, caller, name)
     elif isinstance(values, (list, tuple)) and any(map(_is_source, values)):
-        raise InvalidInput(f"The 'raster' parameter of {caller} must not mix files with arrays. Got {short(values)}.")
+        raise InvalidInput(f"The '{name}' parameter of {caller} must not mix files with arrays. Got {short(values)}.")
     else:
         return raster
     if not isinstance(raster, Raster):
@@ -65,7 +66,7 @@ def _bands(path: Any, nodata: Any, whole: bool) -> Raster:
     return replace(bands[0], values=stacked(bands), nodata=None)
 
 
-def _stack(sources: Sequence[Any], nodata: Any, caller: str) -> Raster:
+def _stack(sources: Sequence[Any], nodata: Any, caller: str, parameter: str) -> Raster:
     """Return all maps of several files or datasets, which have the same cells, with their names."""
     rasters = [
         placed_raster(one, caller=caller, nodata=nodata) if is_dataset(one) else _bands(one, nodata, True)
@@ -80,8 +81,8 @@ def _stack(sources: Sequence[Any], nodata: Any, caller: str) -> Raster:
         is_here &= (one.transform is None) == (first.transform is None)
         if not is_here or not (None in (one.crs, first.crs) or same_crs(one.crs, first.crs)):
             raise InvalidInput(
-                f"The 'raster' parameter of {caller} must have rasters of the same cells. Got {Path(path).name} with "
-                f"others than {Path(paths[0]).name}: call it for each of the {counted(len(paths), 'file', 'files')}."
+                f"The '{parameter}' parameter of {caller} must have rasters of the same cells. Got {Path(path).name} "
+                f"with others than {Path(paths[0]).name}: call it for each of the {len(paths)} files."
             )
         values = one.values if np.ndim(one.values) == 3 else one.values[None]
         maps += [replace(one, values=own) for own in values]
