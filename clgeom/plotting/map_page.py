@@ -131,6 +131,9 @@ def _part(feature: Any, unit: str) -> MapPart:
     def text(name: str, form: str, suffix: str = "") -> str | None:
         return None if values.get(name) is None else f"{values[name]:{form}}{suffix}"
 
+    def area(name: str, suffix: str) -> str | None:
+        return text(name, ",.0f" if (values.get(name) or 0) >= 1e6 else ",.6g", f" {suffix}")
+
     area_km2 = values.get("area_km2")
     attributes = {
         "id": f"{values['id']}",
@@ -140,9 +143,9 @@ def _part(feature: Any, unit: str) -> MapPart:
         "map": f"{values['map']}" if values["map"] else None,
         "part": text("part", "d"),
         "cells": text("cells", ",d"),
-        "area of cells": text("cells_area", ",.6g", f" {square}"),
-        "area of polygon": text("area", ",.6g", f" {square}"),
-        "on the ellipsoid": text("area_km2", ",.6g", " km\u00b2"),
+        "area of cells": area("cells_area", square),
+        "area of polygon": area("area", square),
+        "on the ellipsoid": area("area_km2", "km\u00b2"),
         "vertices": f"{count_vertices(geometry):,}",
         "holes": f"{sum(len(rings) - 1 for rings in polygons):,}",
     }

@@ -1,10 +1,12 @@
-"""Draws the pictures of docs/explanation/coverage.rst, in the manner of the ARC study's figures 6, 14 and 31.
+"""Draws the pictures of docs/explanation/coverage.rst, in the manner of the ARC study's figures 6, 14 and 31, and of
+docs/howto/coverage_map.rst.
 
 python docs/images/coverage.py
 """
 
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +28,19 @@ def made_map():
     pictures = ["--plot", HERE / "coverage_map.png", "--compare", HERE / "coverage_comparison.png"]
     command = [sys.executable, "-m", "clgeom", "region", *options, *pictures]
     subprocess.run(command, check=True, cwd=HERE.parents[1])
+
+
+def page_map():
+    """The map and the command of docs/howto/coverage_map.rst."""
+    made = coverage_map(
+        (256, 256), pixel=10, sigma=6, correlation=150, seed=4, transmitters=[(80, 70), (150, 190)],
+        origin=(691_000, 5_335_500), crs="EPSG:32632",
+    )  # fmt: skip
+    options = "--level -75 --level -85 --least 2000 --holes 2000 --plot".split()
+    with tempfile.TemporaryDirectory() as folder:
+        made.to_file(f"{folder}/map.tif")
+        command = [sys.executable, "-m", "clgeom", "region", f"{folder}/map.tif", *options, HERE / "coverage_page.png"]
+        subprocess.run(command, check=True, cwd=HERE.parents[1])
 
 
 def outlines():
@@ -109,5 +124,6 @@ def localisation():
 
 if __name__ == "__main__":
     made_map()
+    page_map()
     outlines()
     localisation()

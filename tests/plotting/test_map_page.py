@@ -68,6 +68,8 @@ def test_page_interpolates_longitude_and_latitude(tmp_path):
     x, y = np.meshgrid(np.linspace(left, right, k), np.linspace(low, high, k))
     np.testing.assert_allclose(there.transform(x.ravel(), y.ravel()), (grid["longitude"], grid["latitude"]), atol=1e-8)
     assert grid["digits"] >= 4 and data["metres"] == 1
+    areas = [dict(attributes)["area of cells"] for _, _, attributes in data["features"]]
+    assert areas == [f"{810_000 * region.cells:,} m\u00b2" for region in found], "without an exponent"
     rng = np.random.default_rng(0)
     for u, v in rng.uniform(0, k - 1, (50, 2)):
         i, j = int(u), int(v)
