@@ -185,8 +185,9 @@ PAGES = {
     "wagener-pocl": ("Wagener's merges alone on a CPU", MERGES, None),
     "wagener-h200": ("Wagener's merges alone on a GPU", MERGES, None),
     "sort-pocl": ("Radix sort on a CPU", "Milliseconds of whole calls.", None),
-    "sort-h200": ("Radix sort on a GPU", SORTS, None),
+    "sort-h100": ("Radix sort on a GPU", SORTS, None),
     "sort-rows-pocl": ("Sorts of rows and segments on a CPU", SORTED_ROWS, None),
+    "sort-rows-h100": ("Sorts of rows on a GPU", "Milliseconds; keys and results on the device.", None),
     "family-pocl": ("Distinct values, first keys, search and counts on a CPU", "Milliseconds.", None),
     "link-h200": ("Copies between a host and a GPU", LINK, None),
     "start-pocl": ("The first call of a process, on a CPU", START, None),
@@ -292,7 +293,7 @@ def sort_ratios():
     found = {}
     for name, where, rivals in (
         ("sort-pocl", "CPU", {"np.sort": "NumPy, not stable", "np.sort stable": "NumPy, stable"}),
-        ("sort-h200", "GPU", {"cupy.sort": "CuPy"}),
+        ("sort-h100", "GPU", {"cupy.sort": "CuPy"}),
     ):
         for row in load(name)["rows"]:
             if (row["type"], row["keys"]) == ("float64", "random") and row["n"] >= 1_000:
@@ -351,7 +352,7 @@ LINES = {
     "hull-pocl": ("cloud", "normal", ("clgeom", "scipy", "shapely", "cv2")),
     "hull-circle-h200": (None, None, ("clgeom", "resident", "scipy", "shapely", "cv2")),
     "sort-pocl": ("type", "float32", ("sort", "argsort", "np.sort stable", "np.argsort stable", "pyopencl radix")),
-    "sort-h200": ("type", "uint32", ("sort", "argsort", "cupy.sort", "cupy.argsort", "pyopencl radix")),
+    "sort-h100": ("type", "uint32", ("sort", "argsort", "cupy.sort", "cupy.argsort", "pyopencl radix")),
     "shellsort-pocl": (None, None, ("auto", "A", "B", "C", "D", "E", "F", "radix", "np.sort", "serial")),
     "shellsort-h200": (None, None, ("auto", "A", "B", "C", "D", "E", "F", "radix", "np.sort", "serial")),
 }
@@ -419,7 +420,7 @@ ROOFS = {
     "hull-h200": ("hulls", "points", "a plain read of the points", "one read"),
     "hull-circle-h200": ("hulls", "points", "a plain read of the points", "one read"),
     "sort-pocl": ("sorts", "keys", "a plain copy of the keys", "one copy"),
-    "sort-h200": ("sorts", "keys", "a plain copy of the keys", "one copy"),
+    "sort-h100": ("sorts", "keys", "a plain copy of the keys", "one copy"),
 }
 
 
