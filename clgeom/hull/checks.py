@@ -226,6 +226,24 @@ def calipers_of_batches(session: Session, dtype: np.dtype) -> str:
     return f"{len(parts)} hulls of up to 1,202 corners"
 
 
+@check("hull/batch: batch_contains", by_type=True)
+def points_of_batches(session: Session, dtype: np.dtype) -> str:
+    """Every corner is in its hull, and of the corners of all hulls those that no edge has on its right."""
+    from clgeom.hull.batch.membership import contains
+    from clgeom.hull.predicates import orientation
+
+    parts = [_corners(_cloud(n, dtype)[:n]) for n in (6, 20, 2_000)]
+    corners, sizes = np.concatenate(parts), [len(part) for part in parts]
+    offsets, owners = np.append(0, np.cumsum(sizes)), np.repeat(np.arange(len(parts)), len(corners))
+    expected = [
+        all(orientation(a, b, point) >= 0 for a, b in zip(ring, ring[1:] + ring[:1]))
+        for ring in (part.tolist() for part in parts)
+        for point in corners.tolist()
+    ]
+    same(contains(session, corners, offsets, np.tile(corners, (len(parts), 1)), owners), expected, f"{dtype}")
+    return f"{len(corners)} points in {len(parts)} hulls"
+
+
 @check("hull/wagener: hood_match_blocks hood_match hood_list hood_order", by_type=True)
 def both_hoods(session: Session, dtype: np.dtype) -> str:
     from clgeom.hull.wagener.hoods import lower_hood, upper_hood

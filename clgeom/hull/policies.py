@@ -125,6 +125,10 @@ POLICIES: dict[str, Rows] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=4096, groups_per_unit=16),
         "any": Policy("group", wg_size=64, items_per_thread=1024),
     },
+    "hull/batch/batch_contains": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=128),
+    },
     "hull/batch/batch_sizes": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256, items_per_thread=4, groups_per_unit=8),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,10 +18,10 @@ from clgeom.exchange import Exchange
 from clgeom.geo.geodesy import axes_of_crs
 from clgeom.geo.longitudes import Across
 from clgeom.hull import two_hulls
+from clgeom.hull.batch.membership import contains
 from clgeom.hull.measured import Measures, columns_of
 from clgeom.hull.measures import polygon_area, polygon_perimeter
-from clgeom.hull.predicates import host_signs, orient2d
-from clgeom.intake.arrays import canonical_points, canonical_queries, rows_at
+from clgeom.intake.arrays import canonical_points, canonical_queries
 from clgeom.intake.chunks import Peak
 from clgeom.intake.device_arrays import new_array, to_array
 from clgeom.intake.typing import ArrayLike, CLArray, NDArray
@@ -153,7 +153,8 @@ class Hull(Exchange, Measures):
         if self.across is not None:
             queries = self.across.continuous(queries)
         dtype = np.result_type(queries, self.corners)
-        inside = self._contains(queries.astype(dtype, copy=False), self.corners.astype(dtype, copy=False))
+        corners, points = self.corners.astype(dtype, copy=False), queries.astype(dtype, copy=False)
+        inside = contains(self.session, corners, np.array([0, len(corners)]), points, None)
         return bool(inside[0]) if single else inside
 
     def distance(self, other: Hull) -> float:
@@ -223,35 +224,6 @@ class Hull(Exchange, Measures):
         if self.across is not None or other.across is not None:
             raise InvalidInput(f"{caller} compares hulls in the plane, and one of both lies across the antimeridian.")
         return self.corners, other.corners
-
-    def _contains(self, queries: np.ndarray, corners: np.ndarray) -> np.ndarray:
-        if len(queries) == 0 or self.dimension < 0:
-            return np.zeros(len(queries), bool)
-        if self.dimension == 0:
-            return np.asarray((queries == corners[0]).all(axis=1))
-        first, last = corners[0], corners[np.lexsort((corners[:, 1], corners[:, 0]))[-1]]
-        inside: np.ndarray = ~_before(queries, first) & ~_before(last, queries)
-        if self.dimension == 1:
-            inside &= self._sides_of(np.stack([first, last]), queries, "left") == 0
-            return inside
-        turn = int(np.flatnonzero((corners == last).all(axis=1))[0])
-        lower, upper = corners[: turn + 1], np.concatenate([corners[turn:], corners[:1]])[::-1]
-        # The lower chain may end with a vertical edge, and the upper one begin with one: neither may decide.
-        inside &= self._sides_of(lower, queries, "left") >= 0
-        inside &= self._sides_of(upper, queries, "right") <= 0
-        return inside
-
-    def _sides_of(self, chain: np.ndarray, queries: np.ndarray, side: Literal["left", "right"]) -> np.ndarray:
-        """Return the sides of a chain that queries are on; `side` says which edge decides at the x of a vertex."""
-        edge = np.clip(np.searchsorted(chain[:, 0], queries[:, 0], side=side) - 1, 0, len(chain) - 2)
-        return self._signs(rows_at(chain, edge), rows_at(chain, edge + 1), queries)
-
-    def _signs(self, *triples: np.ndarray) -> np.ndarray:
-        """Signs of `orient2d`, on the host where the hull's device cannot compute in the triples' type."""
-        session = as_session(self.session)
-        if triples[0].dtype == np.float64 and not session.profile.fp64:
-            return host_signs(*triples)
-        return np.asarray(orient2d(*triples, device=session))
 
     def on_device(self) -> tuple[CLArray, CLArray]:
         """Return the vertices on the hull's device.
@@ -424,8 +396,3 @@ class HullOnDevice(Hull):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Hull, (self.vertices, self.points, self.dimension, self.n, self.phases, None, self.crs)
-
-
-def _before(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Lexicographic a < b, row by row."""
-    return np.asarray((a[..., 0] < b[..., 0]) | ((a[..., 0] == b[..., 0]) & (a[..., 1] < b[..., 1])))

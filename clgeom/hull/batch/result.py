@@ -11,19 +11,27 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, overload
 
 import numpy as np
 
+from clgeom.arguments import wrong
 from clgeom.core.device import Session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import run
 from clgeom.core.plan import Phase, Scratch
 from clgeom.exchange import Exchange, json_values, label_columns
 from clgeom.geo.geodesy import axes_of_crs
+from clgeom.hull.batch.membership import contains
 from clgeom.hull.measured import BatchMeasures, columns_of
 from clgeom.hull.predicates import orient2d
 from clgeom.hull.result import Hull
-from clgeom.intake.arrays import as_device_points, as_device_values, canonical_points
+from clgeom.intake.arrays import (
+    as_device_points,
+    as_device_values,
+    canonical_points,
+    canonical_queries,
+    host_values,
+)
 from clgeom.intake.chunks import Peak
 from clgeom.intake.device_arrays import as_array, new_array, on_host
-from clgeom.intake.typing import ArrayT, NDArray
+from clgeom.intake.typing import ArrayLike, ArrayT, NDArray
 from clgeom.markup import MOST_RINGS, MOST_ROWS, card, rings_svg, table
 from clgeom.optional import require_shapely
 from clgeom.primitives.gather import gather_plan
@@ -186,6 +194,55 @@ class HullBatch(Exchange, BatchMeasures, Generic[ArrayT]):
 
     def __iter__(self) -> Iterator[Hull]:
         return (self[i] for i in range(len(self)))
+
+    def contains(self, points: ArrayLike, groups: ArrayLike) -> Any:
+        """Return whether each point is inside the hull of its group or on its boundary, exactly.
+
+        Parameters
+        ----------
+        points : array_like, shape (k, 2) or (2,)
+            As for `Hull.contains`.
+        groups : array_like of int, shape (k,), or int
+            The number of each point's hull, as in ``batch[i]``; for labels ``np.searchsorted(batch.labels, labels)``.
+
+        Returns
+        -------
+        ndarray of bool, shape (k,), or one bool for a single point
+
+        Raises
+        ------
+        InvalidInput
+            For points as in `Hull.contains`, and for groups of another shape or type, or without a hull.
+
+        Examples
+        --------
+        >>> import clgeom
+        >>> batch = clgeom.convex_hulls([(0, 0), (4, 0), (4, 3), (5, 5), (6, 5)], [0, 3, 5])
+        >>> batch.contains([(3, 1), (3, 1), (5.5, 5)], [0, 1, 1]).tolist()
+        [True, False, True]
+        """
+        queries, single = canonical_queries(points, caller="HullBatch.contains")
+        owners = self._owners(groups, len(queries))
+        host = self._host
+        dtype = np.result_type(queries, host.points)
+        corners, places = host.points.astype(dtype, copy=False), queries.astype(dtype, copy=False)
+        inside = contains(self.session, corners, host.offsets, places, owners)
+        for number, hull in self.across.items():
+            own = owners == number
+            inside[own] = hull.contains(queries[own])
+        return bool(inside[0]) if single else inside
+
+    def _owners(self, groups: ArrayLike, count: int) -> np.ndarray:
+        """Return checked numbers of hulls."""
+        owners = host_values(groups, caller="HullBatch.contains", name="groups")
+        is_list = owners.size == 0 and count == 0
+        if owners.shape not in ((), (count,)) or not (owners.dtype.kind in "iu" or is_list):
+            expected = f"an integer or integers of shape ({count},)"
+            raise wrong("groups", "HullBatch.contains", expected, f"{owners.dtype} of shape {owners.shape}")
+        beyond = np.flatnonzero((owners < 0) | (owners >= len(self)))
+        if len(beyond):
+            raise wrong("groups", "HullBatch.contains", f"numbers of {len(self)} hulls", owners.ravel()[beyond[0]])
+        return np.broadcast_to(owners.astype(np.int64), count)
 
     @property
     def __geo_interface__(self) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from clgeom.core.device import Session
 from clgeom.errors import DeviceLimit
+from clgeom.hull.batch.membership import contains
 from clgeom.hull.predicates import host_signs, orient2d, orientation
 from clgeom.intake.arrays import rows_at
 from clgeom.intake.typing import NDArray
@@ -42,12 +43,8 @@ def sides_of(chain: Points, points: Points, session: Session | None) -> NDArray[
 
 def is_between(points: Points, lower: Points, upper: Points, session: Session | None) -> NDArray[np.bool_]:
     """Return whether points are between two chains, or on them."""
-    inside = np.zeros(len(points), bool)
-    if len(lower):
-        at = np.flatnonzero((points[:, 0] >= lower[0, 0]) & (points[:, 0] <= lower[-1, 0]))
-        points = rows_at(points, at)
-        inside[at] = (sides_of(lower, points, session) >= 0) & (sides_of(upper, points, session) <= 0)
-    return inside
+    ring = np.concatenate([lower, upper[::-1]])
+    return contains(session, ring, np.array([0, len(ring)]), points, None)
 
 
 def parts_between(lower: Points, upper: Points, session: Session | None) -> list[Points]:

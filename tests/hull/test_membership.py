@@ -1,0 +1,95 @@
+"""Points in the hulls of a batch, by a kernel and on the host, against exact arithmetic."""
+
+import numpy as np
+import pytest
+import reference.hull as reference
+from clouds import DTYPES
+from effort import thinned
+from hypothesis import given
+from hypothesis import strategies as st
+
+import clgeom
+from clgeom.conformance import FAMILIES, family_points
+from clgeom.errors import InvalidInput
+from clgeom.hull.batch import membership
+from clgeom.hull.batch.hulls import convex_hulls
+
+SQUARES = convex_hulls(np.array([(0, 0), (2, 0), (2, 2), (0, 2), (5, 5), (6, 6)], float), [0, 4, 4, 6])
+
+
+def cases(dtype, seed):
+    """Groups of points, offsets, queries on, beside and far from hulls, and their groups, in disorder."""
+    parts = [family_points(name, n, dtype, seed) for name in thinned(sorted(FAMILIES), 2) for n in (0, 1, 2, 3, 19)]
+    queries, owners = [], []
+    for i, part in enumerate(parts):
+        half = (part.astype(float) / 2 + np.roll(part, 1, axis=0).astype(float) / 2).astype(dtype)
+        near = [] if dtype == np.int32 else [np.nextafter(half, np.array(v, dtype)) for v in (-1e30, 1e30)]
+        asked = np.concatenate([part, half, *near, family_points("lattice_edges", 9, dtype), parts[i - 1]])
+        queries.append(asked[np.isfinite(asked).all(axis=1)])
+        owners.append(np.full(len(queries[-1]), i))
+    order = np.random.default_rng(1).permutation(sum(map(len, queries)))
+    offsets = np.append(0, np.cumsum([len(part) for part in parts]))
+    return np.concatenate(parts), offsets, np.concatenate(queries)[order], np.concatenate(owners)[order]
+
+
+@pytest.mark.settings("as_is", "as_gpu", "flushed", "small_allocations", "odd_shapes")
+@pytest.mark.parametrize("collinear", ["drop", "keep"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_batch_contains(any_session, dtype, collinear):
+    if dtype == np.float64 and not any_session.profile.fp64:
+        pytest.skip("no float64 on this device")
+    points, offsets, queries, owners = cases(dtype, 3)
+    batch = convex_hulls(points, offsets, collinear=collinear)
+    object.__setattr__(batch, "session", any_session)
+    found = batch.contains(queries, owners)
+    expected = np.zeros(len(queries), bool)
+    for i, hull in enumerate(convex_hulls(points, offsets)):
+        own = owners == i
+        expected[own] = reference.contains(hull.points, np.arange(len(hull)), queries[own])
+    np.testing.assert_array_equal(found, expected)
+    ends = batch.offsets
+    np.testing.assert_array_equal(membership._on_host(batch.points, ends, queries, owners), expected)
+    assert 0 < expected.sum() < len(expected)
+
+
+@given(
+    st.lists(st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), max_size=9), min_size=1, max_size=5),
+    st.sampled_from(["drop", "keep"]),
+)
+def test_batches_contain_what_hulls_do(groups, collinear):
+    points = np.array([point for group in groups for point in group], np.float32).reshape(-1, 2)
+    offsets = np.append(0, np.cumsum([len(group) for group in groups]))
+    batch = convex_hulls(points, offsets, collinear=collinear)
+    places = np.stack(np.meshgrid(np.arange(-4, 4.5, 0.5), np.arange(-4, 4.5, 0.5)), -1).reshape(-1, 2).astype("f4")
+    for i, hull in enumerate(batch):
+        inside = batch.contains(places, i)
+        np.testing.assert_array_equal(inside, hull.contains(places))
+        np.testing.assert_array_equal(inside, reference.contains(hull.points, np.arange(len(hull)), places))
+
+
+def test_groups_of_points():
+    assert SQUARES.contains((1, 1), 0) is True and SQUARES.contains([1, 1], [1]) is False
+    assert SQUARES.contains([(5.5, 5.5)] * 3, [0, 1, 2]).tolist() == [False, False, True]
+    assert SQUARES.contains(np.empty((0, 2)), []).tolist() == []
+    assert SQUARES.contains(np.ones((40, 2), np.int8), np.uint8(0)).all()
+
+
+def test_batches_across_the_antimeridian():
+    places = [(179, 0), (-179, 0), (-179, 1), (0, 0), (1, 0), (0, 1)]
+    batch = clgeom.convex_hulls_by_label(places, list("aaabbb"), antimeridian=True)
+    assert batch.across and batch.contains([(180, 0.1), (-180, 0.1), (0.1, 0.1)], [0, 0, 1]).all()
+    assert not batch.contains([(180, 0.1), (0.1, 0.1)], [1, 0]).any()
+
+
+@pytest.mark.parametrize(
+    "groups, words",
+    [
+        ([0], r"must be an integer or integers of shape \(2,\)"),
+        ([0.0, 1.0], "must be an integer or integers"),
+        ([0, 3], "must be numbers of 3 hulls. Got 3 instead"),
+        (-1, "must be numbers of 3 hulls. Got -1 instead"),
+    ],
+)
+def test_wrong_groups_are_refused(groups, words):
+    with pytest.raises(InvalidInput, match=f"^The 'groups' parameter of HullBatch.contains {words}"):
+        SQUARES.contains([(0, 0), (1, 1)], groups)
