@@ -1,18 +1,18 @@
-"""Two devices against one, with the same work in all: hulls of points and regions of maps that are on the devices, and
-calls on arrays of the host that ``device="all"`` shares out.
+"""Several devices against one, with the same work in all: hulls of points and regions of maps that are on the devices,
+and calls on arrays of the host that ``device="all"`` shares out.
 
-    python bench/bench_devices.py --points 1e9 --maps 1000 --rounds 250           # on two GPUs
-    POCL_DEVICES='pthread pthread' python bench/bench_devices.py --points 1e7 --maps 100 --rounds 3
+    python bench/bench_devices.py --points 1e9 --maps 1000 --rounds 250           # on two GPUs or more
+    POCL_DEVICES='pthread pthread pthread' python bench/bench_devices.py --points 1e7 --maps 100 --rounds 3
 
 Each device has --points points and --maps maps of its own. "one" does all of it with the first device. Results are
-compared before times are reported. Where there are GPUs, CPUs take no part unless --devices names them. Two devices of
-PoCL share the cores, so they cannot be quicker than one there.
+compared before times are reported. Where there are GPUs, CPUs take no part unless --devices names them. Devices
+of PoCL share the cores, so several cannot be quicker than one there.
 
 Points are 16 million of a normal distribution, repeated: each time 2**-10 further to the right. Maps are 32 with noise,
 repeated with 2**-6 dB more each time. Regions of resident maps do not wait for the device; their rounds end when it has
 done them all. In "all vertices read" the vertices of all regions are read in each round.
 
-Calls on arrays of the host measure which of both ways is quicker, in their first four calls.
+Calls on arrays of the host measure which of the ways is quicker, in their first four calls.
 """
 
 from __future__ import annotations
