@@ -101,7 +101,9 @@ class ByHand:
                 return 256, ceil_div(m, 256) * 256, parts(n, 0)
             # the tuned shape of the framework
             kind = types.SimpleNamespace(dtype=np.dtype(np.int32), decisions=None)
-            job = types.SimpleNamespace(shape=(n, m), equation=kind, keep="table", session=self.session)
+            job = types.SimpleNamespace(
+                shape=(n, m), equation=kind, keep="table", keeps_choices=False, session=self.session
+            )
             policy = select(self.session.profile, rows.FUSED, kind.dtype, n * m)
             policy, _, room = rows.shape_of(job, policy, np.append(0, reaches), np.zeros(n, np.int64))
             return policy.wg_size, policy.tile, parts(64, room)
