@@ -107,11 +107,12 @@ def cdist(
         As in `edit_distance`. Without `b` the pairs are those of `a` with itself, but each sequence with itself is
         found neither by `nearest` nor by `sparse`, and `sparse` finds each pair once, with row < column. For "dtw" many
         series as in `dtw`; rows of an array of two dimensions are series.
-    problem : {"edit", "lcs", "indel", "ratio", "jaro", "jaro_winkler", "dtw"}
+    problem : {"edit", "lcs", "indel", "ratio", "partial_ratio", "jaro", "jaro_winkler", "dtw"}
         "edit": the edit distance. "lcs": the length of the longest common subsequence. "indel": letters to insert or
         delete, without changes. "ratio": 100 less the indel distance in percent of the letters of both, rapidfuzz's
-        ``fuzz.ratio``. "jaro", "jaro_winkler": the similarities of Jaro and of Winkler, from 0 to 1. "dtw": the
-        distance of time series by dynamic time warping.
+        ``fuzz.ratio``. "partial_ratio": the greatest one of the shorter sequence and parts of the longer one. "jaro",
+        "jaro_winkler": the similarities of Jaro and of Winkler, from 0 to 1. "dtw": the distance of time series by
+        dynamic time warping.
     score_cutoff : int or float, optional
         The largest distance, or the least length or similarity, that matters: distances beyond it become
         ``score_cutoff + 1``, lengths and similarities below it 0. Not for "dtw".

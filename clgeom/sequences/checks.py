@@ -222,22 +222,53 @@ def all_pairs_of_words(session: Session) -> str:
 def similarities_of_texts(session: Session) -> str:
     """Jaro's and Winkler's similarities of all pairs, one by one and in lanes of several widths, and of pairs."""
     from clgeom.intake.letters import Sequences
-    from clgeom.sequences.jaro import JaroLetters
     from clgeom.sequences.matrix_words import blocks, most_of_rows
+    from clgeom.sequences.similarities import TextPairs
 
     lengths = np.array([0, 5, 13, 30, 64]), np.array([*[3, 7, 0, 5] * 9, *[16, 9] * 5, *[32, 20] * 3, 64, 40, 64])
     a, b = (Sequences(letters(int(n.sum()), step), np.append(0, np.cumsum(n))) for n, step in zip(lengths, (7, 11)))
-    rows, columns, pairs = np.arange(len(a)), np.arange(len(b)), JaroLetters(session, a, b)
+    rows, columns = np.arange(len(a)), np.arange(len(b))
     for winkler in (False, True):
+        problem = "jaro_winkler" if winkler else "jaro"
+        pairs = TextPairs(session, problem, a, b)
         expected = np.array([[_similarity(a[i], b[j], winkler) for j in range(len(b))] for i in range(len(a))])
-        found = pairs.values(rows, columns, winkler=winkler, grid=True)
-        same(found, expected.ravel(), f"all pairs, winkler={winkler}")
-        found = pairs.values(rows, rows + 40, winkler=winkler, grid=False)
-        same(found, expected[rows, rows + 40], f"pairs, winkler={winkler}")
+        found = pairs.values(rows, columns, grid=True)
+        same(found, expected.ravel(), f"all pairs, {problem}")
+        same(pairs.values(rows, rows + 40, grid=False), expected[rows, rows + 40], f"pairs, {problem}")
         if most_of_rows(session, "jaro", a) > 0:
-            for _, _, values in blocks(session, "jaro_winkler" if winkler else "jaro", a, b):
-                same(values, expected, f"short texts, winkler={winkler}")
+            for _, _, values in blocks(session, problem, a, b):
+                same(values, expected, f"short texts, {problem}")
     return f"{len(a) * len(b)} pairs"
+
+
+@check("sequences: pairs_partial", before="sequences/pairs_partial")
+def parts_of_texts(session: Session) -> str:
+    """Ratios of texts and of parts of longer ones, in narrow and in wide cells, of all pairs and of pairs."""
+    from clgeom.intake.letters import Sequences
+    from clgeom.sequences.similarities import TextPairs
+
+    lengths = np.array([0, 5, 9, 14]), np.array([3, 9, 0, 20, 14, 1])
+    a, b = (Sequences(letters(int(n.sum()), step), np.append(0, np.cumsum(n))) for n, step in zip(lengths, (7, 11)))
+    expected = np.array([[_partial(a[i], b[j]) for j in range(len(b))] for i in range(len(a))])
+    rows, columns = np.arange(len(a)), np.arange(len(b))
+    for kind in (np.uint8, np.uint16):
+        pairs = TextPairs(session, "partial_ratio", *(one.with_letters(one.letters.astype(kind)) for one in (a, b)))
+        same(pairs.values(rows, columns, grid=True), expected.ravel(), f"all pairs, {kind}")
+        same(pairs.values(rows, rows + 1, grid=False), expected[rows, rows + 1], f"pairs, {kind}")
+    return f"{len(a) * len(b)} pairs"
+
+
+def _partial(a: np.ndarray, b: np.ndarray) -> float:
+    """Return the greatest ratio of the shorter one and parts of the other; of sequences of one length, of either."""
+    if not len(a) or not len(b):
+        return 100.0 * (len(a) == len(b))
+    found = 0.0
+    for x, y in ((a, b), (b, a)):
+        for end in range(1, len(y) + len(x) if len(x) <= len(y) else 1):
+            part = y[max(end - len(x), 0) : end]
+            both = len(x) + len(part)
+            found = max(found, (1 - (both - 2 * lcs_and_edit_distance(x, part)[0]) / both) * 100)
+    return found
 
 
 def _similarity(a: np.ndarray, b: np.ndarray, winkler: bool) -> float:

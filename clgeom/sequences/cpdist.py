@@ -31,7 +31,7 @@ def cpdist(
     ----------
     a, b : list of str or of bytes, array of strings, or (letters, offsets)
         As many sequences each, as in `edit_distance`.
-    problem : {"edit", "lcs", "indel", "ratio", "jaro", "jaro_winkler"}
+    problem : {"edit", "lcs", "indel", "ratio", "partial_ratio", "jaro", "jaro_winkler"}
         As in `dp.cdist`.
     score_cutoff : int or float, optional
         Distances beyond it become ``score_cutoff + 1``, lengths and similarities below it 0.

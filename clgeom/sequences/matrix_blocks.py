@@ -5,7 +5,6 @@ Those of short sequences are computed by `matrix_words` where it has lanes for t
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,7 +15,7 @@ from clgeom.core.plan import Scratch
 from clgeom.errors import DeviceLimit
 from clgeom.sequences import fronts, matrix_words, pairs_bits
 from clgeom.sequences.bits import BitTable
-from clgeom.sequences.jaro import JaroLetters
+from clgeom.sequences.similarities import TextPairs
 
 if TYPE_CHECKING:
     from clgeom.core.device import Session
@@ -39,7 +38,7 @@ def blocks_of(
     session: Session, measure: Measure, a: Sequences, b: Sequences, cutoff: int | None, symmetric: bool
 ) -> Iterator[Block]:
     """Yield (rows, columns, values) of blocks of the matrix; those of short sequences by a kernel of their own."""
-    others = _jaro_blocks if measure.is_jaro else _sorted_blocks
+    others = _text_blocks if measure.is_of_texts else _sorted_blocks
     most = matrix_words.most_of_rows(session, measure.problem, a)
     if most < 0:
         yield from others(session, measure, a, b, cutoff, symmetric)
@@ -65,17 +64,12 @@ def blocks_of(
                 yield columns_of[columns], rows_of[rows], values.T
 
 
-def _jaro_blocks(
+def _text_blocks(
     session: Session, measure: Measure, a: Sequences, b: Sequences, cutoff: Any, symmetric: bool
 ) -> Iterator[Block]:
-    """Yield (rows, columns, values) of blocks of the matrix of similarities of Jaro or Winkler."""
-    pairs, most = JaroLetters(session, a, b), min(MOST_PAIRS // 2, session.profile.max_alloc_bytes // 32)
-    width = min(len(b), most)
-    for left, top in itertools.product(range(0, len(b), width), range(0, len(a), max(most // width, 1))):
-        rows = np.arange(top, min(top + max(most // width, 1), len(a)))
-        columns = np.arange(left, min(left + width, len(b)))
-        values = pairs.values(rows, columns, winkler=measure.problem == "jaro_winkler", grid=True)
-        yield rows, columns, values.reshape(len(rows), -1)
+    """Yield (rows, columns, values) of blocks of the matrix of similarities that have kernels of pairs of texts."""
+    most = min(MOST_PAIRS // 2, session.profile.max_alloc_bytes // 32)
+    return TextPairs(session, measure.problem, a, b).blocks(most)
 
 
 def _by_length(sequences: Sequences, most: int) -> tuple[np.ndarray, np.ndarray]:

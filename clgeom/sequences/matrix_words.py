@@ -34,6 +34,8 @@ def most_of_rows(session: Session, problem: str, a: Sequences) -> int:
     """Return the most letters of a row with such letters, -1 where the kernels of a problem take none."""
     if not session.profile.is_cpu or a.letters.dtype != np.uint8:
         return -1
+    if problem == "partial_ratio":
+        return -1
     if "jaro" in problem:
         return MOST_JARO_ROW if session.profile.fp64 else -1
     return MOST_ROW_LETTERS if session.profile.fp64 or problem != "ratio" else -1

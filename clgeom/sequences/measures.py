@@ -7,8 +7,9 @@ edit           edit      letters to insert, delete or change                    
 lcs            lcs       c, the length of the longest common subsequence            the greatest
 indel          lcs       n + m - 2 c, letters to insert or delete                   the least
 ratio          lcs       100 (1 - indel / (n + m)); 100 for two empty ones          the greatest
-jaro           jaro      of common letters, and of those out of order               the greatest
-jaro_winkler   jaro      the same, more for up to four common first letters         the greatest
+partial_ratio  texts     the greatest ratio of the shorter one and parts            the greatest
+jaro           texts     of common letters, and of those out of order               the greatest
+jaro_winkler   texts     the same, more for up to four common first letters         the greatest
 =============  ========  =========================================================  ===========
 
 Floats are rounded as rapidfuzz rounds them: one operation in float64 after the other.
@@ -24,7 +25,7 @@ import numpy as np
 from clgeom.arguments import real, whole_number, wrong
 from clgeom.errors import short
 from clgeom.intake.typing import NDArray
-from clgeom.sequences import jaro, pairs_bits
+from clgeom.sequences import pairs_bits, similarities
 from clgeom.sequences.pairs_bits import INT32
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from clgeom.intake.letters import Sequences
 
 #: The problems.
-Measured: TypeAlias = Literal["edit", "lcs", "indel", "ratio", "jaro", "jaro_winkler"]
+Measured: TypeAlias = Literal["edit", "lcs", "indel", "ratio", "partial_ratio", "jaro", "jaro_winkler"]
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,9 @@ class Measure:
     greatest: int | None = None
 
     @property
-    def is_jaro(self) -> bool:
-        """Whether kernels find floats."""
-        return "jaro" in self.kernels
+    def is_of_texts(self) -> bool:
+        """Whether kernels of pairs of texts find it."""
+        return self.kernels == "texts"
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -72,10 +73,7 @@ class Measure:
         apart: np.ndarray = both - found.astype(np.int32) * 2
         if self.problem == "indel":
             return apart
-        values: np.ndarray = np.divide(apart, both, out=np.zeros(apart.shape), where=both > 0)
-        np.subtract(1, values, out=values)
-        values *= 100
-        return values
+        return similarities.percent(apart, both)
 
     def is_within(self, values: np.ndarray, cutoff: Any) -> np.ndarray:
         """Return whether values are within the cutoff."""
@@ -121,8 +119,9 @@ MEASURES = {
         Measure("lcs", "lcs", True),
         Measure("indel", "lcs"),
         Measure("ratio", "lcs", True, 100),
-        Measure("jaro", "jaro", True, 1),
-        Measure("jaro_winkler", "jaro_winkler", True, 1),
+        Measure("partial_ratio", "texts", True, 100),
+        Measure("jaro", "texts", True, 1),
+        Measure("jaro_winkler", "texts", True, 1),
     )
 }
 
@@ -130,9 +129,8 @@ MEASURES = {
 def values_of_pairs(session: Session, problem: str, a: Sequences, b: Sequences, cutoff: Any = None) -> NDArray[Any]:
     """Return the value of each pair. `a` and `b` have letters of one type (`letters.with_common_codes`)."""
     measure = MEASURES[problem]
-    if measure.is_jaro:
-        found = jaro.pair_values(session, a, b, winkler=problem == "jaro_winkler")
-        return measure.cut(found, cutoff)
+    if measure.is_of_texts:
+        return measure.cut(similarities.pair_values(session, problem, a, b), cutoff)
     if problem == measure.kernels:
         return pairs_bits.values(session, problem, a, b, cutoff)
     found = pairs_bits.values(session, measure.kernels, a, b)

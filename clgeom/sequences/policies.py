@@ -124,6 +124,11 @@ POLICIES: dict[str, Rows] = {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=8),
         "any": Policy("group", wg_size=64, groups_per_unit=32),
     },
+    # The serial shape computes items_per_thread pairs at once, or 8 of longer sequences.
+    "sequences/pairs_partial": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=16, groups_per_unit=8),
+        "any": Policy("group", wg_size=64, groups_per_unit=32),
+    },
     # Time series; the serial shape computes items_per_thread pairs at once, a group as many as it has work-items.
     "sequences/warping": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=8, groups_per_unit=4),
@@ -138,6 +143,7 @@ LIMITS = {
     "sequences/align_tiles": Limit("items_per_thread", FOURS, "a multiple of 4"),
     "sequences/matrix_words": Limit("items_per_thread", FOURS, "a multiple of 4", "serial"),  # vectors of four words
     "sequences/matrix_jaro": Limit("items_per_thread", FOURS, "a multiple of 4", "serial"),
+    "sequences/pairs_partial": Limit("items_per_thread", (8, 16), "8 or 16", "serial"),  # lanes of a vector
     "sequences/warping": Limit("items_per_thread", (4, 8), "4 or 8", "serial"),  # lanes of a vector
 }
 

@@ -14,13 +14,17 @@
 #define BUCKETS 32
 #define TAKEN UINT_MAX
 #include "portable.h"
+#if WG_SIZE == 1
+#define LINK(at) links[(ulong)gid * each + (at)]
+#else
 #define LINK(at) links[(ulong)(at) * items + gid]
+#endif
 #define HEAD(letter) heads[(letter) % BUCKETS * WG_SIZE + lid]     // a position + 1, 0: none
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void pairs_jaro(global const ${letter} *letters, global const uint *rows, global const uint *columns, const uint width,
-                const uint first, const uint stop, const uint items, const uint room, global uint *links,
-                global int *out)
+                const uint first, const uint stop, const uint items, const uint room, const uint each,
+                global uint *links, global int *out)
 {
     local uint heads[BUCKETS * WG_SIZE];
     const uint gid = get_global_id(0), lid = get_local_id(0);

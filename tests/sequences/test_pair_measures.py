@@ -13,7 +13,7 @@ from clgeom import dp
 from clgeom.core.policies import Policy
 from clgeom.core.tuning import override
 from clgeom.errors import InvalidInput
-from clgeom.sequences import matrix_words
+from clgeom.sequences import matrix_words, similarities
 
 letters = st.text(st.sampled_from("abc\x00ÿα"), max_size=9)
 some = st.lists(letters, min_size=1, max_size=12)
@@ -33,6 +33,14 @@ def ratio(a, b):
     apart = len(a) + len(b) - 2 * lcs(a, b)
     part = float(Fraction(apart, len(a) + len(b))) if a or b else 0.0
     return float(Fraction(float(1 - Fraction(part))) * 100)
+
+
+def partial_ratio(a, b):
+    """The greatest ratio of the shorter one, or of either, and parts of the other: as long, or shorter at its ends."""
+    if not a or not b:
+        return 100.0 * (a == b)
+    orders = [(x, y) for x, y in ((a, b), (b, a)) if len(x) <= len(y)]
+    return max(ratio(x, y[max(end - len(x), 0) : end]) for x, y in orders for end in range(1, len(x) + len(y)))
 
 
 def jaro(a, b):
@@ -65,10 +73,11 @@ PLAIN = {
     "lcs": lcs,
     "indel": lambda a, b: len(a) + len(b) - 2 * lcs(a, b),
     "ratio": ratio,
+    "partial_ratio": partial_ratio,
     "jaro": jaro,
     "jaro_winkler": jaro_winkler,
 }
-SIMILAR = {"lcs": None, "ratio": 100, "jaro": 1, "jaro_winkler": 1}
+SIMILAR = {"lcs": None, "ratio": 100, "partial_ratio": 100, "jaro": 1, "jaro_winkler": 1}
 
 
 @functools.cache
@@ -79,6 +88,7 @@ def rapid():
     return {
         "indel": distance.Indel.distance,
         "ratio": fuzz.ratio,
+        "partial_ratio": fuzz.partial_ratio,
         "jaro": distance.Jaro.similarity,
         "jaro_winkler": distance.JaroWinkler.similarity,
     }
@@ -109,7 +119,7 @@ def test_measures(problem, a, b, data):
     assert found.values.tolist() == itself[rows, columns].tolist()
 
 
-@pytest.mark.parametrize("problem", ["indel", "ratio", "jaro", "jaro_winkler"])
+@pytest.mark.parametrize("problem", ["indel", "ratio", "partial_ratio", "jaro", "jaro_winkler"])
 @given(some, some, st.integers(0, 100))
 def test_values_are_those_of_rapidfuzz(problem, a, b, cutoff):
     theirs, cutoff = rapid()[problem], cutoff / 100 if SIMILAR.get(problem) == 1 else cutoff
@@ -153,11 +163,25 @@ def test_similarities_of_texts_around_lanes(any_session, monkeypatch):
             assert (dp.cdist(a, b, problem=problem, device=any_session) == full).all()
             assert (dp.cpdist(a, b[:-1], problem=problem, device=any_session) == full.diagonal()).all()
             with monkeypatch.context() as limits:
-                for name, least in (("jaro.WORK", 1 << 25), ("jaro.MOST_PAIRS", 3), ("jaro.MOST_LINKS", 2_000)):
-                    limits.setattr(f"clgeom.sequences.{name}", least)
+                for name, least in (("WORK", 1 << 25), ("MOST_PAIRS", 3), ("MOST_SCRATCH", 2_000)):
+                    limits.setattr(f"clgeom.sequences.similarities.{name}", least)
                 limits.setattr("clgeom.sequences.matrix_blocks.MOST_PAIRS", 40)
                 assert (dp.cdist(a, b, problem=problem, device=any_session) == full).all()
                 assert (dp.cpdist(a, b[:-1], problem=problem, device=any_session) == full.diagonal()).all()
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+def test_partial_ratios_of_longer_texts(any_session, monkeypatch):
+    """Pairs of many sizes in one vector, in cells of 16 bits and of 32."""
+    rng = np.random.default_rng(5)
+    a, b = (["".join(rng.choice(list("ACGT"), n)) for n in sizes] for sizes in ((40, 1, 9, 0, 17), (9, 40, 30, 3)))
+    a.append(b[1][7:20] + "T")
+    full = np.array([[partial_ratio(x, y) for y in b] for x in a])
+    for most in (similarities.MOST_SHORT, 0):
+        monkeypatch.setattr(similarities, "MOST_SHORT", most)
+        assert (dp.cdist(a, b, problem="partial_ratio", device=any_session) == full).all()
+        pairs = dp.cpdist(a * 3, [b[i % 4] for i in range(18)], problem="partial_ratio", device=any_session)
+        assert (pairs == [full[i % 6, i % 4] for i in range(18)]).all()
 
 
 @pytest.mark.parametrize(
