@@ -8,6 +8,8 @@ ratio to `convex_hulls` of the same points. "us/.." are microseconds a hull; riv
 --rival-hulls of them, with their own objects made before the timing. SciPy, which has no measures, computes distances
 of all pairs of corners. "cv2 off" and "shapely off" are the largest relative differences from clgeom's area, length or
 radius; OpenCV computes in float32. OpenCV and Shapely make the hull of the corners again where they take no hulls.
+"contains" asks of --queries points whether they are in one hull, which Shapely has prepared, or of a point of each of
+many hulls, mostly inside.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ MEASURES = {
     "circle": ("min_circle", "min_circles", "radius", "minEnclosingCircle", "minimum_bounding_circle"),
     "diameter": ("diameter", "diameters", "length", None, None),
     "width": ("width", "widths", "length", None, None),
+    "contains": (None, None, None, None, None),
 }
 
 
@@ -76,15 +79,26 @@ def row_of(session, measure, name, hulls, options):
         batch = clgeom.convex_hulls(points, offsets, device=session)
         few = min(options.rival_hulls, hulls)
         rings = [batch.points[a:b] for a, b in zip(batch.offsets[:few], batch.offsets[1 : few + 1])]
-        candidates = {"clgeom": getattr(batch, many)}
+        candidates = {"clgeom": many and getattr(batch, many)}
         candidates["hulls"] = lambda: clgeom.convex_hulls(points, offsets, device=session)
         first = batch
     else:
         angles = np.arange(hulls) * 2 * np.pi / hulls
         points = np.stack([np.cos(angles), (0.7 if name == "ellipse" else 1) * np.sin(angles)], axis=1)
         hull, few = clgeom.convex_hull(points, device=session), 1
-        rings, candidates, first = [hull.points], {"clgeom": getattr(hull, alone)}, hull
+        rings, candidates, first = [hull.points], {"clgeom": alone and getattr(hull, alone)}, hull
         candidates["hulls"] = lambda: clgeom.convex_hull(points, device=session)
+    if measure == "contains":
+        queries = common.drawn(lambda rng, n: rng.uniform(-1, 1, (n, 2)), options.queries, np.dtype(np.float64))
+        own = np.arange(hulls)
+        queries = queries[own % len(queries)] if name == "normal" else queries
+        candidates["clgeom"] = lambda: first.contains(queries, own) if name == "normal" else first.contains(queries)
+        polygons = np.array([shapely.Polygon(ring) for ring in rings])
+        shapely.prepare(polygons)
+        asked = queries[:few] if name == "normal" else queries
+        found = {"shapely": lambda: shapely.intersects_xy(polygons, *asked.T)}
+        np.testing.assert_array_equal(found["shapely"](), candidates["clgeom"]()[: len(asked)])
+        return timed(measure, name, first, candidates, found, {}, few, options)
     shape = candidates["clgeom"]()
     if name == "normal" or hulls <= 10_000:
         verify(measure, shape, rings, range(min(few, 50)))
@@ -97,6 +111,11 @@ def row_of(session, measure, name, hulls, options):
         numbers = np.array([number_of(measure, package, one) for one in make()])
         off[package] = float(np.max(np.abs(numbers - known) / known))
         assert off[package] < 0.05, (measure, package, off[package])
+    return timed(measure, name, first, candidates, found, off, few, options)
+
+
+def timed(measure, name, first, candidates, found, off, few, options):
+    """Return a row of the times of clgeom's candidates and of rivals; `few` hulls are the rivals'."""
     taken = common.interleaved({**candidates, **found}, options.repeat)
     count = len(first) if name == "normal" else 1
     row = {"measure": measure, "corners of": name, "hulls": count, "corners": len(first.vertices)}
@@ -112,10 +131,11 @@ def row_of(session, measure, name, hulls, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--measures", default=",".join(MEASURES))
-    parser.add_argument("--cases", default="normal:1000000,ellipse:1000,ellipse:1000000,circle:1000000")
+    parser.add_argument("--cases", default="normal:1000000,ellipse:20,ellipse:1000,ellipse:1000000,circle:1000000")
     parser.add_argument("--device")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--rival-hulls", type=int, default=2000, help="number of hulls for the rivals")
+    parser.add_argument("--queries", type=int, default=1_000_000, help="number of points that one hull is asked for")
     parser.add_argument("--slow", action="store_true", help="also time rivals that take minutes")
     parser.add_argument("--json", help="write the table to this file")
     options = parser.parse_args()

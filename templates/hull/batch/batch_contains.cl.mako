@@ -9,7 +9,7 @@
 //
 //           ______ last        By x, then y, corners ascend from the first to the last one, and descend from there. On
 //     above/   q  \            both ways, a bisection finds the edge below and the edge above a point. It is inside if it
-//   first \__below/            is left of both or on them, and neither before the first corner nor after the last one.
+//   first \__below/            is left of both or on them, and its x between those of both corners.
 //
 // Reads each point once and some corners over and over, from a cache; writes a byte a point.
 #define CLGEOM_SERIAL ${int(variant == "serial")}
@@ -44,11 +44,12 @@ void batch_contains(global const real_t *corners, global const uint *offsets, gl
         }
         const real_t x = points[2 * (size_t)i], y = points[2 * (size_t)i + 1];
         global const real_t *far = xy + 2 * (size_t)last;
-        uint found = size > 0 && !CLGEOM_BEFORE(x, y, xy[0], xy[1], 0) &&
-                     !CLGEOM_BEFORE(far[0], far[1], x, y, 0);
-        if (found && size > 1) {
+        // few branches: a processor would guess them wrong
+        uint found = size > 0 && (x >= xy[0]) & (x <= far[0]);
+        if (found && xy[0] == far[0])              // a point, or all corners above each other
+            found = (y >= xy[1]) & (y <= far[1]);
+        else if (found) {
             uint below = 0, above = last;
-            // both at a time, without branches: a processor would guess them wrong
             for (uint count = last, more = size - last; count > 1 || more > 1;) {
                 const uint step = count / 2, other = more / 2;
                 below = xy[2 * (size_t)(below + step)] < x ? below + step : below;
@@ -58,7 +59,7 @@ void batch_contains(global const real_t *corners, global const uint *offsets, gl
             }
             global const real_t *a = xy + 2 * (size_t)below, *b = xy + 2 * (size_t)above;
             global const real_t *next = above + 1 < size ? b + 2 : xy;
-            found = orient2d(a[0], a[1], a[2], a[3], x, y) >= 0 && orient2d(b[0], b[1], next[0], next[1], x, y) >= 0;
+            found = (orient2d(a[0], a[1], a[2], a[3], x, y) >= 0) & (orient2d(b[0], b[1], next[0], next[1], x, y) >= 0);
         }
         inside[i] = found;
     }
