@@ -21,6 +21,7 @@ from clgeom.core.policies import within_limits
 from clgeom.core.tuning import select
 from clgeom.intake.arrays import as_device_values
 from clgeom.intake.device_arrays import on_host
+from clgeom.sequences.bits import FIRST_BAND, LEAST_BANDED
 
 if TYPE_CHECKING:
     import pyopencl as cl
@@ -62,6 +63,8 @@ COSTS = {
     ("gpu", True): (1.6e3, 1.4e6),
     ("gpu", False): (120, 12e3),
 }
+#: Columns of the tiles at both sides of two bands of a table (`bits.BitTable`).
+BAND_TILES = 2_000
 #: Words of a sequence that are looked for in another one, and letters of each.
 WORDS, WORD_LETTERS = 32, 12
 #: Letters of shorter sequences from which on fronts are tried in batches, and cells of a batch for each compute unit.
@@ -79,6 +82,9 @@ def most_edits(session: Session, problem: str, cells: np.ndarray, *, alone: bool
     kind = _kind(session)
     faster = 4 / 3 * (2 if problem == "lcs" else 1) * (session.profile.compute_units if alone and kind == "cpu" else 1)
     point, edit = (cost * faster for cost in COSTS[kind, alone])
+    if alone and kind == "cpu":  # a band of the table instead, as wide as there are edits, after a narrow one
+        side = np.where(cells >= LEAST_BANDED, np.sqrt(cells), 0)
+        edit, cells = edit - side, np.where(side > 0, side * (2 * FIRST_BAND * side + BAND_TILES), cells)
     return np.minimum((np.sqrt(edit * edit + 2.0 * point * cells) - edit) / point, MOST_EDITS).astype(np.int64)
 
 

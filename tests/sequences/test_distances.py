@@ -126,6 +126,32 @@ def test_bits_of_shapes(session, wg_size, words):
         assert bits.BitTable(session, "edit", a, b).solve() == both_tables(a, b)[1]
 
 
+@pytest.mark.settings("as_is", "as_gpu")
+def test_bands_find_the_way_of_the_whole_table(any_session, monkeypatch):
+    """Tiles of 64 or 32 rows and 32 columns, in pieces too; narrow bands that suffice or miss the way."""
+    monkeypatch.setattr(bits.tickets, "are_safe", lambda session: False)
+    monkeypatch.setattr(bits, "BLOCKS", dict.fromkeys(bits.BLOCKS, 1))
+    rng, variant = np.random.default_rng(12), "serial" if any_session.profile.is_cpu else "group"
+    a = rng.integers(0, 4, 1100).astype(np.uint8)
+    others = [np.where(rng.random(1100) < share, rng.integers(0, 4, 1100), a)[::step] for share, step in
+              ((0.01, 1), (0.3, 1), (1, 1), (0.1, 2))]  # fmt: skip
+    others += [np.append(a[300:], a[:200]), np.append(rng.integers(0, 4, 400), a)]
+    with override({"sequences/bits_tiles": Policy(variant, 1, 1), "sequences/bits_masks": Policy(variant, 1)}):
+        for problem, b in [(problem, b.astype(np.uint8)) for b in others for problem in ("lcs", "edit")]:
+            found = {}
+            for least in (1 << 62, 1):
+                monkeypatch.setattr(bits, "LEAST_BANDED", least)
+                table = bits.BitTable(any_session, problem, a, b)
+                value = table.solve()
+                assert (table.most < len(a) + len(b)) == (least == 1)
+                found[least] = [
+                    (value, None),
+                    *(bits.BitTable(any_session, problem, a, b).steps(m) for m in (None, 1 << 13)),
+                ]
+            for (value, steps), (whole, way) in zip(found[1], found[1 << 62]):
+                assert value == whole and np.array_equal(steps, way)
+
+
 @pytest.mark.settings("as_gpu")
 def test_sweep_in_several_launches(subtests, any_session, monkeypatch):
     """Launches of few cells; words of the columns before pieces that are not whole launches."""
