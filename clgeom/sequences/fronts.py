@@ -82,9 +82,9 @@ def most_edits(session: Session, problem: str, cells: np.ndarray, *, alone: bool
     kind = _kind(session)
     faster = 4 / 3 * (2 if problem == "lcs" else 1) * (session.profile.compute_units if alone and kind == "cpu" else 1)
     point, edit = (cost * faster for cost in COSTS[kind, alone])
-    if alone and kind == "cpu":  # a band of the table instead, as wide as there are edits, after a narrow one
-        side = np.where(cells >= LEAST_BANDED, np.sqrt(cells), 0)
-        edit, cells = edit - side, np.where(side > 0, side * (2 * FIRST_BAND * side + BAND_TILES), cells)
+    if alone and kind == "cpu" and cells[0] >= LEAST_BANDED:  # not the whole table, but two bands of it, one narrow
+        side = np.sqrt(cells[0])
+        edit, cells = edit - side, cells * 2 * FIRST_BAND + BAND_TILES * side
     return np.minimum((np.sqrt(edit * edit + 2.0 * point * cells) - edit) / point, MOST_EDITS).astype(np.int64)
 
 
