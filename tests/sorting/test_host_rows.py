@@ -17,7 +17,9 @@ from clgeom.sorting.radix import host_rows
 def test_segments_on_the_host_in_small_chunks(session, dtype, data):
     draw = lambda *choices: data.draw(st.sampled_from(choices))  # noqa: E731
     name = draw(*sorted(DISTRIBUTIONS))
-    lengths = data.draw(st.lists(st.integers(0, 12), max_size=40)) + draw([], [17, 33, 700], [90, 1], [3000])
+    lengths = data.draw(st.lists(st.integers(0, 12), max_size=40)) + draw(
+        [], [17, 33, 700], [90, 1], [3000], [150, 40, 260] * 3
+    )
     lengths = draw(lengths, [len(lengths)] * 5)
     offsets = np.append(0, np.cumsum(lengths)).astype(np.int64)
     keys, descending = keys_of(name, offsets[-1], "int64" if dtype == "M8[s]" else dtype).view(dtype), draw(False, True)

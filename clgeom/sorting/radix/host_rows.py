@@ -2,7 +2,7 @@
 
     keys    | segment | segment | ..      in chunks of whole segments, each sorted by one thread
     codes   numbers in whose order keys are sorted; with their numbers in the row where the order is wanted
-    block   segments of one class of lengths, a row each, padded by codes that come last
+    block   segments of one class of lengths, a row each: windows of the codes, whose ends are padded to come last
 
 NumPy sorts rows by vectors, but not stably. Equal keys have equal bits, except zeros and NaN, which are put back in
 input order: a row has as many of them before and after. Codes with numbers are all distinct.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import timeit
+from bisect import bisect
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -22,20 +23,24 @@ if TYPE_CHECKING:
     from clgeom.sorting.arrays import SortInput
     from clgeom.sorting.keys import KeyOrder
 
-#: Keys of a chunk. Fewer keys than two chunks are sorted by one thread.
+#: Keys of a chunk of rows. Fewer keys than two chunks are sorted by one thread. Chunks of segments are larger: twice,
+#: and those of segments that are sorted in place.
 CHUNK = 1 << 16
-#: Widths of the classes of lengths; each longer segment is a block by itself.
-WIDTHS = 1 << np.arange(3, 10)
-#: The first ones, for keys alone: longer segments are sorted in place.
-NARROW = 4
-#: Segments of these mean lengths are one thread's: threads would wait for Python as long.
-ALONE = range(48, 600)
+MORE = (1, 4)
+#: Widths of the classes of lengths are multiples of a step, which is wider from these mean lengths on. Segments longer
+#: than the widest class are blocks by themselves.
+STEPS, WIDER = (8, 16, 64), (32, 128)
+WIDEST = 512
+#: Keys in segments of such a mean length or more are sorted in place one by one; below the second one by one thread,
+#: because threads would wait for Python as long.
+IN_PLACE = 64
+LONG = 600
 #: Beyond this width integers of 8 and 16 bits are counted by NumPy's stable sort in less time than vectors take.
 COUNTED = 600
 #: Longer segments are sorted as keys by themselves are.
 LONGEST = 1 << 14
 
-#: Sorts the codes of rows in place, or writes the order of each row; the mask (or None) has what is not padding.
+#: Writes the sorted codes, or the order, of each row; the mask (or None) has what of the last step is no padding.
 SortBlock = Callable[[np.ndarray, "np.ndarray | None", np.ndarray], None]
 #: Returns the sorted keys and the payload.
 SortArrays = Callable[["SortInput"], tuple[Any, Any]]
@@ -62,7 +67,10 @@ def rows_on_host(inputs: SortInput, sort_arrays: SortArrays) -> np.ndarray | Non
     out = np.empty(inputs.n, np.int64 if caller == "argsort" else inputs.order.dtype)
     lengths = np.diff(offsets)
     long = np.flatnonzero(lengths > LONGEST)
-    ends = np.searchsorted(offsets, np.arange(CHUNK, inputs.n, CHUNK))
+    ragged = bool(np.ptp(lengths))
+    in_place = ragged and caller == "sort" and IN_PLACE <= inputs.n // len(lengths) < LONG
+    size = CHUNK << MORE[in_place] if ragged else CHUNK
+    ends = np.searchsorted(offsets, np.arange(size, inputs.n, size))
     cuts = np.unique(np.concatenate([[0], ends, long, long + 1, [len(lengths)]])).tolist()
     parts = [(a, b) for a, b in zip(cuts, cuts[1:]) if lengths[a] <= LONGEST]
     sort_chunk = _sort_chunk if caller == "sort" else _order_chunk
@@ -72,7 +80,7 @@ def rows_on_host(inputs: SortInput, sort_arrays: SortArrays) -> np.ndarray | Non
             at = slice(int(offsets[a]), int(offsets[b]))
             sort_chunk(inputs.keys[at], inputs.order, lengths[a:b], out[at])
 
-    alone = inputs.n < 2 * CHUNK or (caller == "sort" and inputs.n // len(lengths) in ALONE and np.ptp(lengths))
+    alone = in_place or inputs.n < 2 * CHUNK
     in_threads(sort_parts, parts, 1 if alone else inputs.session.profile.compute_units)
     for begin, end in zip(offsets[long].tolist(), offsets[long + 1].tolist()):
         keys, order = sort_arrays(inputs.part(caller, inputs.session, begin, end))
@@ -93,31 +101,39 @@ def in_threads(work: Callable[[list[Any]], None], parts: list[Any], count: int) 
     return None
 
 
-def _sort_blocks(codes: np.ndarray, last: Any, lengths: np.ndarray, sort: SortBlock, out: np.ndarray) -> None:
-    """Sort the codes of segments class by class; `last` is a code that no other one follows. `out` may be the codes."""
+def _sort_blocks(codes: np.ndarray, lengths: np.ndarray, sort: SortBlock, out: np.ndarray) -> None:
+    """Sort the codes of segments, those of a class of lengths by one call."""
     if (lengths == lengths[0]).all():
         sort(codes.reshape(len(lengths), -1), None, out.reshape(len(lengths), -1))
         return
-    widths = WIDTHS[: NARROW if out is codes else None]
-    classes, ends = np.searchsorted(widths, lengths), np.cumsum(lengths)
-    wide, counted = classes == len(widths), COUNTED if codes.itemsize <= 2 else LONGEST
-    for begin, end in zip((ends - lengths)[wide].tolist(), ends[wide].tolist()):
-        if out is codes:
-            out[begin:end].sort(kind="stable" if end - begin > counted else None)
-        else:
-            sort(codes[None, begin:end], None, out[None, begin:end])
-    if wide.all():
+    ends, mean = np.cumsum(lengths), len(codes) // len(lengths)
+    step = STEPS[bisect(WIDER, mean)]
+    begins, widths = ends - lengths, (lengths + step - 1) // step * step
+    apart = (widths > WIDEST) | (begins + widths > len(codes))
+    for begin, end in zip(begins[apart].tolist(), ends[apart].tolist()):
+        sort(codes[None, begin:end], None, out[None, begin:end])
+    order = np.argsort(np.where(apart, 0, widths).astype(np.uint16), kind="stable")[np.count_nonzero(apart) :]
+    if not len(order):
         return
-    class_of = np.repeat(classes.astype(np.uint8), lengths)
-    for number, width in enumerate(widths.tolist()):
-        of_class = lengths[classes == number]
-        if len(of_class):
-            here, used = class_of == number, np.arange(width) < of_class[:, None]
-            block = np.full(used.shape, last, codes.dtype)
-            block[used] = codes[here]
-            found = block if out is codes else np.empty(used.shape, out.dtype)
-            sort(block, used, found)
-            out[here] = found[used]
+    begins, widths = begins[order], widths[order]
+    lasts = (begins + widths - step)[:, None] + np.arange(step)
+    used = lasts < ends[order][:, None]
+    tails = np.empty(used.shape, out.dtype)
+    cuts = [0, *(np.flatnonzero(widths[1:] != widths[:-1]) + 1).tolist(), len(order)]
+    for i, j in zip(cuts, cuts[1:]):
+        width = int(widths[i])
+        block = _windows(codes, width)[begins[i:j]]
+        found = block if out.dtype == codes.dtype else np.empty(block.shape, out.dtype)
+        sort(block, used[i:j], found)
+        if width > step:
+            _windows(out, width - step)[begins[i:j]] = found[:, :-step]
+        tails[i:j] = found[:, -step:]
+    out[lasts[used]] = tails[used]
+
+
+def _windows(array: np.ndarray, width: int) -> np.ndarray:
+    """View all windows of so many neighbours, each in the memory of the array."""
+    return np.ndarray((len(array) - width + 1, width), array.dtype, array, 0, 2 * array.strides)
 
 
 # Keys -----------------------------------------------------------------------------------------------------------------
@@ -125,29 +141,40 @@ def _sort_blocks(codes: np.ndarray, last: Any, lengths: np.ndarray, sort: SortBl
 
 def _sort_chunk(keys: np.ndarray, order: KeyOrder, lengths: np.ndarray, out: np.ndarray) -> None:
     plain, descending = order.floating == 1 and order.bits >= 32, order.descending
-    codes, narrow = out, order.bits <= 16 and lengths.min() <= COUNTED
+    narrow = order.bits <= 16 and lengths.min() <= COUNTED
     if keys.dtype.kind == "b":
-        keys, codes = keys.view(np.uint8), out.view(np.uint8)
-    if plain:
-        codes[...] = keys if not descending else -keys
-    elif order.floating:
+        keys = keys.view(np.uint8)
+    codes = keys
+    if order.floating and not plain:
         codes = order.digits(keys)
-    else:
-        codes[...] = keys if not descending else ~keys
+    elif descending:
+        codes = -keys if plain else ~keys
     if narrow:
         codes = codes.astype(f"{codes.dtype.kind}{_quick_size(codes.dtype.itemsize)}", copy=False)
     last = np.nan if plain else np.iinfo(codes.dtype).max
+    counted = COUNTED if codes.itemsize <= 2 else LONGEST
 
-    def sort(block: np.ndarray, _used: np.ndarray | None, _found: np.ndarray) -> None:
-        block.sort(axis=1, kind="stable" if block.itemsize <= 2 and block.shape[1] > COUNTED else None)
+    def sort(block: np.ndarray, used: np.ndarray | None, found: np.ndarray) -> None:
+        if used is not None:
+            np.copyto(block[:, -used.shape[1] :], last, where=~used)
+        if found is not block:
+            found[...] = block
+        found.sort(axis=1, kind="stable" if block.shape[1] > counted else None)
 
-    _sort_blocks(codes, last, lengths, sort, codes)
-    if order.floating and not plain:
-        out[...] = order.keys_of_digits(codes.astype(order.storage, copy=False))
+    found = out.view(keys.dtype)
+    ordered = found if codes.dtype == found.dtype else np.empty_like(codes)
+    if len(keys) < IN_PLACE * len(lengths) or (lengths == lengths[0]).all():
+        _sort_blocks(codes, lengths, sort, ordered)
     else:
-        found = out.view(keys.dtype)
-        if narrow:
-            found[...] = codes
+        ordered[...] = codes
+        ends = np.cumsum(lengths)
+        for begin, end in zip((ends - lengths).tolist(), ends.tolist()):
+            ordered[begin:end].sort(kind="stable" if end - begin > counted else None)
+    if order.floating and not plain:
+        out[...] = order.keys_of_digits(ordered.astype(order.storage, copy=False))
+    else:
+        if ordered is not found:
+            found[...] = ordered
         if descending:
             (np.negative if plain else np.invert)(found, out=found)
     if order.floating == 1:
@@ -157,12 +184,10 @@ def _sort_chunk(keys: np.ndarray, order: KeyOrder, lengths: np.ndarray, out: np.
 def _restore_bits(given: np.ndarray, found: np.ndarray, order: KeyOrder) -> None:
     """Give zeros and NaN of sorted rows the bits that they have in the input, in input order."""
     one, double_infinity = order.storage.type(1), order.storage.type(2 * order.infinity)
-    twice = given << one
     if (given == order.storage.type(1 << (order.bits - 1))).any():
-        found[found << one == 0] = given[twice == 0]
-    nan = twice > double_infinity
-    if nan.any():
-        found[found << one > double_infinity] = given[nan]
+        found[found << one == 0] = given[given << one == 0]
+    if np.isnan(np.max(given.view(order.dtype))):
+        found[found << one > double_infinity] = given[given << one > double_infinity]
 
 
 # Order ----------------------------------------------------------------------------------------------------------------
@@ -173,29 +198,31 @@ def _order_chunk(keys: np.ndarray, order: KeyOrder, lengths: np.ndarray, out: np
     least = digits.min()
 
     def sort(block: np.ndarray, used: np.ndarray | None, found: np.ndarray) -> None:
-        _order_rows(block, used, least, found)
+        _order_rows(block, used, least, order.everything, found)
 
-    _sort_blocks(digits, order.everything, lengths, sort, out)
+    _sort_blocks(digits, lengths, sort, out)
 
 
-def _order_rows(digits: np.ndarray, used: np.ndarray | None, least: Any, found: np.ndarray) -> None:
+def _order_rows(digits: np.ndarray, used: np.ndarray | None, least: Any, last: Any, found: np.ndarray) -> None:
     """Find the stable order of each row, by a sort of codes with the number of the key in their lowest bits."""
     bits, width = 8 * digits.dtype.itemsize, digits.shape[1]
     low = max((width - 1).bit_length(), 1)
     exact, cut = digits, 0
     if bits + low > 64:
         digits = digits - least
-        cut = max(int((digits if used is None else digits[used]).max()).bit_length() + low - 64, 0)
+        cut = max(int(digits.max()).bit_length() + low - 64, 0)
         if cut:
             digits >>= np.uint64(cut)
     size = next(size for size in (2, 4, 8) if 8 * size >= min(bits + low, 64))
     codes = digits.astype(f"u{_quick_size(size)}")
     codes <<= codes.dtype.type(low)
     codes |= np.arange(width, dtype=codes.dtype)
-    if used is not None:
-        codes[~used] = ~codes.dtype.type(0)
-    codes.sort(axis=1)
     number = codes.dtype.type((1 << low) - 1)
+    if used is not None:
+        step = used.shape[1]
+        codes[:, -step:][~used] |= ~number
+        exact[:, -step:][~used] = last
+    codes.sort(axis=1)
     alike = (codes[:, 1:] ^ codes[:, :-1]) <= number if cut else None
     found[...] = np.bitwise_and(codes, number, out=codes)
     if alike is not None and alike.any():  # these keys may differ in the bits that were cut off
