@@ -1,6 +1,7 @@
 """Simplified arcs: the same faces, no crossings, no gaps and no overlaps, by integers and by a plain reference."""
 
 import itertools
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -129,6 +130,16 @@ def test_vertices_are_at_most_as_many_as_asked_for(classes, share):
     if least > 1:
         with pytest.raises(InvalidInput, match=f"at least {least}"):
             simplify_arcs(exact, Goal(vertices=least - 1))
+
+
+def test_as_few_vertices_as_the_message_says_are_possible():
+    """Whatever another limit refuses."""
+    rows, columns = np.mgrid[:40, :40]
+    exact = class_arcs((np.hypot(rows - 20, columns - 20) / 2).astype(int))
+    with pytest.raises(InvalidInput, match="at least") as error:
+        simplify_arcs(exact, Goal(iou=0.95, vertices=1))
+    least = int(re.search("at least ([0-9]+)", str(error.value))[1])
+    assert count(simplify_arcs(exact, Goal(iou=0.95, vertices=least))) == least
 
 
 def count(arcs):

@@ -215,7 +215,7 @@ class Vertices:
             for owners, room, is_area in self.rooms
         ]
         for mine, amount, room in spent:
-            each = np.repeat(amount, len(mine))
+            each = np.repeat(np.where(kept, amount, 0), len(mine))  # what a budget refuses does not count for the next
             kept &= _first_within(mine.T.ravel(), each, room).reshape(-1, len(mine)).all(axis=1)
         for mine, amount, room in spent:
             for one in mine:
