@@ -94,6 +94,39 @@ def test_knapsack_in_small_groups(subtests, session, wg_size):
         check_knapsack(subtests, imposed_session(session.device, kind="gpu"), CASES)
 
 
+@dp.equation(parameters={"w": "int32[]"}, pattern="RUD", dtype={"best": "int32", "count": "int16"})
+def pairs(M, i, j, w):
+    """Cells of two fields, read as far away as the row's weight."""
+    far = dp.where(j < w[i], 0, M.best[i - 1, j - w[i]])
+    best = dp.where(i == 0, j % 7, dp.maximum(M.best[i - 1, j], far + 1))
+    return {"best": best, "count": dp.where(i == 0, 0, M.count[i - 1, j] + 1)}
+
+
+@pytest.mark.parametrize("width", (130, *(pytest.param(m, marks=pytest.mark.slow) for m in (1, 500))))
+@pytest.mark.parametrize("equation", (knapsack, path, shuffled, pairs), ids=lambda equation: equation.name)
+def test_one_group_fills_whole_rows(session, equation, width):
+    """One launch, whatever columns the cells read, and the table of the path for all equations."""
+    r, n = np.random.default_rng(width), 30
+    given_ = {
+        "w": r.integers(1, width + 3, n).astype(np.int32),
+        "v": r.integers(1, 30, n).astype(np.int32),
+        "at": r.integers(0, width, width).astype(np.int32),
+        "cost": r.integers(-9, 99, (n, width)).astype(np.int32),
+    }
+    given_ = {name: given_[name] for name in equation.parameters}
+    gpu = imposed_session(session.device, kind="gpu")
+    with override({"dp/paths/rows_fused": Policy("group", 64, 8)}):
+        wanted = dp.fill(equation, (n, width), path="stages", device=gpu, **given_)
+        for keep in ("table", "corner", "decisions") if equation is knapsack else ("table", "corner"):
+            found = dp.fill(equation, (n, width), keep=keep, device=gpu, profile=True, **given_)
+            assert [phase.name for phase in found.phases].count("rows_fused") == 1 and found.path == "rows"
+            assert found.corner == wanted.corner
+            if keep == "table":
+                np.testing.assert_array_equal(found.numpy(), wanted.numpy())
+            if equation is knapsack and keep != "corner":
+                np.testing.assert_array_equal(found.decisions.numpy(), wanted.decisions.numpy())
+
+
 def test_items_of_the_knapsack_are_recovered_from_bits(session):
     given_items = items(40, 50)
     found = dp.fill(knapsack, (41, 501), keep="decisions", path="rows", device=session, **given_items)

@@ -47,7 +47,7 @@ MOST_COLUMNS = 1 << 16
 #: most cells of a launch of one.
 CELLS_PER_SECOND, LAUNCH_SECONDS, CELLS_PER_LAUNCH = (8e9, 2e9), 40e-6, 1 << 23
 #: Seconds of a launch, of a row of a tile, and of a cell of that row, on an H200: 5 us a launch; 134 launches of 1001
-#: rows of 222 tiles of 8192 columns took 2.3 ms.
+#: rows of 222 tiles of 8192 columns took 2.3 ms, 2000 rows of one tile of 2048 columns 0.7 ms.
 LAUNCH_GPU, ROW_GPU, ITEM_GPU = 5e-6, 2e-7, 1e-10
 
 
@@ -222,9 +222,20 @@ class Rows:
     def on_gpu(self, direct: Policy, fused: Policy) -> list[Series]:
         """Return the launches for GPUs: fused rows in local memory where their margins allow it, else direct rows."""
         n, m = self.fill.shape
+        whole, far = one_tile(self.fill, fused), False
         fused, guards, margin = shape_of(self.fill, fused, *self.reaches)
         most = most_cells(self.fill, rate=RATE)
-        parts = launches(*self.reaches, margin, guards, max(most // m, 1))
+        reach = [int(side.max()) for side in self.reaches]
+        costs = [_seconds(self.fill, fused, *self.reaches), _seconds(self.fill, whole) if whole else np.inf]
+        if whole and (max(reach) > margin or costs[1] <= costs[0]):
+            fused, most = whole, most_cells(self.fill, rate=RATE, units=1)
+            row = np.arange(0, n, max(most // m, 1))
+            none = np.zeros_like(row)
+            parts = Launches(none > 0, row, np.diff(row, append=n), none, none)
+            guards = GUARDS[0 < reach[0] <= GUARDS[1]], GUARDS[0 < reach[1] <= GUARDS[1]]
+            far = reach[0] > guards[0] or reach[1] > guards[1]
+        else:
+            parts = launches(*self.reaches, margin, guards, max(most // m, 1))
         held, slots = pieces.held_row(self.fill.equation, flip=self.flip, traps=self.fill.traps), self.slots(parts)
         zero, series = np.int32(0), []
         changes = np.flatnonzero(np.diff(parts.direct)) + 1
@@ -239,7 +250,7 @@ class Rows:
                 values = np.stack([first, *(number[which] for number in (row, *places))], axis=1)
             else:
                 args = (np.int32(n), np.int32(m), *(zero,) * 6, "cells", np.int32(self.pitch))
-                params = {"table": self.keep, "guard_left": guards[0], "guard_right": guards[1]}
+                params = {"table": self.keep, "guard_left": guards[0], "guard_right": guards[1], "far": far}
                 params |= dict(zip(("held", "held_types"), held)) if held else {}
                 step = self.step(FUSED, fused, args, params, int(count.sum()))
                 values = np.stack([row, count, left, right, *places], axis=1)
@@ -295,24 +306,14 @@ def shape_of(
     Of the tiles that fit, those with the least estimated time: small ones for narrow tables, so that the whole device
     works; large ones where they save launches or columns computed twice.
     """
-    n, m = fill.shape
+    room = local_room(fill)
     each = fill.equation.dtype.itemsize + (1 if bits_of(fill) else 0)
-    room = min(fill.session.profile.local_mem_bytes, LOCAL_BYTES)
-    sums = [int(np.minimum(side, m).sum()) for side in (left, right)]
-
-    def seconds(policy: Policy) -> float:
-        margin = max(policy.tile // MARGIN, 1)
-        count = max(n / MOST_ROWS, *(total / margin for total in sums))
-        core = policy.tile - min(sum(sums) / count, 2 * margin)
-        waves = ceil_div(ceil_div(m, max(int(core), 1)), fill.session.profile.compute_units)
-        return count * LAUNCH_GPU + n * waves * (ROW_GPU + ITEM_GPU * policy.tile)
-
     halvings = range(0, policy.items_per_thread.bit_length(), 2)  # few, since each size is a build
     sizes = [replace(policy, items_per_thread=policy.items_per_thread >> by) for by in halvings]
     fitting = [size for size in sizes if size.tile * each <= room * 5 // 6 and size.tile >= 4 * ALIGN]
     fitting = fitting or [replace(policy, wg_size=max(policy.wg_size, ALIGN), items_per_thread=4)]
-    policy = min(fitting, key=seconds)
-    sides = 2 if all(sums) else 1
+    policy = min(fitting, key=lambda size: _seconds(fill, size, left, right))
+    sides = 2 if left.any() and right.any() else 1
     margin = policy.tile // (MARGIN * sides) // ALIGN * ALIGN
     guards = []
     for side in (left, right):
@@ -321,3 +322,41 @@ def shape_of(
     while sum(guards) > (room - policy.tile * each) // fill.equation.dtype.itemsize:
         guards[guards.index(max(guards))] //= 2
     return policy, (guards[0], guards[1]), margin
+
+
+def one_tile(fill: Fill, policy: Policy | None = None) -> Policy | None:
+    """Return a policy of one tile as wide as the table, which needs no margins; None if local memory does not hold it.
+
+    One group then fills all rows in one launch, whatever columns they read. Cells with loops need more groups.
+    """
+    n, m = fill.shape
+    policy = policy or select(fill.session.profile, FUSED, fill.equation.dtype, n * m)
+    each = fill.equation.dtype.itemsize + (1 if bits_of(fill) else 0)
+    wg_size = min(policy.wg_size, max(_power_of_two(m), 4 * ALIGN))
+    items = _power_of_two(ceil_div(m, wg_size))
+    guards = 2 * GUARDS[1] * fill.equation.dtype.itemsize
+    if fill.equation.loops or items > policy.items_per_thread or wg_size * items * each + guards > local_room(fill):
+        return None
+    return replace(policy, wg_size=wg_size, items_per_thread=items)
+
+
+def local_room(fill: Fill) -> int:
+    """Return the bytes of local memory for a tile and its guards."""
+    return min(fill.session.profile.local_mem_bytes, LOCAL_BYTES)
+
+
+def _power_of_two(least: int) -> int:
+    return 1 << max(least - 1, 0).bit_length()
+
+
+def _seconds(fill: Fill, policy: Policy, left: Any = None, right: Any = None) -> float:
+    """Return the estimated time of a fill by tiles with margins for reads so far away; by one tile without them."""
+    n, m = fill.shape
+    if left is None:
+        return LAUNCH_GPU + n * (ROW_GPU + ITEM_GPU * policy.tile)
+    margin = max(policy.tile // MARGIN, 1)
+    sums = [int(np.minimum(side, m).sum()) for side in (left, right)]
+    count = max(n / MOST_ROWS, *(total / margin for total in sums))
+    core = policy.tile - min(sum(sums) / count, 2 * margin)
+    waves = ceil_div(ceil_div(m, max(int(core), 1)), fill.session.profile.compute_units)
+    return count * LAUNCH_GPU + n * waves * (ROW_GPU + ITEM_GPU * policy.tile)

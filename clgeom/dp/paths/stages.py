@@ -17,6 +17,7 @@ from clgeom.dp.analysis.bounds import overflow_of
 from clgeom.dp.analysis.dependences import Near, Row
 from clgeom.dp.analysis.work import OPERATIONS, costs, equal_parts, work_of
 from clgeom.dp.fills import Fill
+from clgeom.dp.paths import rows
 from clgeom.dp.table.stores import MOST_CHUNKS, CellStore, PackedStore, bits_of, new_packed, new_store
 from clgeom.dp.table.table import Filled
 from clgeom.errors import DependencyError, EquationWarning, IntegerOverflow, InvalidInput, KernelBuildError, warn
@@ -30,6 +31,9 @@ NAME = "stages"
 KERNEL, WIDE = "dp/paths/fill_stage", "dp/paths/wide_stage"
 #: A bound above the last index of every stage.
 ALL_CELLS = np.uint32(2**32 - 1)
+#: Rows, or columns, of a table below which tiles take longer than stages that are columns. PoCL, ms by stages and by
+#: tiles: 2 x 1e5 cells 0.34 and 1.6, 8 x 3000 0.12 and 0.12, 64 x 64 0.09 and 0.07, 4096 x 4096 17.4 and 8.2.
+THIN = 16
 #: Length of `faults`: first stage with a fault + 1, first index in it, the kind of fault of that cell, and (a, b).
 FAULTS = 5
 #: Kinds of faults, as in dp/dp_check.h.
@@ -40,16 +44,18 @@ NO_FAULT = np.array([0, 2**31 - 1, 0, 0, 0], np.int32)
 def is_quickest(fill: Fill) -> bool:
     """Return whether one group fills all rows (or columns) in one launch or a few, which is the fastest path to start.
 
-    H200, in ms: knapsack of 1000 x 999 0.9, as fused rows 2.9; 1000^2 binomial coefficients 0.6 and 1.2. PoCL: 1.1
-    and 0.7, 0.5 and 0.35, for rows go in vectors there.
+    `StagePolicy.alone` says up to which width. Rows that the path "rows" takes go faster there: on CPUs in vectors, on
+    others from local memory. Columns go faster by "tiles" on CPUs.
     """
     if fill.pattern.kind not in ("rows", "columns") or fill.equation.loops or fill.keep == "decisions":
         return False
     policy = _policy(fill)
     by_rows, equation = fill.pattern.kind == "rows", fill.equation
-    if policy.variant == "serial" and by_rows and equation.traced and equation.reach_proven:
-        return False  # an item of `rows` does the same, in vectors
-    return bool(fill.shape[by_rows] <= policy.tile)
+    if policy.variant == "serial" and equation.traced and equation.reach_proven:
+        return not by_rows and min(fill.shape) < THIN
+    if policy.variant == "group" and by_rows and rows.obstacle(fill) is None and rows.one_tile(fill) is not None:
+        return False
+    return bool(fill.shape[by_rows] <= min(policy.tile, policy.alone))
 
 
 def _policy(fill: Fill) -> Any:

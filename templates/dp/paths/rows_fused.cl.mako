@@ -1,4 +1,4 @@
-<%page args="equation='', held='', held_types=(), rounded=False, record='', flip_rows=False, table=True, bits=0, guard_left=256, guard_right=0, variant='group', wg_size=64, items_per_thread=8"/>\
+<%page args="equation='', held='', held_types=(), rounded=False, record='', flip_rows=False, table=True, bits=0, guard_left=256, guard_right=0, far=False, variant='group', wg_size=64, items_per_thread=8"/>\
 // rows_fused: several rows of a table whose cells read only the row before, in independent tiles in local memory.
 //
 //   row above   |<- left ->|<------ core ------>|<- right ->|    a tile: WG_SIZE * ITEMS columns; the guards beside them
@@ -16,10 +16,16 @@ ${record}
 #include "dp/dp_math.h"
 #define DP_ROW_CONTEXT , local const cell_t *dp_row, const int dp_base, const cell_t dp_above
 #define DP_CONTEXT DP_ROW_CONTEXT
-% if record:
-#define M(a, b) dp_row[(b) - dp_base]
+% if far:
+// a tile of whole rows: reads beyond its guards are those of branches that are not taken
+#define DP_AT(b) dp_row[clamp((int)(b) - dp_base, ${-guard_left}, ${wg_size * items_per_thread + guard_right - 1})]
 % else:
-#define M(a, b) ((b) - (j) == 0 ? dp_above : dp_row[(b) - dp_base])   // an item holds the cells above its own
+#define DP_AT(b) dp_row[(b) - dp_base]
+% endif
+% if record:
+#define M(a, b) DP_AT(b)
+% else:
+#define M(a, b) ((b) - (j) == 0 ? dp_above : DP_AT(b))   // an item holds the cells above its own
 % endif
 % if equation:
 ${equation}
