@@ -87,14 +87,15 @@ def rows(session: Session) -> str:
 
     k = np.arange(50)
     near, v = (1 + k * 37 % 59).astype(np.int32), (1 + k * 23 % 41).astype(np.int32)
-    for w in (near, np.where(k % 10, near, 9_000).astype(np.int32)):
-        best = np.zeros((51, 9_500), np.int64)
+    far = np.where(k % 10, near, 9_000).astype(np.int32)
+    for w, columns in ((near, 9_500), (far, 9_500), (far, 700)):
+        best = np.zeros((51, columns), np.int64)
         for i, (weight, value) in enumerate(zip(w, v)):
             best[i + 1] = best[i]
             best[i + 1, weight:] = np.maximum(best[i, weight:], best[i, :-weight] + value)
         taken = np.diff(best, axis=0, prepend=0) > 0
         _compare_path(session, "rows", knapsack_equation(), best, taken, w=w, v=v)
-    return "2 tables of 51 x 9500 cells"
+    return "2 tables of 51 x 9500 cells, one of 51 x 700"
 
 
 @check(
