@@ -1,7 +1,9 @@
 """Proofs about integers before a fill, against every cell of small tables: intervals, systems, regions of reads."""
 
+import collections
 import itertools
 import random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,7 +26,7 @@ from clgeom.dp.language.graphs import walk
 from clgeom.dp.language.intervals import Intervals
 from clgeom.dp.language.nodes import evaluate
 from clgeom.dp.patterns import PATTERNS
-from clgeom.errors import IntegerOverflow, InvalidInput
+from clgeom.errors import DependencyError, IntegerOverflow, InvalidInput
 
 # Intervals --------------------------------------------------------------------------------------------------------
 
@@ -247,10 +249,40 @@ def test_clamped_reads_are_near(session, back, ahead, low, last):
             assert np.array_equal(found, row)
 
 
+#: (cell, pattern): none reads itself, for conditions keep it from the ends of its clamps.
+NOT_ITSELF = (
+    (lambda of, M, i, j, n, m: of.where(j == 0, i, M[i, of.maximum(j - 1, 0)] + 1), "CLR"),
+    (lambda of, M, i, j, n, m: of.where(i > 0, M[of.maximum(i - 2, 0), j] + j, 1), "RUD"),
+    (lambda of, M, i, j, n, m: of.where(i == n - 1, j, M[of.minimum(i + 1, n - 1), of.maximum(j - 1, 0)] + 1), "RDU"),
+    (lambda of, M, i, j, n, m: of.where(i + j == 0, 1, M[of.maximum(i - 1, 0), of.maximum(j - 1, 0)] + i), "NOSE"),
+    (lambda of, M, i, j, n, m: of.where(i < 2, j, M[of.maximum(i - 1, 1), j] + M[i - 1, of.maximum(j - 1, 0)]), "NOSE"),
+)
+PLAIN = SimpleNamespace(maximum=max, minimum=min, where=lambda condition, a, b: a if condition else b)
+
+
+@pytest.mark.parametrize("cell, pattern", NOT_ITSELF)
+def test_clamped_reads_that_never_are_of_the_cell_itself_are_near(session, cell, pattern):
+    equation = dp.Equation(lambda M, i, j, n, m: cell(dp, M, i, j, n, m), pattern=pattern)
+    assert isinstance(equation.reach, Near) and (0, 0) not in equation.reach.offsets
+    expected = collections.defaultdict(int)
+    for stage in range(PATTERNS[pattern].stages(6, 7)):
+        for i, j in PATTERNS[pattern].cells(stage, 6, 7):
+            expected[i, j] = cell(PLAIN, expected, i, j, 6, 7)
+    table = dp.fill(equation, (6, 7), device=session).numpy()
+    assert all(table[at] == expected[at] for at in np.ndindex(6, 7))
+
+
 def test_clamped_reads_of_the_cell_itself_stay():
-    left = dp.Equation(lambda M, i, j: dp.where(j == 0, 1, M[i, dp.maximum(j - 1, 0)]), pattern="NOSE")
+    itself = dp.Equation(lambda M, i, j: M[dp.maximum(i - 1, 0), j] + 1, pattern="RUD")
+    unknown = dp.Equation(
+        lambda M, i, j, w: dp.where(w[i] == 0, 1, M[i, dp.maximum(j - 1, 0)]),
+        parameters={"w": "int32[]"},
+        pattern="NOSE",
+    )
     wide = dp.Equation(lambda M, i, j: dp.where(i == 0, 1, M[i - 1, dp.maximum(j - 9, 0)]), pattern="RUD")
-    assert not isinstance(left.reach, Near) and not isinstance(wide.reach, Near)
+    assert not any(isinstance(one.reach, Near) for one in (itself, unknown, wide))
+    with pytest.raises(DependencyError, match=r"Cell \(0, 0\) of .* reads cell \(0, 0\)"):
+        dp.fill(itself, (3, 3))
 
 
 def test_clamped_reads_are_inside_and_outside():

@@ -15,6 +15,7 @@ from clgeom.core.cache import Cache
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language import trace, types
 from clgeom.dp.language.cells import CellType, cell_type_of
+from clgeom.dp.language.clamps import without_own_reads
 from clgeom.dp.language.indexed import Cells, Values, refused_by_python
 from clgeom.dp.language.mistakes import deep_enough
 from clgeom.dp.language.nodes import as_rows, from_rows, require_bound, require_shallow
@@ -101,6 +102,8 @@ class EquationBase:
                         f"{self.name} must return one number: tables with three indices have no choices."
                     )
                 value, decision, self.places = _returned(result, self)
+                if count == 2:
+                    value, decision = without_own_reads(value, decision)
             require_shallow(self.name, value, decision)
             require_bound(value, decision)
             self.value, self.decision = value, decision
