@@ -42,9 +42,12 @@ def without_own_reads(*roots: Expr | None) -> list[Expr | None]:
     known: dict[Expr, Expr] = {}
     leaves = {part.op: part for part in walk(*given) if part.op in "ij"}
     for read in [part for part in walk(*given) if part.op == "cell"]:
-        others = [case for case in _cases(read.args) or () if case[1] != OWN]
+        cases = _cases(read.args) or []
+        others = [case for case in cases if case[1] != OWN]
+        if others == cases:
+            continue
         ends = {leaves[axis]: _end(index, axis) for index, axis in zip(read.args, "ij") if index.op != axis}
-        if others and all(end is not None for end in ends.values()):
+        if all(end is not None for end in ends.values()):
             mark = Expr("cell", (), read.type, "own")
             there = [simplify(root, {}, {**ends, read: mark}) for root in given]  # type: ignore[dict-item]
             if all(part is not mark for part in walk(*there)):
