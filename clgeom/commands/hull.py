@@ -20,11 +20,14 @@ from clgeom.commands.options import (
     with_default,
 )
 from clgeom.commands.terminal import Call
-from clgeom.io.outputs import ARRAYS, GEOMETRIES, either
+from clgeom.io.outputs import ARRAYS, GEOMETRIES, IN_SYSTEM, either
 
+#: Measures that are geometries.
+SHAPES = "rectangle", "circle", "diameter"
 RULES = (
     Rule("trace", "draws a single hull, and --by makes many.", lambda given: given.by is None),
     Rule("noise", "names a group of --by.", lambda given: given.by is not None),
+    Rule("geometry", "is of the file of --output.", lambda given: given.output is not None),
     Rule("skip_bad max_bytes", "is for --by-file.", lambda given: given.by_file),
     Rule(
         "by picture trace profile",
@@ -39,7 +42,7 @@ SECTIONS = {
     "Groups": "by noise by_file skip_bad max_bytes",
     "Hull": "collinear nonfinite antimeridian",
     "Measures": "diameter width rectangle circle",
-    "Output": "output picture trace profile",
+    "Output": "output geometry picture trace profile",
 }
 EXAMPLES = (
     ("The hull of the points of a table with columns lon and lat", "clgeom hull stations.csv -o hull.geojson"),
@@ -72,6 +75,9 @@ EXAMPLES = (
 @click.option("--rectangle", is_flag=True, help="Measure the rectangle of least area: area, length and height.")
 @click.option("--circle", is_flag=True, help="Measure the least circle: centre and radius.")
 @output_option(f"Write the hulls: {either(GEOMETRIES)}; a single hull also as {either(ARRAYS)}.")
+@click.option(
+    "--geometry", type=click.Choice(("rectangle", "circle", "diameter")), help="Write these instead of the hulls."
+)
 @plot_option("Draw points and hulls")
 @path_option(
     "--trace", metavar="GIF", help="Draw how blocks of sorted points merge into the hull: .gif, .png, .svg or .pdf."
@@ -99,6 +105,7 @@ def hull(
     rectangle: bool,
     circle: bool,
     output: str | None,
+    geometry: str | None,
     picture: str | None,
     trace: str | None,
     collinear: str,
@@ -125,7 +132,8 @@ def hull(
     and latitude contains a pole.
 
     Measures are printed, and are columns of the written hulls, but not in files of corners (.csv, .wkt, .npy). They are
-    those of the coordinates that are written, before a reprojection.
+    those of the coordinates that are written, before a reprojection. --geometry writes the least rectangles or circles,
+    or the diameters, in place of the hulls.
 
     --by-file reads files in parts; they may be larger than memory. Finished hulls are kept beside OUT: after an
     interrupt or an error the same command continues.
@@ -137,14 +145,14 @@ def hull(
 
     files = files_of(files, caller="hull")
     formats = (*GEOMETRIES, *(ARRAYS if by is None and not by_file else ()))
+    formats = formats if geometry is None else (*IN_SYSTEM, ".wkt")
     check_files(files, (output, formats), (picture, FORMATS), (trace, TRACE_FORMATS), crs=crs, caller="hull")
     reading = {"columns": columns, "array": array, "layer": layer, "nan_if_empty": nonfinite == "drop"}
     options = {"collinear": collinear, "nonfinite": nonfinite}
     asked = {"diameter": diameter, "width": width, "rectangle": rectangle, "circle": circle}
     measures = tuple(name for name, given in asked.items() if given)
-    hull_call = hull_points.HullCall(
-        call.device, call.as_json, files, reading, crs, options, antimeridian, measures, output, picture, trace, profile
-    )
+    given = files, reading, crs, options, antimeridian, measures, geometry, output, picture, trace, profile
+    hull_call = hull_points.HullCall(call.device, call.as_json, *given)
     if by_file:
         hull_files.run_files(hull_call, skip_bad, max_bytes)
     elif by is not None:

@@ -58,7 +58,7 @@ def run_files(call: HullCall, skip_bad: bool, max_bytes: str | None) -> None:
         max_bytes=None if max_bytes is None else size_in_bytes(max_bytes, "max_bytes", caller="hull"),
         check=lambda cloud: systems.append(system_of(call, cloud)),
     )
-    batch, system = _batch_of(hulls).with_measures(*call.measures), systems[0]
+    batch, system = call.measured(_batch_of(hulls)), systems[0]
     write_groups(call, batch, "file", system)
     state.remove()
     lost = sum(one.get("left_out", 0) for one in hulls)
@@ -257,8 +257,7 @@ def run_large_files(call: HullCall) -> None:
     turn = turn_of_columns(first.names, crs, call.antimeridian)
     with call.progress("hull") as progress, saying_where(call.files, counts):
         (hull, cloud, left_out), work = terminal.worked(_hull_of_parts, call, computing, first, counts, progress)
-    hull = in_system(call, hull, cloud, lambda: _coordinates_of(call.files, call.reading), turn)
-    hull = hull.with_measures(*call.measures)
+    hull = call.measured(in_system(call, hull, cloud, lambda: _coordinates_of(call.files, call.reading), turn))
     write_one(call, hull, crs)
     print_hull(call, hull, cloud, left_out, crs, work)
 

@@ -54,6 +54,7 @@ class HullCall(Call):
     options: dict[str, Any]
     antimeridian: bool
     measures: tuple[Any, ...]
+    geometry: Any
     output: str | None
     picture: str | None
     trace: str | None
@@ -63,6 +64,10 @@ class HullCall(Call):
     def computing(self) -> dict[str, Any]:
         """The parameters of functions that compute hulls."""
         return {**self.options, "device": self.session, "profile": self.profile}
+
+    def measured(self, hulls: Any) -> Any:
+        """Return a hull or a batch with the measures that its files have."""
+        return hulls.with_measures(*self.measures, geometry=self.geometry)
 
 
 def run_one_hull(call: HullCall) -> None:
@@ -74,7 +79,7 @@ def run_one_hull(call: HullCall) -> None:
     computing, turn = call.computing, turn_of_columns(cloud.names, crs, call.antimeridian)
     with call.progress("hull") as progress, saying_where(call.files, counts):
         hull, work = terminal.worked(clgeom.convex_hull, cloud.points, progress=progress, **computing)
-    hull = in_system(call, hull, cloud, lambda: [cloud.coordinates], turn).with_measures(*call.measures)
+    hull = call.measured(in_system(call, hull, cloud, lambda: [cloud.coordinates], turn))
     places = placed(hull, cloud.coordinates)
     with all_or_none():
         write_one(call, hull, crs)
@@ -104,7 +109,7 @@ def run_groups(call: HullCall, by: str, noise: str | None) -> None:
         batch, work = terminal.worked(clgeom.convex_hulls_by_label, cloud.points, numbers, noise=NO_GROUP, **computing)
     batch = batch_across(call, scaled_batch(batch, cloud), cloud, numbers, turn)
     places = placed_groups(batch, cloud, numbers) if call.picture else None
-    batch = named_batch(batch, groups).with_measures(*call.measures)
+    batch = call.measured(named_batch(batch, groups))
     with all_or_none():
         write_groups(call, batch, groups.title, crs)
         if call.picture:

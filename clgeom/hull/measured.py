@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from abc import abstractmethod
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
@@ -11,12 +12,14 @@ import numpy as np
 from clgeom.arguments import one_of, wrong
 from clgeom.core.device import as_session
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.errors import short
+from clgeom.errors import InvalidInput, short
+from clgeom.exchange import Exchange
 from clgeom.hull.batch.calipers import Found, best_calipers
 from clgeom.hull.measures import two_difference, two_product
 from clgeom.hull.shapes import HullCircle, HullDiameter, HullRectangle, HullWidth
 from clgeom.intake.device_arrays import on_host
 from clgeom.intake.typing import ArrayLike, NDArray
+from clgeom.optional import require_shapely
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
 Measure: TypeAlias = Literal["diameter", "width", "rectangle", "circle"]
 #: Measures that tables may have columns of.
 MEASURES: tuple[Measure, ...] = "diameter", "width", "rectangle", "circle"
+#: Measures with geometries.
+Geometry: TypeAlias = Literal["diameter", "rectangle", "circle"]
+GEOMETRIES: tuple[Geometry, ...] = "diameter", "rectangle", "circle"
 #: What a rectangle has the least of.
 By: TypeAlias = Literal["area", "perimeter"]
 Shape = TypeVar("Shape", HullDiameter, HullWidth, HullRectangle, HullCircle)
@@ -151,12 +157,13 @@ def _first(shape: Shape) -> Shape:
 
 
 @keeps_subnormals
-class _Tabled:
-    """Hulls whose tables and files have columns of measures: `measures` are their names."""
+class _Tabled(Exchange):
+    """Hulls whose tables and files have columns of measures, named `measures`, and may have the `geometry` of one."""
 
     measures: tuple[str, ...]
+    geometry: Geometry | None
 
-    def with_measures(self, *names: Measure) -> Self:
+    def with_measures(self, *names: Measure, geometry: Geometry | None = None) -> Self:
         """Return the same with columns of measures in tables, features and files.
 
         Parameters
@@ -164,6 +171,9 @@ class _Tabled:
         *names : {"diameter", "width", "rectangle", "circle"}
             "rectangle" has the columns `rectangle_area`, `rectangle_length` and `rectangle_height`, "circle" has
             `circle_x`, `circle_y` and `circle_radius`. A column begins with ``hull_`` if labels have its name.
+        geometry : {"diameter", "rectangle", "circle"}, optional
+            The geometries of tables, features and files, by their `to_shapely`, instead of the hulls; but files of
+            vertices (.csv, .npy, .npz) have those of hulls. Hulls across the antimeridian have none.
 
         Returns
         -------
@@ -172,7 +182,7 @@ class _Tabled:
         Raises
         ------
         InvalidInput
-            For another name.
+            For another name, or a geometry of a hull across the antimeridian.
 
         Examples
         --------
@@ -183,9 +193,32 @@ class _Tabled:
         """
         for name in names:
             one_of(name, MEASURES, "names", caller="with_measures")
+        if geometry is not None:
+            one_of(geometry, GEOMETRIES, "geometry", caller="with_measures")
+            if getattr(self, "across", None):
+                raise InvalidInput(f"Hulls across the antimeridian have no {geometry} as a geometry, only its numbers.")
         made = object.__new__(type(self))
-        made.__dict__.update(self.__dict__, measures=names)
+        made.__dict__.update(self.__dict__, measures=names, geometry=geometry)
         return made
+
+    @abstractmethod
+    def _polygons(self) -> Polygons:
+        """Return the hulls."""
+
+    def _shapes(self) -> Any:
+        return super()._shapes() if self.geometry is None else np.atleast_1d(self._measure().to_shapely())
+
+    def _measure(self) -> HullDiameter | HullRectangle | HullCircle:
+        """Return the measure whose geometries are those of tables."""
+        polygons = self._polygons()
+        if self.geometry == "rectangle":
+            return rectangles_of(polygons, "area")
+        return circles_of(polygons) if self.geometry == "circle" else diameters_of(polygons)
+
+    def _mappings(self, hulls: Iterable[Any]) -> Iterator[dict[str, Any]]:
+        """Yield GeoJSON-like geometries: those of the measure, or of the hulls themselves."""
+        mapping = require_shapely().geometry.mapping if self.geometry else None
+        return map(mapping, self._shapes()) if mapping else (hull.__geo_interface__ for hull in hulls)
 
 
 @keeps_subnormals

@@ -14,12 +14,11 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import copy, finish, read, run
 from clgeom.core.plan import Phase, Scratch
 from clgeom.errors import InvalidInput, short
-from clgeom.exchange import Exchange
 from clgeom.geo.geodesy import axes_of_crs
 from clgeom.geo.longitudes import Across
 from clgeom.hull import two_hulls
 from clgeom.hull.batch.membership import contains
-from clgeom.hull.measured import Measures, columns_of
+from clgeom.hull.measured import Geometry, Measures, columns_of
 from clgeom.hull.measures import polygon_area, polygon_perimeter
 from clgeom.intake.arrays import canonical_points, canonical_queries
 from clgeom.intake.chunks import Peak
@@ -41,7 +40,7 @@ MEASURED = 100_000
 
 @keeps_subnormals
 @dataclass(frozen=True, eq=False)
-class Hull(Exchange, Measures):
+class Hull(Measures):
     """The convex hull of `n` points.
 
     Parameters
@@ -68,6 +67,8 @@ class Hull(Exchange, Measures):
         Where the hull was computed; `contains` runs there.
     measures : tuple of str
         The measures that tables have columns of; see `with_measures`.
+    geometry : str or None
+        The measure whose geometries tables have in place of hulls.
 
     Examples
     --------
@@ -91,6 +92,7 @@ class Hull(Exchange, Measures):
     peak: Peak | None = None
     across: Across | None = None
     measures: tuple[str, ...] = ()
+    geometry: Geometry | None = None
 
     def __repr__(self) -> str:
         kind = ("no points", "one point", "a segment", "a polygon")[self.dimension + 1]

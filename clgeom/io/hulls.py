@@ -79,11 +79,11 @@ def write_hull(hull: Any, file: NewFile, *, crs: Any = None) -> None:
     elif file.suffix == ".csv":
         file.path.write_bytes(f"index,x,y\n{_csv_rows(hull)}".encode())
     elif file.suffix == ".wkt":
-        write_features(file, {}, Listed([hull.__geo_interface__]), None)
+        write_features(file, {}, Listed([*hull._mappings([hull])]), None)
     elif file.suffix == ".kml":
-        _write_kml(file, {"label": ["hull"]} | hull._columns(), [hull.__geo_interface__], crs)
+        _write_kml(file, {"label": ["hull"]} | hull._columns(), [*hull._mappings([hull])], crs)
     else:
-        (geometry,) = in_lonlat([hull.__geo_interface__], crs, file.given).geometries
+        (geometry,) = in_lonlat([*hull._mappings([hull])], crs, file.given).geometries
         properties = {"points": int(hull.n), "area": finite(hull.area), "perimeter": finite(hull.perimeter)}
         properties |= {name: finite(values[0]) for name, values in hull._measured().items()}
         properties |= {"vertices": hull.vertices.tolist()} | ({} if crs is None else {"crs": str(crs)})
@@ -135,7 +135,7 @@ def write_hulls(batch: Any, names: Any, title: str, file: NewFile, *, crs: Any =
             out.write(f"{_quoted(title)},index,x,y\n".encode())
             out.writelines(_csv_rows(hull, f"{_quoted(str(name))},").encode() for name, hull in zip(names, batch))
         return
-    columns, geometries = {title: names} | batch._columns(), [hull.__geo_interface__ for hull in batch]
+    columns, geometries = {title: names} | batch._columns(), [*batch._mappings(batch)]
     if file.suffix == ".kml":
         _write_kml(file, {"label": list(map(str, names))} | columns, geometries, crs)
     elif file.suffix == ".wkt":

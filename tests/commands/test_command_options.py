@@ -89,6 +89,7 @@ VALUES = {
         "layer": "--layer second",
         "crs": "--crs EPSG:32632",
         "output": "-o out.wkt",
+        "geometry": "--geometry circle -o out.wkt / --geometry diameter -o out.wkt",
         "picture": "--plot out.png",
         "trace": "--trace out.png",
         "collinear": "--collinear keep",

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -262,6 +263,53 @@ def test_measures_of_the_command(tmp_path, monkeypatch):
     assert (written["circle_x"], written["hull_circle_x"], written["rectangle_area"]) == (1, 2.0, 12.0)
     one = json.loads(done("hull", "a.csv", "--by-file", "--width", "--json"))
     assert one["hulls"][0]["width"] == 2.8284271247461903
+
+
+def test_geometries_of_measures_in_tables_and_files(tmp_path):
+    geopandas, shapely = pytest.importorskip("geopandas"), pytest.importorskip("shapely")
+    points = np.array([(0, 0), (4, 0), (4, 3), (5, 5), (6, 5)], float)
+    batch = clgeom.convex_hulls_by_label(points, list("aaabb"))
+    for name, shapes in (
+        ("rectangle", batch.min_rectangles().to_shapely()),
+        ("circle", batch.min_circles().to_shapely()),
+        ("diameter", batch.diameters().to_shapely()),
+    ):
+        drawn = batch.with_measures("width", geometry=name)
+        assert (drawn.to_geopandas().geometry.to_numpy() == shapes).all()
+        assert [shapely.geometry.shape(one["geometry"]) for one in drawn.features()] == list(shapes)
+        assert list(shapely.from_wkb(drawn.to_arrow()["geometry"].to_pylist())) == list(shapes)
+        for ending in ("geojson", "gpkg", "parquet", "wkt"):
+            drawn.to_file(tmp_path / f"a.{ending}", crs="EPSG:4326")
+        found = [geopandas.read_file(tmp_path / f"a.{ending}") for ending in ("geojson", "gpkg")]
+        found.append(geopandas.read_parquet(tmp_path / "a.parquet"))
+        for frame in found:
+            assert (
+                shapely.equals_exact(frame.geometry.to_numpy(), shapes, 1e-8, normalize=True).all() and "width" in frame
+            )
+        written = shapely.from_wkt((tmp_path / "a.wkt").read_text().splitlines())
+        assert shapely.equals_exact(written, shapes, 1e-8, normalize=True).all()
+        alone = batch[0].with_measures(geometry=name)
+        assert alone.to_geopandas().geometry[0] == shapes[0] != batch[0].to_shapely()
+    assert not batch[0].geometry and pickle.loads(pickle.dumps(drawn)).geometry == "diameter"
+    with pytest.raises(InvalidInput, match="'geometry' parameter of with_measures"):
+        batch.with_measures(geometry="width")
+    across = clgeom.convex_hull([(179, 0), (-179, 0), (-179, 1)], antimeridian=True)
+    with pytest.raises(InvalidInput, match="across the antimeridian have no circle"):
+        across.with_measures("circle", geometry="circle")
+
+
+def test_geometries_of_the_command(tmp_path, monkeypatch):
+    from command_line import done, refused
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("lon,lat,kind\n0,0,1\n4,0,1\n4,3,1\n5,5,2\n6,5,2\n")
+    done("hull", "a.csv", "--by", "kind", "--geometry", "diameter", "-o", "a.geojson")
+    lines = [one["geometry"] for one in json.loads((tmp_path / "a.geojson").read_text())["features"]]
+    assert [one["type"] for one in lines] == ["LineString"] * 2 and lines[0]["coordinates"] == [[0, 0], [4, 3]]
+    done("hull", "a.csv", "--geometry", "rectangle", "-o", "a.kml")
+    assert (tmp_path / "a.kml").read_text().count("<Polygon>") == 1
+    assert "--geometry is of the file of --output" in refused("hull", "a.csv", "--geometry", "circle")
+    assert "a.npy" in refused("hull", "a.csv", "--geometry", "circle", "-o", "a.npy")
 
 
 def test_measures_of_frames():

@@ -16,10 +16,10 @@ from clgeom.core.device import Session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import run
 from clgeom.core.plan import Phase, Scratch
-from clgeom.exchange import Exchange, json_values, label_columns
+from clgeom.exchange import json_values, label_columns
 from clgeom.geo.geodesy import axes_of_crs
 from clgeom.hull.batch.membership import contains
-from clgeom.hull.measured import BatchMeasures, columns_of
+from clgeom.hull.measured import BatchMeasures, Geometry, columns_of
 from clgeom.hull.predicates import orient2d
 from clgeom.hull.result import Hull
 from clgeom.intake.arrays import (
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 @keeps_subnormals
 @dataclass(frozen=True, eq=False)
-class HullBatch(Exchange, BatchMeasures, Generic[ArrayT]):
+class HullBatch(BatchMeasures, Generic[ArrayT]):
     """The convex hulls of many groups of points.
 
     Parameters
@@ -82,6 +82,8 @@ class HullBatch(Exchange, BatchMeasures, Generic[ArrayT]):
         The name of that column.
     measures : tuple of str
         The measures that tables have columns of; see `with_measures`.
+    geometry : str or None
+        The measure whose geometries tables have in place of hulls.
 
     Notes
     -----
@@ -115,6 +117,7 @@ class HullBatch(Exchange, BatchMeasures, Generic[ArrayT]):
     peak: Peak | None = None
     across: dict[int, Hull] = field(default_factory=dict)
     measures: tuple[str, ...] = ()
+    geometry: Geometry | None = None
 
     def __repr__(self) -> str:
         labels = "" if self.labels is None else ", labelled"
@@ -270,11 +273,11 @@ class HullBatch(Exchange, BatchMeasures, Generic[ArrayT]):
         areas, perimeters, sizes = (on_host(one).tolist() for one in (self.areas, self.perimeters, self.sizes))
         labels = {} if self.labels is None else {"label": json_values(self.labels)}
         measured = {name: values.tolist() for name, values in self._measured(columns).items()}
-        for i, hull in enumerate(self):
+        for i, geometry in enumerate(self._mappings(self)):
             more = {name: values[i] for name, values in (columns or labels).items()}
             measures = {"points": sizes[i], "area": _finite(areas[i]), "perimeter": _finite(perimeters[i])}
             measures |= {name: _finite(values[i]) for name, values in measured.items()}
-            yield {"type": "Feature", "properties": more | measures | more, "geometry": hull.__geo_interface__}
+            yield {"type": "Feature", "properties": more | measures | more, "geometry": geometry}
 
     def plot(self, ax: Any = None, *, points: Any = None, **options: Any) -> Any:
         """Draw the hulls with Matplotlib.
