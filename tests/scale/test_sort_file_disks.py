@@ -189,6 +189,18 @@ def test_a_folder_of_others_is_not_taken_for_the_state(tmp_path, contents, linke
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == contents and not out.exists()
 
 
+def test_a_folder_that_a_process_left_while_it_removed_it_is_removed(tmp_path):
+    out = tmp_path / "s[1].npy"
+    left = [tmp_path / f"{state_folder(out).name}-{number}-140329642039184" for number in range(4)]
+    for folder, lock in zip(left, (MARK, None, b"token", None)):  # two of clgeom's, one of them empty, two of others
+        folder.mkdir()
+        (folder / ("lock" if lock else "precious")).write_bytes(lock or b"data")
+    (left[0] / "buckets").touch()
+    (left[1] / "precious").unlink()
+    clgeom.scale.sort_file(np.arange(9)[::-1], out)
+    assert sorted(tmp_path.iterdir()) == [*left[2:], out]
+
+
 @pytest.mark.parametrize("there", (True, False))
 def test_a_lock_that_is_a_link_stays(tmp_path, there):
     out, victim = tmp_path / "s.npy", tmp_path / "victim"

@@ -9,9 +9,9 @@ written again. ``copy`` names the copy of an output on another disk, which a kil
 from __future__ import annotations
 
 import contextlib
+import glob
 import json
 import os
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any
@@ -47,6 +47,8 @@ class State:
         self.settings: dict[str, Any] = {}  # those of the call that began the job
         self._lock = _locked(self.folder, out)
         self._remove_copy()
+        for left in self.folder.parent.glob(f"{glob.escape(self.folder.name)}-*-*"):
+            _remove(left)
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError):  # no state, or a damaged one
             kept = json.loads((self.folder / "state.json").read_text())
             if goes_on and kept["job"] == job:
@@ -121,7 +123,19 @@ class State:
                 folder = folder.rename(folder.with_name(f"{folder.name}-{os.getpid()}-{id(self)}"))
         self._lock.close()
         if not keep:
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder of a sort, its lock at last: so one that a killed process leaves has its mark, or is empty."""
+    lock = folder / "lock"
+    with contextlib.suppress(OSError):  # another process may remove it, too
+        if folder.is_symlink() or lock.is_symlink():
+            return
+        if lock.exists() and lock.read_bytes() == MARK:
+            for path in sorted(folder.iterdir(), key=lock.__eq__):
+                path.unlink(missing_ok=True)
+        folder.rmdir()
 
 
 def _locked(folder: Path, out: Path) -> IO[bytes]:
