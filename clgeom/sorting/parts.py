@@ -143,7 +143,7 @@ def _checked(keys: Any, kth: Any, axis: Any, *, caller: str) -> tuple[Any, list[
     places = set()
     for place in kth if several else [kth]:
         if not n:
-            raise wrong("kth", caller, "none, for no keys" if several else "left out for no keys", short(place))
+            raise wrong("kth", caller, "empty for no keys", short(place))
         places.add(integer(place, "kth", caller=caller, least=-n, most=n - 1) % n)
     return keys, sorted(places)
 

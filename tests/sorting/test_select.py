@@ -201,7 +201,7 @@ def test_what_topk_and_partition_refuse():
         for kth in (3, -4, [0, 3], 0.5):
             with pytest.raises(InvalidInput, match=f"'kth' parameter of {name} must be an integer from -3 to 2"):
                 function([1, 2, 3], kth)
-        with pytest.raises(InvalidInput, match=f"'kth' parameter of {name} must be left out for no keys. Got 0"):
+        with pytest.raises(InvalidInput, match=f"'kth' parameter of {name} must be empty for no keys. Got 0"):
             function([], 0)
         with pytest.raises(InvalidInput, match=f"'axis' parameter of {name}"):
             function([1], 0, axis=1)
