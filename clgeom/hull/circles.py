@@ -118,8 +118,9 @@ def least_circle(corners: Corners) -> list[int]:
         x -= centre[0]
         y -= centre[1]
         radius = math.hypot(*centre)
-        near = np.flatnonzero(x * x + y * y > (radius * (1 - reach)) ** 2)
-        found = _grown(corners, support, np.union1d(near, support))
+        is_near = x * x + y * y > (radius * (1 - reach)) ** 2
+        is_near[support] = True
+        found = _grown(corners, support, np.flatnonzero(is_near))
         (x, y), _ = _relative(corners, circle, found[:1], np.float64)
         _, new = _relative(corners, circle_of(corners, found), [], np.float64)
         moved = math.hypot(x[0] + new[0] - centre[0], y[0] + new[1] - centre[1])
