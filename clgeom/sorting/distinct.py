@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from clgeom.sorting.keys import NATIVE
+from clgeom.sorting.keys import NATIVE, key_order
 from clgeom.sorting.radix.host import FEW, host_may_sort
 
 if TYPE_CHECKING:
@@ -25,9 +25,11 @@ if TYPE_CHECKING:
 DEVICE_NS = {1: 3.0, 2: 4.0, 4: 16.0, 8: 30.0}
 #: The same for the search for the first keys; each takes launches of so many nanoseconds in all.
 SELECT_NS = {1: 1.5, 2: 2.0, 4: 3.0, 8: 5.0}
-LAUNCHES_NS = 150_000
-#: Time of NumPy's partition for a key, in units of `numpy_ns`.
-PARTITION = 6
+LAUNCHES_NS = 300_000
+#: Time of NumPy's partition for a key, in units of `numpy_ns`, and the least one. Fewer keys are sorted instead.
+PARTITION = 4
+PARTITION_NS = 4.0
+PARTED = 256
 #: Most repeated keys that are closed up one by one.
 CLOSED_UP = 256
 #: Keys by which NumPy's sort is timed, once in a process and for a type.
@@ -110,13 +112,27 @@ def run_results(
 
 
 def first_on_host(session: Session, keys: np.ndarray, k: int, descending: bool) -> np.ndarray | None:
-    """Ascending indices of the first k host keys, equal ones by index; None where the device, or a sort, finds them."""
+    """Return the indices of the first k host keys in stable order; None where the device finds them in less time."""
     profile, dtype, n = session.profile, keys.dtype, len(keys)
-    if not host_may_sort() or n <= FEW or not 0 < k < n:
+    if not host_may_sort():
         return None
-    if dtype.kind not in "iuf" or dtype == np.float16:
-        return None
-    if PARTITION * numpy_ns(dtype) * n > SELECT_NS[dtype.itemsize] * n / max(profile.compute_units, 1) + LAUNCHES_NS:
+    if n > FEW:
+        if dtype.kind not in "iuf" or dtype == np.float16 or not 0 < k <= n // 2:
+            return None
+        by_numpy = max(PARTITION * numpy_ns(dtype), PARTITION_NS)
+        if by_numpy * n > SELECT_NS[dtype.itemsize] * n / max(profile.compute_units, 1) + LAUNCHES_NS:
+            return None
+    found = _first_by_partition(keys, k, descending)
+    if found is None:
+        return None if n > FEW else _order(keys, descending)[:k]
+    first = keys[found]
+    return found[np.argsort(_negated(first) if descending else first, kind="stable")]
+
+
+def _first_by_partition(keys: np.ndarray, k: int, descending: bool) -> np.ndarray | None:
+    """Return the ascending indices of the first k keys, equal ones by index; None if a sort is to find them."""
+    n, dtype = len(keys), keys.dtype
+    if n <= PARTED or not 0 < k < n or dtype.kind not in "iuf" or dtype == np.float16:
         return None
     last = n - k if descending else k - 1
     parted = np.partition(keys, last)
@@ -128,6 +144,16 @@ def first_on_host(session: Session, keys: np.ndarray, k: int, descending: bool) 
         ties = np.flatnonzero(keys[indices] == bound)
         indices = np.delete(indices, ties[k - len(indices) :])
     return indices
+
+
+def _order(keys: np.ndarray, descending: bool) -> np.ndarray:
+    """Return the indices that sort keys of any type."""
+    return np.argsort(key_order(keys.dtype, descending).digits(keys), kind="stable")
+
+
+def _negated(keys: np.ndarray) -> np.ndarray:
+    """Return numbers that ascend as these keys descend, NaN last."""
+    return -keys if keys.dtype.kind == "f" else ~keys
 
 
 def _kind(dtype: np.dtype) -> Literal["stable"] | None:

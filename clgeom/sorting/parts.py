@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.arguments import integer, wrong
+from clgeom.arguments import integer, one_of, wrong
+from clgeom.core.device import Session, as_session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import allocate, run
 from clgeom.errors import short
@@ -21,13 +22,15 @@ from clgeom.intake.arrays import session_of
 from clgeom.intake.device_arrays import converted, is_device_array, require_memory
 from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike, IntLike
-from clgeom.sorting.arrays import as_key_array
-from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, checked_axis, index_dtype, key_order
+from clgeom.sorting.arrays import as_key_array, is_plain
+from clgeom.sorting.keys import INDEX_TYPES, KeyOrder, as_device_bits, as_keys, checked_axis, index_dtype, key_order
 from clgeom.sorting.radix.host import host_may_sort
 from clgeom.sorting.radix.host_rows import in_threads
 from clgeom.sorting.radix.sort import argsort, sort
 from clgeom.sorting.select import emit_numbers, emit_plan, first_pairs, place_of
 
+#: NumPy's only kind of selection.
+KIND = "introselect"
 #: Around more positions all keys are sorted.
 MOST_PLACES = 4
 #: Keys of a chunk, about as many as a sample has, and one in how many it takes at most.
@@ -41,7 +44,12 @@ LEAST_SHARED = 1 << 18
 @keeps_subnormals
 @takes_cuda
 def partition(
-    keys: AnyArray, kth: IntLike | Sequence[IntLike], axis: IntLike | None = -1, *, device: DeviceLike = None
+    keys: AnyArray,
+    kth: IntLike | Sequence[IntLike],
+    axis: IntLike | None = -1,
+    kind: str = KIND,
+    *,
+    device: DeviceLike = None,
 ) -> Any:
     """Keys partitioned around the positions `kth`: no key before one is larger, and no key behind it is smaller.
 
@@ -57,6 +65,8 @@ def partition(
         Those below 0 count from the end.
     axis : int or None
         As in `sort`.
+    kind : "introselect"
+        As NumPy takes it.
     device : optional
         As in `sort`.
 
@@ -67,7 +77,7 @@ def partition(
     Raises
     ------
     InvalidInput
-        For `kth` out of range, and as `sort`.
+        For `kth` out of range, another `kind`, and as `sort`.
 
     See Also
     --------
@@ -81,7 +91,9 @@ def partition(
     >>> clgeom.partition([7, 1, 5, 3], 1)[1].item()
     3
     """
-    array, places = _checked(keys, kth, axis, caller="partition")
+    if (few := _few_in_parts(keys, kth, axis, kind, device, None)) is not None:
+        return few
+    array, places = _checked(keys, kth, axis, kind, caller="partition")
     if array.ndim != 1 or not 0 < len(places) <= MOST_PLACES:
         return sort(array, axis=axis, device=device)
     return _parts(as_key_array(array, caller="partition"), places, device, None, caller="partition")
@@ -93,6 +105,7 @@ def argpartition(
     keys: AnyArray,
     kth: IntLike | Sequence[IntLike],
     axis: IntLike | None = -1,
+    kind: str = KIND,
     *,
     index_type: DTypeLike | None = None,
     device: DeviceLike = None,
@@ -101,7 +114,7 @@ def argpartition(
 
     Parameters
     ----------
-    keys, kth, axis, device
+    keys, kth, axis, kind, device
         As in `partition`.
     index_type : data-type, optional
         As in `argsort`.
@@ -127,15 +140,39 @@ def argpartition(
     1
     """
     caller = "argpartition"
-    array, places = _checked(keys, kth, axis, caller=caller)
+    if index_type is None and (few := _few_in_parts(keys, kth, axis, kind, device, INDEX_TYPES[0])) is not None:
+        return few
+    array, places = _checked(keys, kth, axis, kind, caller=caller)
     number = index_dtype(index_type, is_device_array(array), caller=caller)
     if array.ndim != 1 or not 0 < len(places) <= MOST_PLACES:
         return argsort(array, axis=axis, index_type=index_type, device=device)
     return _parts(as_key_array(array, caller=caller), places, device, number, caller=caller)
 
 
-def _checked(keys: Any, kth: Any, axis: Any, *, caller: str) -> tuple[Any, list[int]]:
+def _few_in_parts(keys: Any, place: Any, axis: Any, kind: Any, device: Any, number: np.dtype | None) -> Any:
+    """Return the result for few plain keys and one position, with least to do besides; None for others."""
+    if type(place) is not int or type(axis) is not int or axis != -1 or kind is not KIND:
+        return None
+    if not is_plain(keys) or keys.dtype == np.float16:
+        return None
+    n, floating = len(keys), keys.dtype.kind == "f"
+    if not -n <= place < n <= CHUNK or not (device is None or type(device) is Session) or not host_may_sort():
+        return None
+    as_session(device)
+    parted = keys.copy()
+    parted.partition(place)
+    value = parted[place]
+    if value != value:
+        return None
+    parts = keys < value, keys == value, ~(keys <= value) if floating else keys > value
+    if number is None:
+        return np.concatenate([keys.compress(part) for part in parts])
+    return np.concatenate([part.nonzero()[0] for part in parts]).astype(number, copy=False)
+
+
+def _checked(keys: Any, kth: Any, axis: Any, kind: Any, *, caller: str) -> tuple[Any, list[int]]:
     """Return the keys, and the positions in ascending order, if `kth` is in range along the axis."""
+    one_of(kind, (KIND,), "kind", caller=caller)
     keys = as_keys(keys, caller=caller)
     axis = checked_axis(axis, keys, caller=caller)
     n = keys.size if axis is None else keys.shape[axis]

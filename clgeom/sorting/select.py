@@ -125,8 +125,7 @@ def topk(
     there = is_device_array(array)
     number = index_dtype(index_type, there, caller=caller)
     if not there and (first := first_on_host(session, array, k, largest)) is not None:
-        indices = first[argsort(array[first], descending=largest, device=session)].astype(number, copy=False)
-        return TopK(array[indices], indices)
+        return TopK(array[first], first.astype(number, copy=False))
     order = key_order(array.dtype, largest)
     few = _first_few(session, array, k, order, caller=caller)
     if few is not None:

@@ -55,3 +55,6 @@ def test_parts_by_a_sample(session, dtype, data):
             patch.setattr(parts, *setting)
         np.testing.assert_array_equal(argpartition(keys, places, device=session), order)
         np.testing.assert_array_equal(bits_of(partition(keys, places, device=session)), bits_of(keys[order]))
+        order = in_parts(keys, places[:1])
+        np.testing.assert_array_equal(argpartition(keys, places[0], device=session), order)
+        np.testing.assert_array_equal(bits_of(partition(keys, places[0], device=session)), bits_of(keys[order]))

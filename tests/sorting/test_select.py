@@ -205,6 +205,9 @@ def test_what_topk_and_partition_refuse():
             function([], 0)
         with pytest.raises(InvalidInput, match=f"'axis' parameter of {name}"):
             function([1], 0, axis=1)
+        with pytest.raises(InvalidInput, match=f"'kind' parameter of {name} must be one of 'introselect'. Got 'quick'"):
+            function([1], 0, kind="quick")
+        assert function([3], 0, -1, "introselect") is not None
 
 
 @pytest.mark.parametrize("k", (0, 1))
