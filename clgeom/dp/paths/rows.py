@@ -155,9 +155,9 @@ def fill_table(fill: Fill) -> Filled:
         parts = rows.on_cpu(direct) if serial else rows.on_gpu(direct, select(session.profile, FUSED, dtype, n * m))
         return Plan(*parts), rows.last_slot
 
-    # other dependences differ from call to call with the elements of parameters
-    near = isinstance(fill.equation.reach, Near)
-    plan, last_slot = fill.planned(("rows",), planned) if near else planned()
+    # other dependences differ from call to call with the elements of parameters, but not the launch of one tile
+    fixed = isinstance(fill.equation.reach, Near) or not (serial or one_tile(fill) is None)
+    plan, last_slot = fill.planned(("rows",), planned) if fixed else planned()
     pitch, keep, bits = _pitch(m), fill.keep == "table", bits_of(fill)
     held = n if keep else 2  # rows in memory
     buffers: dict[str, Any] = {"cells": launch.allocate(session, held * pitch * dtype.itemsize)}
@@ -222,18 +222,21 @@ class Rows:
     def on_gpu(self, direct: Policy, fused: Policy) -> list[Series]:
         """Return the launches for GPUs: fused rows in local memory where their margins allow it, else direct rows."""
         n, m = self.fill.shape
-        whole, far = one_tile(self.fill, fused), False
-        fused, guards, margin = shape_of(self.fill, fused, *self.reaches)
-        most = most_cells(self.fill, rate=RATE)
-        reach = [int(side.max()) for side in self.reaches]
-        costs = [_seconds(self.fill, fused, *self.reaches), _seconds(self.fill, whole) if whole else np.inf]
-        if whole and (max(reach) > margin or costs[1] <= costs[0]):
-            fused, most = whole, most_cells(self.fill, rate=RATE, units=1)
-            row = np.arange(0, n, max(most // m, 1))
+        whole, guards, far = one_tile(self.fill, fused), (GUARDS[1], GUARDS[1]), True
+        if whole is None or isinstance(self.fill.equation.reach, Near):  # else one tile, for all elements of parameters
+            fused, guards, margin = shape_of(self.fill, fused, *self.reaches)
+            reach = [int(side.max()) for side in self.reaches]
+            seconds = _seconds(self.fill, fused, *self.reaches)
+            if whole and (max(reach) > margin or _seconds(self.fill, whole) <= seconds):
+                guards = GUARDS[0 < reach[0] <= GUARDS[1]], GUARDS[0 < reach[1] <= GUARDS[1]]
+            else:
+                whole = None
+            far = whole is not None and (reach[0] > guards[0] or reach[1] > guards[1])
+        most = most_cells(self.fill, rate=RATE, units=1 if whole else None)
+        if whole:
+            fused, row = whole, np.arange(0, n, max(most // m, 1))
             none = np.zeros_like(row)
             parts = Launches(none > 0, row, np.diff(row, append=n), none, none)
-            guards = GUARDS[0 < reach[0] <= GUARDS[1]], GUARDS[0 < reach[1] <= GUARDS[1]]
-            far = reach[0] > guards[0] or reach[1] > guards[1]
         else:
             parts = launches(*self.reaches, margin, guards, max(most // m, 1))
         held, slots = pieces.held_row(self.fill.equation, flip=self.flip, traps=self.fill.traps), self.slots(parts)

@@ -34,6 +34,9 @@ ALL_CELLS = np.uint32(2**32 - 1)
 #: Rows, or columns, of a table below which tiles take longer than stages that are columns. PoCL, ms by stages and by
 #: tiles: 2 x 1e5 cells 0.34 and 1.6, 8 x 3000 0.12 and 0.12, 64 x 64 0.09 and 0.07, 4096 x 4096 17.4 and 8.2.
 THIN = 16
+#: Columns from which on tiles take less time than stages that are columns, on GPUs. H100, ms by stages and by tiles:
+#: 4 x 1000 cells 0.31 and 0.15, 3000 x 8 0.09 and 0.36, 3000 x 100 0.16 and 0.38, 3000 x 1000 0.86 and 0.46.
+MANY = 512
 #: Length of `faults`: first stage with a fault + 1, first index in it, the kind of fault of that cell, and (a, b).
 FAULTS = 5
 #: Kinds of faults, as in dp/dp_check.h.
@@ -45,7 +48,7 @@ def is_quickest(fill: Fill) -> bool:
     """Return whether one group fills all rows (or columns) in one launch or a few, which is the fastest path to start.
 
     `StagePolicy.alone` says up to which width. Rows that the path "rows" takes go faster there: on CPUs in vectors, on
-    others from local memory. Columns go faster by "tiles" on CPUs.
+    others from local memory. Columns go faster by "tiles": on CPUs, and many of them on GPUs.
     """
     if fill.pattern.kind not in ("rows", "columns") or fill.equation.loops or fill.keep == "decisions":
         return False
@@ -53,6 +56,8 @@ def is_quickest(fill: Fill) -> bool:
     by_rows, equation = fill.pattern.kind == "rows", fill.equation
     if policy.variant == "serial" and equation.traced and equation.reach_proven:
         return not by_rows and min(fill.shape) < THIN
+    if policy.variant == "group" and not by_rows and fill.shape[1] >= MANY:
+        return False
     if policy.variant == "group" and by_rows and rows.obstacle(fill) is None and rows.one_tile(fill) is not None:
         return False
     return bool(fill.shape[by_rows] <= min(policy.tile, policy.alone))
