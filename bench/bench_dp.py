@@ -8,6 +8,7 @@
     python bench/bench_dp.py --pairs 8192,65536                         two long sequences: bits in words, and rivals
     python bench/bench_dp.py --pairs 100,1000,10000,100000 --differences 0.001,0.01,0.05,0.1,0.2,1 --repeat 5 \\
         --budget 2 --json bench/results/dp-related-pocl.json            related ones
+    python bench/bench_dp.py --graphs 32,64,128 --repeat 3 --budget 1 --json bench/results/dp-graphs-pocl.json       the study's algorithms
 
 Sizes are of the table, in millions of cells, which is square but for the knapsack (1,000 items). Every result is
 verified before a time is taken; times are medians of interleaved calls, in ms, of whole calls that leave the table on
@@ -149,6 +150,7 @@ def lcs_alone(M, i, j, a, b):
 #: The equations of clgeom.dp.problems without decisions, as the study and the handwritten kernels compute them.
 KNAPSACK = Equation(values_alone, parameters={"w": "int32[]", "v": "int32[]"}, pattern="RUD", name="knapsack")
 CHAIN = Equation(chain_alone, parameters={"d": "int32[]"}, pattern="SONE", name="matrix_chain")
+PASCAL = pascal.binomial_equation("int32")
 LCS = Equation(lcs_alone, parameters={"a": "int32[]", "b": "int32[]"}, pattern="NOSE", name="lcs")
 
 
@@ -159,7 +161,7 @@ def measure(session, case, cells, options):
     side = round(cells**0.5)
     given, decided, source, traceback = {}, None, None, None
     if case == "binomial":
-        equation, shape, arguments = pascal.binomial_equation("int32"), (side, side), (side, side)
+        equation, shape, arguments = PASCAL, (side, side), (side, side)
     elif case == "lcs":
         a, b = arguments = [rng.integers(0, 4, side - 1).astype(np.int32) for _ in "ab"]
         equation, decided, shape, given = LCS, edits.LCS, (side, side), {"a": a, "b": b}
@@ -467,6 +469,35 @@ def ortools_knapsack(session, options):
     return rows
 
 
+def graphs(session, side, options):
+    """Rows of tables of side x side cells, copied to the host: by the study's algorithms on graphs, and by `fill`."""
+    from clgeom.dp.study.graph import dependency_graph, fill_by_stages, fill_when_ready
+
+    rng = np.random.default_rng(side)
+    a, b = (rng.integers(0, 4, side - 1).astype(np.int32) for _ in "ab")
+    w, v = (rng.integers(1, side, side - 1).astype(np.int32) for _ in "wv")
+    d = rng.integers(1, 100, side + 1).astype(np.int32)
+    cases = {"lcs": (LCS, {"a": a, "b": b}), "knapsack": (KNAPSACK, {"w": w, "v": v}), "matrix_chain": (CHAIN, {"d": d})}
+    for case, (equation, given) in {"binomial": (PASCAL, {}), **cases}.items():
+        args = {"equation": equation, "shape": (side, side), "device": session, **given}
+        graph = dependency_graph(**args)
+        wanted = fill(**args).numpy()
+        candidates = {
+            "graph": lambda args=args: dependency_graph(**args).stages,
+            "by the graph": lambda args=args, graph=graph: fill_by_stages(graph=graph, **args),
+            "when ready": lambda args=args: fill_when_ready(**args),
+            "stages": lambda args=args: fill(path="stages", **args).numpy(),
+            "table": lambda args=args: fill(**args).numpy(),
+        }
+
+        def check(name, found, wanted=wanted):
+            assert name == "graph" or np.array_equal(found, wanted), name
+
+        times = common.interleaved(candidates, options.repeat, options.budget, check)
+        times = {name: 1e3 * time for name, time in times.items()}
+        yield {"case": case, "n": side, "reads": graph.edges, **times, "graph/stages": times["graph"] / times["stages"]}
+
+
 def work(options):
     """The sizes and cases that are asked for."""
     for case in options.cases.split(","):
@@ -482,6 +513,7 @@ def main():
     parser.add_argument("--chains", help="sizes for matrix chains; default: those of --sizes up to 16")
     parser.add_argument("--pairs", help="lengths of two sequences, comma-separated")
     parser.add_argument("--differences", help="shares of letters that differ between two sequences, comma-separated")
+    parser.add_argument("--graphs", help="sides of tables that graphs of their reads fill, comma-separated")
     parser.add_argument("--ortools", action="store_true", help="knapsacks against OR-Tools")
     parser.add_argument(
         "--most", default="", help="NAME=CELLS, comma-separated: tables beyond which a candidate is left out"
@@ -515,7 +547,12 @@ def main():
         if options.ortools:
             rows += ortools_knapsack(session, options)
             common.print_table(rows)
-        if not (options.pairs or options.ortools):
+        for side in map(int, options.graphs.split(",") if options.graphs else ()):
+            for row in graphs(session, side, options):
+                rows.append(row)
+                common.print_table([row])
+                write()
+        if not (options.pairs or options.ortools or options.graphs):
             # the smallest of all cases first: they are there if the time ends
             for size, case in sorted(work(options), key=lambda one: one[0]):
                 if time.perf_counter() - begin > options.seconds:

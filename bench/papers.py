@@ -296,6 +296,10 @@ def dp() -> Paper:
         Row("Figures 4.1 to 4.4", "graphs of dependencies, regions, classes", "drawings", ":doc:`/explanation/dp`"),
         Row("Algorithms 1 to 3", "stages of a graph, and the fill by them", "pseudocode", "``clgeom.dp.study``"),
     ]
+    for case in cases:
+        where = {"case": case, "n": 128}
+        ours = Figure("dp-graphs", ratio("graph", "stages"), where, "times")
+        rows.append(Row("Section 4.1.2", f"{case}, 128 x 128: graph over fill by stages", "takes longer", ours))
     for pattern, count in PROBLEMS.items():
         solved = [f"``{problem.function}``" for problem in CATALOGUE if problem.pattern == pattern]
         of_all = f"{count} of 32 problems" if count else "no problem"

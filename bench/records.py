@@ -44,6 +44,7 @@ TIMES = {
     "devices": ("one s", "all s"),
     "drivers": ("PoCL 3.0, ms", "PoCL 3.1, ms", "Intel, ms"),
     "dp": ("table", "corner", "decisions", "device", "clgeom"),
+    "dp-graphs": ("by the graph", "stages", "table"),
     "dp-related": ("edit", "edit, path", "lcs"),
     "extsort": ("seconds",),
     "family": ("clgeom",),

@@ -85,6 +85,9 @@ each cell. terrain: diffraction along the profile to each cell, from a transmitt
 profiles."""
 RELATED = """Milliseconds for a sequence of four letters and the same after changes, deletions and insertions, in the
 last row of each length for two at random. table: by ``method="bits"``; path: with the operations."""
+GRAPHS = """Milliseconds to a table on the host. graph: all reads of all cells recorded, and the minimal stages of their
+graph; by the graph: the fill by stages of a graph that is there; when ready: the fill without one; stages, table: by
+the stages of the pattern, and by the fastest path. reads: edges of the graph."""
 ITEMS = "Milliseconds, with the items chosen. Branch and bound is another algorithm: it looks at few of the cells."
 SORTS = """Milliseconds; keys and results on the device. one copy: of the keys, on the device. The launches of the
 largest sorts are in the picture below: a pass of a radix sort reads and writes all keys, as a copy does."""
@@ -225,6 +228,7 @@ PAGES = {
     "region-published-h200": ("Adaptive regions in the published setting on a GPU", SETTING, None),
     "dp-pocl": ("Dynamic programming on a CPU", CASES, None),
     "dp-h200": ("Dynamic programming on a GPU", CASES, None),
+    "dp-graphs-pocl": ("Fills by graphs of the reads of cells", GRAPHS, None),
     "dp-pairs-pocl": ("Two long sequences on a CPU", PAIRS, None),
     "warping-pocl": ("Time series on a CPU", WARPED, None),
     "warping-h100": ("Time series on a GPU", WARPED, None),
