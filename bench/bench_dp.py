@@ -196,8 +196,7 @@ def measure(session, case, cells, options):
         state = knapsacks.TAKEN_STATE if case == "knapsack" else None
         candidates["device"] = lambda: candidates["decisions"]().recover(source, room, dtype=dtype, state=state)
         candidates["host"] = lambda: traceback(ours().numpy())
-        if case != "lcs":
-            candidates["hand decisions"] = lambda: by_hand(*arguments, keep=2)
+        candidates["hand decisions"] = lambda: by_hand(*arguments, keep=2)
     if numba:
         candidates["numba"] = lambda: numba(*arguments)
     suffix = " chains" if case == "matrix_chain" else ""
@@ -477,8 +476,14 @@ def graphs(session, side, options):
     a, b = (rng.integers(0, 4, side - 1).astype(np.int32) for _ in "ab")
     w, v = (rng.integers(1, side, side - 1).astype(np.int32) for _ in "wv")
     d = rng.integers(1, 100, side + 1).astype(np.int32)
-    cases = {"lcs": (LCS, {"a": a, "b": b}), "knapsack": (KNAPSACK, {"w": w, "v": v}), "matrix_chain": (CHAIN, {"d": d})}
-    for case, (equation, given) in {"binomial": (PASCAL, {}), **cases}.items():
+    cases = {
+        "lcs": (LCS, {"a": a, "b": b}),
+        "knapsack": (KNAPSACK, {"w": w, "v": v}),
+        "matrix_chain": (CHAIN, {"d": d}),
+    }
+    cases["binomial"] = PASCAL, {}
+    for case in CASES:
+        equation, given = cases[case]
         args = {"equation": equation, "shape": (side, side), "device": session, **given}
         graph = dependency_graph(**args)
         wanted = fill(**args).numpy()

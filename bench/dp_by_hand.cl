@@ -126,8 +126,16 @@ void fused_rows(global const int *restrict w, global const int *restrict v, cons
 #endif
 
 // Longest common subsequence: a diagonal of slanted tiles. Item t has ROWS rows of a strip; at step s it computes a block
-// of ROWS x COLUMNS cells, block s - t of its rows, below what the item above passed on. Sizes are padded to blocks.
+// of ROWS x COLUMNS cells, block s - t of its rows, below what the item above passed on. Sizes are padded to blocks. Choices
+// have two bits, those of a row of a block an integer: 0 takes a common letter, 2 leaves out one of a, 3 one of b.
 #ifdef STEPS
+#if COLUMNS == 4
+typedef uchar choices_t;
+#elif COLUMNS == 8
+typedef ushort choices_t;
+#else
+typedef uint choices_t;
+#endif
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void lcs_tiles(global const int *restrict a, global const int *restrict b, const uint m, const ulong pitch,
                global int *restrict table, global int *restrict edge, global int *restrict left,
@@ -155,6 +163,11 @@ void lcs_tiles(global const int *restrict a, global const int *restrict b, const
             if (block >= 0 && block < (int)blocks) {
                 const uint column = block * COLUMNS;
                 int cells[ROWS][COLUMNS], above[COLUMNS];
+#if KEEP == 2
+                uint choices[ROWS];
+                for (int r = 0; r < ROWS; ++r)
+                    choices[r] = 0;
+#endif
                 for (int c = 0; c < COLUMNS; ++c)
 #if WG_SIZE > 1
                     above[c] = lid == 0 ? edge[column + c] : pass[(s + 1) & 1][lid - (lid > 0)][c];
@@ -169,6 +182,9 @@ void lcs_tiles(global const int *restrict a, global const int *restrict b, const
                     #pragma unroll
                     for (int r = 0; r < ROWS; ++r) {
                         const int before = side[r + 1], best = before > up ? before : up;
+#if KEEP == 2
+                        choices[r] |= (x[r] == y ? 0u : before > up ? 3u : 2u) << 2 * c;
+#endif
                         up = x[r] == y ? corner + 1 : best;
                         corner = before;
                         side[r + 1] = up;
@@ -184,7 +200,10 @@ void lcs_tiles(global const int *restrict a, global const int *restrict b, const
 #else
                     edge[column + c] = cells[ROWS - 1][c];
 #endif
-#if KEEP
+#if KEEP == 2
+                for (int r = 0; r < ROWS; ++r)
+                    ((global choices_t *)table)[(row + r) * (pitch / COLUMNS) + block] = (choices_t)choices[r];
+#elif KEEP
                 for (int r = 0; r < ROWS; ++r)
                     for (int c = 0; c < COLUMNS; c += 4)
                         vstore4((int4)(cells[r][c], cells[r][c + 1], cells[r][c + 2], cells[r][c + 3]), 0,

@@ -123,6 +123,7 @@ class ByHand:
         return self.rows(np.minimum(w, capacity + 1), capacity + 1, keep, self.put(w), self.put(v), KNAPSACK=1)
 
     def lcs(self, a, b, keep=1):
+        """Return the table of cells, or of choices of two bits (``keep=2``), its columns, and the last row."""
         shape = select(self.session.profile, "dp/paths/tile_sweep")
         wg, rows, columns, steps = shape.wg_size, shape.block_rows, shape.block_columns, shape.steps
         sizes = {"WG_SIZE": wg, "ROWS": rows, "COLUMNS": columns, "STEPS": steps, "STRIPS": shape.strips}
@@ -134,7 +135,7 @@ class ByHand:
             np.concatenate([s, np.full(size - len(s), fill, np.int32)])
             for s, size, fill in ((a, height, -1), (b, width, -2))
         ]
-        table = self.buffer(4 * height * width if keep else 4)
+        table = self.buffer({0: 4, 1: 4 * height * width, 2: height * width // 4}[int(keep)])
         edge, items = self.zeros(4 * width), height // rows
         buffers = (
             *map(self.put, padded),
