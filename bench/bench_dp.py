@@ -8,7 +8,7 @@
     python bench/bench_dp.py --pairs 8192,65536                         two long sequences: bits in words, and rivals
     python bench/bench_dp.py --pairs 100,1000,10000,100000 --differences 0.001,0.01,0.05,0.1,0.2,1 --repeat 5 \\
         --budget 2 --json bench/results/dp-related-pocl.json            related ones
-    python bench/bench_dp.py --graphs 32,64,128 --repeat 3 --budget 1 --json bench/results/dp-graphs-pocl.json       the study's algorithms
+    python bench/bench_dp.py --graphs 32,64,128 --repeat 3 --budget 1 --json bench/results/dp-graphs-pocl.json
 
 Sizes are of the table, in millions of cells, which is square but for the knapsack (1,000 items). Every result is
 verified before a time is taken; times are medians of interleaved calls, in ms, of whole calls that leave the table on
