@@ -12,6 +12,7 @@ import numpy as np
 from clgeom.arguments import wrong_file
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.geo.geodesy import as_crs, same_crs
+from clgeom.geo.heights import metres_in
 from clgeom.intake.typing import NDArray
 from clgeom.io.files import NO_NETWORK, FilePath
 from clgeom.io.rasters import open_raster, read_raster
@@ -47,7 +48,7 @@ def place_of(path: FilePath) -> Place:
 
 @keeps_subnormals
 def heights_on(path: FilePath, transform: Sequence[float], crs: Any, shape: tuple[int, int]) -> NDArray[np.float32]:
-    """Return the heights at the centres of a map's cells, float32, NaN where the model has none.
+    """Return the heights at the centres of a map's cells in m, float32, NaN where the model has none.
 
     Those of the same cells are taken as they are; others are interpolated between four cells, or averaged where cells
     of the map are larger.
@@ -83,7 +84,18 @@ def _heights(path: FilePath, window: Any) -> tuple[NDArray[np.float32], tuple[fl
     values = np.ma.filled(np.ma.asarray(raster.values).astype(np.float32), np.nan)
     if raster.nodata is not None:
         values[values == np.float32(raster.nodata)] = np.nan
+    metres = _metres(path, raster)
+    values = values if metres == 1 else (values * metres).astype(np.float32)
     return values, tuple(map(float, tuple(raster.transform or ())[:6]))
+
+
+def _metres(path: FilePath, raster: Any) -> float:
+    """Return how many metres the unit of heights has: that of the band, else that of a vertical reference system."""
+    what = f"The file '{os.fspath(path)}'"
+    if raster.unit is not None:
+        return metres_in(raster.unit, what)
+    axes = as_crs(raster.crs, caller=f"Reading '{os.fspath(path)}'").axis_info[2:]
+    return float(axes[0].unit_conversion_factor) if axes else 1.0
 
 
 def _window_of(path: FilePath, place: Place, transform: Sequence[float], crs: Any, shape: tuple[int, int]) -> Any:

@@ -14,6 +14,7 @@ from clgeom.core.device import Session
 from clgeom.core.launch import read
 from clgeom.errors import InputWarning, short, warn
 from clgeom.geo.geodesy import as_crs, same_crs, scales_at, shown, utm_zone
+from clgeom.geo.heights import metres_in
 from clgeom.intake.arrays import as_device_values, host_values, to_device
 from clgeom.intake.device_arrays import is_device_array
 from clgeom.intake.interop.rasters import placed_raster
@@ -136,6 +137,9 @@ def as_field(
         values = host_values(placed.values if masked is None else placed.values.data, caller=caller, name=name)
         if grid is not None:
             _check_place(placed, values.shape, grid, name, caller)
+        if name == "ground_m" and placed.unit is not None:
+            if (metres := metres_in(placed.unit, f"The 'ground_m' parameter of {caller}")) != 1:
+                raise wrong(name, caller, "in m", short(placed.unit), hint=f"Multiply it by {metres:.10g}.")
         has_type(values, "iuf", "numbers", name, caller=caller)
         absent = False if placed.nodata is None else values == placed.nodata
         absent = absent if masked is None else absent | masked

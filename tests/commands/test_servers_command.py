@@ -1,13 +1,14 @@
 """clgeom servers: tables of transmitters, elevation models, maps, files, and what is refused."""
 
 import json
+from contextlib import nullcontext
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from command_line import PNG, done, here, refused  # noqa: F401
 
-from clgeom.errors import InputWarning
+from clgeom.errors import InputWarning, InvalidInput
 from clgeom.radio import Transmitter, best_server, sector_antenna, terrain_loss
 
 pytest.importorskip("pyproj")
@@ -77,6 +78,25 @@ def test_terrain_is_that_of_the_elevation_model(table):
     assert transform == link["transform"]
     done("servers", "sites.csv", *LINK, "--dem", "dem.tif", "--diffraction", "none", "-o", "flat.tif")
     assert (read("flat.tif")[0][1] > power + 1).any()
+
+
+@pytest.mark.parametrize(
+    ("unit", "crs", "metres"),
+    [("US survey foot", UTM, 1200 / 3937), ("Feet", UTM, 0.3048), ("metres a.s.l.", UTM, 1), ("dBm", UTM, None)]
+    + [("", "EPSG:32632+8228", 0.3048), ("m", "EPSG:32632+8228", 1)],
+)
+def test_heights_in_feet_become_metres(here, unit, crs, metres):  # noqa: F811
+    from clgeom.io import elevation
+
+    heights, place = hill(crs=crs), (100.0, 0.0, 690_000.0, 0.0, -100.0, 5_333_000.0)
+    with rasterio.open("dem.tif", "r+") as made:
+        made.units = (unit,)
+    with nullcontext() if metres else pytest.warns(InputWarning, match="has values in 'dBm'"):
+        found = elevation.heights_on("dem.tif", place, UTM, (30, 40))
+    np.testing.assert_allclose(found, heights * (metres or 1), rtol=1e-6)
+    if unit == "Feet":
+        with rasterio.open("dem.tif") as ground, pytest.raises(InvalidInput, match="must be in m. Got 'Feet'"):
+            terrain_loss(transmitters(), ground)
 
 
 def test_longitudes_and_latitudes_get_a_utm_zone(table):
