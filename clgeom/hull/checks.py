@@ -241,6 +241,8 @@ def points_of_batches(session: Session, dtype: np.dtype) -> str:
         for point in corners.tolist()
     ]
     same(contains(session, corners, offsets, np.tile(corners, (len(parts), 1)), owners), expected, f"{dtype}")
+    places, ends = np.tile(corners, (8, 1)), np.array([0, sizes[1]])  # so many that there are bins of corners
+    same(contains(session, parts[1], ends, places, None), expected[len(corners) :][: len(corners)] * 8, f"{dtype}, one")
     return f"{len(corners)} points in {len(parts)} hulls"
 
 

@@ -35,7 +35,7 @@ def cases(dtype, seed):
 @pytest.mark.settings("as_is", "as_gpu", "flushed", "small_allocations", "odd_shapes")
 @pytest.mark.parametrize("collinear", ["drop", "keep"])
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_batch_contains(any_session, dtype, collinear):
+def test_batch_contains(any_session, dtype, collinear, monkeypatch):
     if dtype == np.float64 and not any_session.profile.fp64:
         pytest.skip("no float64 on this device")
     points, offsets, queries, owners = cases(dtype, 3)
@@ -49,6 +49,11 @@ def test_batch_contains(any_session, dtype, collinear):
     np.testing.assert_array_equal(found, expected)
     ends = batch.offsets
     np.testing.assert_array_equal(membership._on_host(batch.points, ends, queries, owners), expected)
+    monkeypatch.setattr(membership, "POINTS_OF_CORNER", 0)  # each hull by itself, by bins of its corners
+    for i, (begin, end) in enumerate(zip(ends, ends[1:])):
+        own, corners = owners == i, batch.points[begin:end]
+        alone = membership.contains(any_session, corners, np.array([0, len(corners)]), queries[own], None)
+        np.testing.assert_array_equal(alone, expected[own])
     assert 0 < expected.sum() < len(expected)
 
 
@@ -65,6 +70,18 @@ def test_batches_contain_what_hulls_do(groups, collinear):
         inside = batch.contains(places, i)
         np.testing.assert_array_equal(inside, hull.contains(places))
         np.testing.assert_array_equal(inside, reference.contains(hull.points, np.arange(len(hull)), places))
+
+
+@pytest.mark.parametrize("dtype", (np.float32, np.float64))
+def test_many_points_of_a_large_hull(dtype):
+    """With bins of corners that have many of them, some or none."""
+    a = np.random.default_rng(4).uniform(0, 2 * np.pi, 3000)
+    hull = clgeom.convex_hull((np.stack([np.cos(a), np.sin(a)], axis=1) ** [[1, 3]]).astype(dtype))
+    near = np.concatenate([hull.points * dtype(1 + k * 1e-7) for k in range(-6, 7)])
+    queries = np.concatenate([near, np.random.default_rng(5).uniform(-1, 1, (len(hull) * 9, 2)).astype(dtype)])
+    ends = np.array([0, len(hull)])
+    assert membership._bins_of(hull.points, len(queries))[1] > 0
+    np.testing.assert_array_equal(hull.contains(queries), membership._on_host(hull.points, ends, queries, None))
 
 
 def test_groups_of_points():

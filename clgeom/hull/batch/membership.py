@@ -24,6 +24,8 @@ CONTAINS = "hull/batch/batch_contains"
 CALLER = "contains"
 #: So few points are compared on the host, which takes less time than a launch.
 FEW = 16
+#: Points for each corner of a polygon from which on corners are sorted into bins, and the most bins.
+POINTS_OF_CORNER, MOST_BINS = 8, 1 << 18
 
 
 def contains(
@@ -47,17 +49,38 @@ def contains(
         name: to_device(session, np.ascontiguousarray(array), caller=CALLER) for name, array in given.items()
     }
     params = predicate_parameters(session, real)
+    table, scale = _bins_of(corners, len(points) if owners is None else 0)
     for first, count in chunk_bounds(profile, len(points), 2 * real.itemsize):
         some = slice(first, first + count)
         arrays["points"] = to_device(session, np.ascontiguousarray(points[some]), caller=CALLER)
-        own = given["offsets"][:1] if owners is None else owners[some].astype(np.uint32)
+        own = table if owners is None else owners[some].astype(np.uint32)
         arrays["owners"] = to_device(session, own, caller=CALLER)
         flags, moved = Scratch("inside", np.uint8, count), arrays["points"].nbytes + own.nbytes + count
-        numbers = np.uint32(count), np.uint32(owners is not None)
+        numbers = np.uint32(count), np.uint32(owners is not None), np.uint32(max(len(table) // 2 - 1, 0)), scale
         args = "corners[0]", "offsets[0]", "points[0]", "owners[0]", *numbers, flags
         step = Step.over(profile, CONTAINS, args, count, dtype=real, params=params, bytes_moved=moved)
         inside[some] = run(session, Plan(step), **arrays).read(flags).view(bool)
     return inside
+
+
+def _bins_of(corners: np.ndarray, count: int) -> tuple[NDArray[np.uint32], np.generic]:
+    """Return the kernel's table of bins of x, and bins a unit, for so many points in one polygon; 0 for no table."""
+    x, none = corners[:, 0], (np.zeros(1, np.uint32), corners.dtype.type(0))
+    if corners.dtype.kind != "f" or count < POINTS_OF_CORNER * len(x):
+        return none
+    sizes = np.array([len(x)])
+    last = int(_last_of(np.zeros(1, np.int64), sizes, lambda k: _before(corners[k - 1], corners[k]))[0])
+    bins = min(2 * len(x), MOST_BINS)
+    with np.errstate(all="ignore"):
+        width = x[last] - x[0]
+        scale = corners.dtype.type(bins) / width
+        if not (np.isfinite(width) and np.finfo(corners.dtype).tiny < scale < np.inf):
+            return none
+        of_corners = np.minimum(((x - x[0]) * scale).astype(np.int64), bins - 1)
+    each = np.arange(bins + 1)
+    below, above = np.searchsorted(of_corners[:last], each), np.searchsorted(of_corners[last:][::-1], each)
+    table: NDArray[np.uint32] = np.stack([below, len(x) - last - above], axis=1).astype(np.uint32).ravel()
+    return table, scale
 
 
 def _on_host(
