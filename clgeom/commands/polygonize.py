@@ -35,8 +35,8 @@ COLUMNS = {
     "name": ("name", "s"),
     ">polygons": ("polygons", ",d"),
     ">cells": ("cells", ",d"),
-    ">area of cells": ("cells_area", ",.6g"),
-    ">area of polygons": ("area", ",.6g"),
+    ">area of cells": ("cells_area", ",.10g"),
+    ">area of polygons": ("area", ",.10g"),
 }
 #: Rasters of more cells are read by strips.
 LARGE_CELLS = 1 << 26

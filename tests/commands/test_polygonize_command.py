@@ -55,6 +55,11 @@ def test_simplified_and_dissolved_polygons_are_those_of_python(land):
         assert one.read() == other.read()
 
 
+def test_large_areas_have_no_exponent(here):
+    np.savez("flat.npz", values=np.ones((25, 50), np.int16), transform=(100, 0, 0, 0, -100, 0))
+    assert "12,500,000" in done("polygonize", "flat.npz")
+
+
 def test_names_are_in_the_column_that_the_header_names(land, here):
     (here / "names.csv").write_text("Value,Count,NAME\n1,5,water\n3,7,wood\n")
     found = json.loads(done("polygonize", "land.npz", "--names", "names.csv", "--json"))
