@@ -178,5 +178,5 @@ def sorted_by_kernels(request, monkeypatch):
         monkeypatch.setattr("clgeom.sorting.radix.host.host_may_sort", lambda: False)
         monkeypatch.setattr("clgeom.sorting.unique.distinct_on_host", lambda *_: None)
         monkeypatch.setattr("clgeom.sorting.select.first_on_host", lambda *_: None)
-        monkeypatch.setattr("clgeom.sorting.radix.sort.rows_on_host", lambda *_: None)
+        monkeypatch.setattr("clgeom.sorting.radix.rows.rows_on_host", lambda *_: None)
         monkeypatch.setattr("clgeom.sorting.parts.host_may_sort", lambda: False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clgeom.arguments import has_shape, is_masked_array
+from clgeom.arguments import has_shape, is_masked_array, wrong
 from clgeom.core.call import Call
 from clgeom.core.host_memory import in_place, show_host
 from clgeom.core.launch import allocate, finish, read
@@ -65,6 +65,18 @@ def is_plain(keys: Any) -> bool:
         return False
     flags = keys.flags
     return flags.c_contiguous and flags.aligned
+
+
+def host_array(values: Any, name: str, must: str, *, caller: str) -> np.ndarray:
+    """``numpy.asarray`` with `InvalidInput`; masked entries are refused."""
+    mask = values.mask if is_masked_array(values) else False
+    hidden = np.count_nonzero(np.ascontiguousarray(mask).view(bool))  # records: each field has its own mask
+    if hidden:
+        raise wrong(name, caller, "no masked entries", f"{hidden} of them", verb="have")
+    try:
+        return np.asarray(values_of(values, caller=caller, name=name))
+    except (ValueError, TypeError) as error:  # ragged lists and the like
+        raise InvalidInput(f"The '{name}' parameter of {caller} must {must}. {error}") from error
 
 
 class SortInput:
@@ -183,17 +195,6 @@ class SortInput:
     def _wrong(self, name: str, must: str, got: object) -> InvalidInput:
         return InvalidInput(f"The '{name}' parameter of {self.caller} must {must}. Got {got} instead.")
 
-    def _array(self, values: Any, name: str, must: str) -> np.ndarray:
-        """``numpy.asarray`` with `InvalidInput`; masked entries are refused."""
-        mask = values.mask if is_masked_array(values) else False
-        hidden = np.count_nonzero(np.ascontiguousarray(mask).view(bool))  # records: each field has its own mask
-        if hidden:
-            raise self._wrong(name, "have no masked entries", f"{hidden} of them")
-        try:
-            return np.asarray(values_of(values, caller=self.caller, name=name))
-        except (ValueError, TypeError) as error:  # ragged lists and the like
-            raise InvalidInput(f"The '{name}' parameter of {self.caller} must {must}. {error}") from error
-
     def _significant(self, key_bits: Any) -> Bits:
         """Return the mask of the bits to sort by."""
         bits = self.order.bits
@@ -211,7 +212,7 @@ class SortInput:
         if is_device_array(offsets):
             array = fetched(offsets, caller=self.caller, name="offsets")
         else:
-            array = self._array(offsets, "offsets", must)
+            array = host_array(offsets, "offsets", must, caller=self.caller)
         if array.ndim != 1 or array.dtype.kind not in "iu" or len(array) == 0:
             raise self._wrong("offsets", must, f"{array.dtype} of shape {array.shape}")
         array = array.astype(np.int64)
@@ -229,7 +230,7 @@ class SortInput:
         require_same_place(values, "values", self.keys, "the keys are", caller=self.caller)
         must = f"have one entry for each of the {self.n} keys"
         if not self.on_device:
-            values = self._array(values, "values", must)
+            values = host_array(values, "values", must, caller=self.caller)
         if values.ndim == 0 or len(values) != self.n:
             raise self._wrong("values", must, f"shape {values.shape}")
         if self.on_device and values.context != self.keys.context:

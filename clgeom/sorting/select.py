@@ -20,16 +20,16 @@ from clgeom.core.plan import Number, Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.intake.arrays import session_of
-from clgeom.intake.device_arrays import as_array, buffer_of, converted, is_device_array, let_change
+from clgeom.intake.device_arrays import as_array, buffer_of, converted, is_device_array, let_change, native_array
 from clgeom.intake.interop.cuda import takes_cuda
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.primitives.scan import sums_plan
 from clgeom.sorting.arrays import as_key_array
 from clgeom.sorting.distinct import first_on_host
-from clgeom.sorting.keys import KeyOrder, as_device_bits, index_dtype, key_order
+from clgeom.sorting.keys import KeyOrder, as_device_bits, as_keys, checked_axis, flat, index_dtype, key_order
 from clgeom.sorting.radix.passes import SortMemory
 from clgeom.sorting.radix.segments import segment_capacity, segments_plan
-from clgeom.sorting.radix.sort import argsort, sort_by_key
+from clgeom.sorting.radix.sort import argsort, sort, sort_by_key
 from clgeom.sorting.radix.work import features_of, fixed_plan
 from clgeom.sorting.take import take
 
@@ -79,15 +79,23 @@ class TopK(NamedTuple):
 @keeps_subnormals
 @takes_cuda
 def topk(
-    keys: AnyArray, k: IntLike, *, largest: bool = True, index_type: DTypeLike | None = None, device: DeviceLike = None
+    keys: AnyArray,
+    k: IntLike,
+    *,
+    axis: IntLike | None = -1,
+    largest: bool = True,
+    index_type: DTypeLike | None = None,
+    device: DeviceLike = None,
 ) -> TopK:
     """Return the k largest, or smallest, keys in order, with their indices: the first k of a stable sort.
 
     Parameters
     ----------
-    keys : array_like or pyopencl.array.Array, shape (n,)
+    keys : array_like or pyopencl.array.Array
         As in `sort`.
-    k : int, 0 to n
+    k : int, 0 to n, the length of the axis
+    axis : int or None
+        As in `sort`.
     largest : bool
         Whether to begin with the largest key. NaN and NaT come last in both orders, so they are among the k only if
         fewer other keys are there.
@@ -99,7 +107,8 @@ def topk(
     Returns
     -------
     TopK
-        `values` and `indices`, shape (k,), on the host or on the device as the keys. Equal keys are in input order.
+        `values` and `indices`, of the keys' shape with k in the place of n, on the host or on the device as the keys.
+        Equal keys are in input order.
 
     Raises
     ------
@@ -119,7 +128,14 @@ def topk(
     ([9, 9, 5], [1, 3, 0])
     """
     caller = "topk"
-    array = as_key_array(keys, caller=caller)
+    array: Any = keys
+    if type(array) is not np.ndarray or array.ndim != 1 or axis != -1:
+        array = as_keys(keys, caller=caller)
+        along = checked_axis(axis, array, caller=caller) if array.ndim else None
+        if array.ndim > 1:
+            options = {"largest": largest, "index_type": index_type, "device": device}
+            return _topk_of_rows(array, k, along, options, caller=caller)
+    array = as_key_array(array, caller=caller)
     k = integer(k, "k", caller=caller, least=0, most=len(array))
     session, largest = session_of(array, device), boolean(largest, "largest", caller=caller)
     there = is_device_array(array)
@@ -138,6 +154,28 @@ def topk(
     own_type = None if number == index_dtype(None, there, caller=caller) else number
     indices = _copy_first(session, argsort(array, descending=largest, index_type=own_type, device=session), k)
     return TopK(take(array, indices, mode="clip", device=session) if there else array[indices], indices)
+
+
+def _topk_of_rows(keys: Any, k: Any, axis: int | None, options: dict[str, Any], *, caller: str) -> TopK:
+    """Return the result for keys of several dimensions: the first of a sort of rows; those of long rows one by one."""
+    if axis is None:
+        return topk(flat(session_of(keys, options["device"]), keys, caller=caller), k, **options)
+    k = integer(k, "k", caller=caller, least=0, most=keys.shape[axis])
+    if not is_device_array(keys) and keys.shape[axis] > LEAST and keys.size:
+        rows = np.moveaxis(keys, axis, -1)
+        found = [topk(row, k, **options) for row in rows.reshape(-1, rows.shape[-1])]
+        shape = (*rows.shape[:-1], k)
+        pair = (np.moveaxis(np.stack(parts).reshape(shape), -1, axis) for parts in zip(*found))
+        return TopK(*map(np.ascontiguousarray, pair))
+    descending = boolean(options.pop("largest"), "largest", caller=caller)
+    first = (slice(None),) * axis + (slice(k),)
+    indices = argsort(keys, axis, descending=descending, **options)[first]
+    if not is_device_array(keys):
+        return TopK(np.take_along_axis(keys, indices, axis), np.ascontiguousarray(indices))
+    session = session_of(keys, options["device"])
+    values = sort(keys, axis, descending=descending, device=options["device"])[first]
+    values, indices = (native_array(session, part, caller=caller, name="keys") for part in (values, indices))
+    return TopK(values, indices)
 
 
 def _first_few(session: Session, keys: Any, k: int, order: KeyOrder, *, caller: str) -> tuple[Any, Any] | None:

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sort_keys import DISTRIBUTIONS, bits_of, device_array, expected_order, keys_of, types_in
 
-from clgeom import argsort, sort, sort_by_key
+from clgeom import argsort, sort, sort_by_key, topk
 from clgeom.errors import InvalidInput
+from clgeom.sorting.keys import key_order
 
 TYPES = ("float32", "int64", "uint8")
 SHAPES = ((0, 3), (3, 0), (1, 1), (7, 300), (300, 7), (3, 2049), (4, 5, 6), (2, 1, 3, 2))
@@ -138,3 +139,43 @@ def test_model_of_descending_order():
     keys = np.array(["NaT", "2001", "2003", "NaT", "2003"], "M8[Y]")
     assert expected_times(keys).tolist() == [2, 4, 1, 0, 3]
     assert expected_order(np.array([1, 3, 2]), descending=True).tolist() == [1, 2, 0]
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@given(data=st.data())
+def test_pairs_and_first_keys_along_an_axis(any_session, setting, data):
+    shape = data.draw(st.sampled_from(SHAPES))
+    dtype, name = (
+        data.draw(st.sampled_from(types_in(setting, TYPES))),
+        data.draw(st.sampled_from(sorted(DISTRIBUTIONS))),
+    )
+    keys = keys_of(name, int(np.prod(shape)), dtype).reshape(shape)
+    values, descending = np.arange(keys.size, dtype=np.uint16).reshape(shape), data.draw(st.booleans())
+    axis = data.draw(st.one_of(st.none(), st.integers(-len(shape), len(shape) - 1)))
+    flat = [array.ravel() if axis is None else array for array in (keys, values)]
+    along = 0 if axis is None else axis
+    order = np.argsort(key_order(keys.dtype, descending).digits(flat[0]), along, kind="stable")
+    k = data.draw(st.integers(0, order.shape[along]))
+    expected = [np.take_along_axis(array, order, along) for array in flat]
+    first = [np.take(array, range(k), along) for array in (expected[0], order)]
+    options = {"axis": axis, "device": any_session}
+    for place in (lambda array: array, lambda array: device_array(any_session, array)):
+        pair = sort_by_key(place(keys), place(values), descending=descending, **options)
+        few = topk(place(keys), k, largest=descending, **options)
+        for found, right in zip((*pair, *few), (*expected, *first), strict=True):
+            found = found if isinstance(found, np.ndarray) else found.get()
+            assert found.shape == right.shape
+            np.testing.assert_array_equal(bits_of(found), bits_of(right.astype(found.dtype)))
+
+
+def test_first_keys_of_long_rows_and_what_pairs_of_rows_refuse(session):
+    keys = keys_of("few", 3 << 15, np.float32).reshape(3, -1)
+    for axis, given_keys, first in ((1, keys, np.s_[:, :5]), (0, keys.T, np.s_[:5])):
+        values, indices = topk(given_keys, 5, axis=axis, device=session)
+        np.testing.assert_array_equal(indices, np.argsort(-given_keys, axis, kind="stable")[first])
+        np.testing.assert_array_equal(values, np.take_along_axis(given_keys, indices, axis))
+    table = np.zeros((2, 3))
+    for wrong in ({"values": np.zeros((3, 2))}, {"out": (table, table)}, {"offsets": [0, 6]}):
+        name = next(iter(wrong))
+        with pytest.raises(InvalidInput, match=f"'{name}' parameter of sort_by_key must"):
+            sort_by_key(table, **{"values": table, **wrong}, device=session)

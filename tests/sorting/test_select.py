@@ -193,7 +193,9 @@ def test_what_topk_and_partition_refuse():
         with pytest.raises(InvalidInput, match=f"'k' parameter of topk must be an integer from 0 to 3. Got {k}"):
             topk([1, 2, 3], k)
     with pytest.raises(InvalidInput, match=r"'keys' parameter of topk must have shape \(n,\)"):
-        topk([[1]], 1)
+        topk(3, 1)
+    with pytest.raises(InvalidInput, match="'k' parameter of topk must be an integer from 0 to 1. Got 2"):
+        topk([[1], [2]], 2)
     with pytest.raises(InvalidInput, match="'largest' parameter of topk must be True or False"):
         topk([1], 1, largest="most")
     for function in (partition, argpartition):

@@ -70,7 +70,7 @@ ON_THE_HOST = (
     "clgeom.sorting.radix.host.host_may_sort",
     "clgeom.sorting.unique.distinct_on_host",
     "clgeom.sorting.select.first_on_host",
-    "clgeom.sorting.radix.sort.rows_on_host",
+    "clgeom.sorting.radix.rows.rows_on_host",
     "clgeom.sorting.parts.host_may_sort",
 )
 CHAINED = "sorting/radix/radix_digits", "sorting/radix/radix_onesweep"

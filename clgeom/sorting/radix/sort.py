@@ -5,6 +5,7 @@
     many integers of 8 or 16 bits       on a CPU, counts of each value                        passes.py
     many keys                           a survey of the bits that vary, a pass per digit      passes.py
     larger segments                     all keys by key, then stably by segment               segments.py
+    keys of several dimensions          rows along the axis are segments                      rows.py
     rows or segments on the host        on a CPU, by NumPy in threads                         host_rows.py
     too many keys on the host           sorted in chunks as above, merged by the host         merge.py
 
@@ -21,19 +22,16 @@ from clgeom.arguments import boolean, one_of
 from clgeom.core.call import Call
 from clgeom.core.device import Session, as_session
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.core.launch import run
 from clgeom.core.plan import Phase
 from clgeom.intake.arrays import session_of
-from clgeom.intake.device_arrays import buffer_of, changed, is_device_array, native_array
-from clgeom.intake.dispatch import choose_sessions
+from clgeom.intake.device_arrays import is_device_array
 from clgeom.intake.interop.cuda import takes_cuda, takes_like_cuda
 from clgeom.intake.typing import AnyArray, ArrayLike, CLArray, DevicesLike, DTypeLike, IntLike, NDArray
-from clgeom.sorting.arrays import SortInput, store_anywhere
-from clgeom.sorting.keys import NATIVE, as_keys, checked_axis, flat, is_left_to_numpy, key_dtype, order_by_numpy
-from clgeom.sorting.radix.host import few_in_order, host_may_sort
-from clgeom.sorting.radix.host_rows import rows_on_host
+from clgeom.sorting.arrays import SortInput
+from clgeom.sorting.keys import NATIVE, as_keys, checked_axis, is_left_to_numpy, key_dtype, order_by_numpy
+from clgeom.sorting.radix.host import few_in_order
 from clgeom.sorting.radix.resident import sort_by_cached_plan, sort_rows_by_cached_plan
-from clgeom.sorting.radix.segments import within_rows_plan
+from clgeom.sorting.radix.rows import pairs_of_rows, sort_rows
 from clgeom.sorting.radix.work import sort_arrays
 
 #: Bits of keys to sort by: a number of lowest bits, or (low, high), high exclusive.
@@ -55,6 +53,11 @@ if TYPE_CHECKING:
         offsets: AnyArray | None
         key_bits: KeyBits
         device: DevicesLike
+
+    class PairOptions(Options, total=False):
+        """Options of `sort_by_key`."""
+
+        axis: Axis
 
     class AxisOptions(Options, total=False):
         """Options that `sort` and `argsort` have in common."""
@@ -261,24 +264,25 @@ def argsort(
 
 @overload
 def sort_by_key(
-    keys: ArrayLike, values: AnyArray, *, profile: Literal[False] = ..., **options: Unpack[Options]
+    keys: ArrayLike, values: AnyArray, *, profile: Literal[False] = ..., **options: Unpack[PairOptions]
 ) -> tuple[NDArray[Any], NDArray[Any]]: ...
 @overload
 def sort_by_key(
-    keys: CLArray, values: AnyArray, *, profile: Literal[False] = ..., **options: Unpack[Options]
+    keys: CLArray, values: AnyArray, *, profile: Literal[False] = ..., **options: Unpack[PairOptions]
 ) -> tuple[CLArray, CLArray]: ...
 @overload
 def sort_by_key(
-    keys: AnyArray, values: AnyArray, *, profile: Literal[True], **options: Unpack[Options]
+    keys: AnyArray, values: AnyArray, *, profile: Literal[True], **options: Unpack[PairOptions]
 ) -> Profiled: ...
 @overload
-def sort_by_key(keys: AnyArray, values: AnyArray, *, profile: bool, **options: Unpack[Options]) -> Any: ...
+def sort_by_key(keys: AnyArray, values: AnyArray, *, profile: bool, **options: Unpack[PairOptions]) -> Any: ...
 @keeps_subnormals
 @takes_like_cuda
 def sort_by_key(
     keys: AnyArray,
     values: AnyArray,
     *,
+    axis: IntLike | None = -1,
     descending: bool = False,
     out: Any = None,
     offsets: AnyArray | None = None,
@@ -290,13 +294,14 @@ def sort_by_key(
 
     Parameters
     ----------
-    keys, descending, offsets, key_bits, device, profile
+    keys, axis, descending, offsets, key_bits, device, profile
         As in `sort`.
     values : array_like or pyopencl.array.Array, shape (n, ...)
-        Of any type and width, where the keys are. On the device those of shape (n,) with 1, 2, 4 or 8 bytes move with
-        the keys; others are picked by index in the end.
+        Of any type and width, where the keys are; for keys of several dimensions of the keys' shape. On the device
+        those of shape (n,) with 1, 2, 4 or 8 bytes move with the keys; others are picked by index in the end.
     out : (array, array), optional
-        Arrays for the sorted keys and the sorted values, which share no memory. They may be the given arrays.
+        Arrays for the sorted keys and the sorted values, which share no memory. They may be the given arrays. Not for
+        keys of several dimensions.
 
     Returns
     -------
@@ -323,7 +328,13 @@ def sort_by_key(
     """
     call = Call(caller="sort_by_key", profile=profile)
     options = {"descending": descending, "offsets": offsets, "key_bits": key_bits, "device": device}
-    return _result(call, SortInput(call, keys, values, out=out, **options))
+    array: Any = keys
+    if type(array) is not np.ndarray or array.ndim != 1 or axis != -1:
+        array = as_keys(array, caller=call.caller)
+        along = checked_axis(axis, array, caller=call.caller) if array.ndim else None
+        if array.ndim > 1:
+            return _profiled(call, pairs_of_rows(call, array, values, along, out, **options))
+    return _result(call, SortInput(call, array, values, out=out, **options))
 
 
 def _check_kind(call: Call, kind: str | None, stable: bool | None) -> None:
@@ -363,62 +374,15 @@ def _along(call: Call, keys: Any, axis: Any, *, out: Any, index_type: Any = None
         return Profiled(result, ()) if call.profile else result
     if keys.ndim == 1:
         return _result(call, SortInput(call, keys, out=out, index_type=index_type, **options))
-    return _of_rows(call, keys, axis, out, index_type, **options)
-
-
-def _of_rows(
-    call: Call, keys: Any, axis: int | None, out: Any, index_type: Any, *, offsets: Any, device: Any, **options: Any
-) -> Any:
-    """Return the return value for keys of several dimensions: rows along the axis are segments of one length."""
-    if offsets is not None:
-        raise call.wrong("offsets", "None for keys of several dimensions", f"offsets for keys of shape {keys.shape}")
-    choose_sessions(call, keys, device, shared=False)
-    session = call.session
-    if axis is None:
-        axis, keys = 0, flat(session, keys, caller=call.caller)
-    last, length = keys.ndim - 1, keys.shape[axis]
-    rows = _move_axis(call, keys, axis, last)
-    bounds = np.arange(0, keys.size + 1, length) if keys.size else np.zeros(1, np.int64)
-    inputs = SortInput(call, rows.reshape(keys.size), offsets=bounds, index_type=index_type, **options)
-    if out is not None:
-        inputs.check_out(out, inputs.payload_type or inputs.order.dtype, keys.shape, "out")
-    with call:
-        result = rows_on_host(inputs, sort_arrays) if host_may_sort() and not inputs.on_device else None
-        if result is None:
-            sorted_keys, indices = sort_arrays(inputs)
-            result = sorted_keys if indices is None else _within_rows(session, indices, bounds, length)
-        elif inputs.payload_type is not None:
-            result = result.astype(inputs.payload_type, copy=False)
-        result = store_anywhere(session, out, _move_axis(call, result.reshape(rows.shape), last, axis))
-    return Profiled(result, tuple(call.phases)) if call.profile else result
-
-
-def _move_axis(call: Call, array: Any, source: int, target: int) -> Any:
-    """Return a contiguous array with one axis in another place, as ``numpy.moveaxis`` puts it."""
-    axes = [axis for axis in range(array.ndim) if axis != source]
-    axes.insert(target, source)
-    array = array if source == target else array.transpose(axes)
-    if is_device_array(array):
-        return native_array(call.session, array, caller=call.caller, name="keys")
-    return np.ascontiguousarray(array)
-
-
-def _within_rows(session: Session, indices: Any, bounds: np.ndarray, length: int) -> Any:
-    """Turn indices into the flat keys into indices into their rows, in place."""
-    n = indices.size
-    if not is_device_array(indices):
-        rows = indices.reshape(-1, max(length, 1))
-        rows -= bounds[:-1, None].astype(indices.dtype)
-    elif n:
-        plan = within_rows_plan(session.profile, "indices", n, length, indices.dtype)
-        run(session, plan, indices=buffer_of(indices))
-        changed(session, indices)
-    return indices
+    return _profiled(call, sort_rows(call, keys, axis, out, index_type, **options))
 
 
 def _result(call: Call, inputs: SortInput) -> Any:
     """Return the return value of a call."""
     with call:
         keys, payload = sort_arrays(inputs)
-    result = keys if payload is None else payload if keys is None else (keys, payload)
+    return _profiled(call, keys if payload is None else payload if keys is None else (keys, payload))
+
+
+def _profiled(call: Call, result: Any) -> Any:
     return Profiled(result, tuple(call.phases)) if call.profile else result
