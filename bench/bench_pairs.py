@@ -4,6 +4,7 @@
     python bench/bench_pairs.py --device nvidia --pairs 1e6 --cases reads --input str,numpy,pinned,device \\
         --json bench/results/pairs-h200.json
     python bench/bench_pairs.py --lists 2e5,1e6 [--lengths 20,100,150]
+    python bench/bench_pairs.py --queries --json bench/results/words-pocl.json
 
 All times are milliseconds, medians of calls that take turns, ours from the --input: lists of ``str``; "numpy", letters
 and offsets; "pinned", the same in page-locked memory; "device", in arrays of pyopencl. Those of others are from lists
@@ -28,6 +29,10 @@ sequences with 2,000, "equation" the same distances by ``dp.fill_batch`` of a re
 With --lists no pairs are computed: a row is what it takes to make letters and offsets of two lists of so many items, of
 so many letters each, beside ``b"".join`` and ``list(map(len))`` of both lists; those of text are joined as bytes, as
 many a letter as our letters have ("bytes"). Lists of "wide" letters end with one of more bytes than the others.
+
+With --queries a row is ``dp.cdist`` of so many words of 3 to 14 letters with others, lists of ``str``, beside
+rapidfuzz's ``process.cdist`` into the same types: all values, those within a cutoff that none is equal to but for
+rounding, or the nearest five, which are found in rapidfuzz's matrix by ``np.partition``.
 """
 
 from __future__ import annotations
@@ -244,6 +249,54 @@ def rows_of(session, case, options):
         )
 
 
+#: Queries, and words that each is compared with.
+QUERIES = ((1, 200_000), (8, 200_000), (100, 20_000), (2_000, 2_000))
+NEAREST = 5
+
+
+def rows_of_queries(session, options):
+    """Rows of all pairs of words, by problem."""
+    from rapidfuzz import fuzz, process
+    from rapidfuzz.distance import Indel, JaroWinkler, Levenshtein
+
+    scorers = {
+        "edit": (Levenshtein.distance, np.int32, 2),
+        "indel": (Indel.distance, np.int32, 2),
+        "ratio": (fuzz.ratio, np.float64, 80),
+        "partial_ratio": (fuzz.partial_ratio, np.float64, 80),
+        "jaro_winkler": (JaroWinkler.similarity, np.float64, 0.811),
+    }
+    rng = random.Random(6)
+    words = ["".join(rng.choices(TEXT[:-1], k=rng.randint(3, 14))) for _ in range(QUERIES[0][1] + QUERIES[-1][0])]
+    for problem, (scorer, dtype, cutoff) in scorers.items():
+        for queries, count in QUERIES:
+            a, b = words[-queries:], words[:count]
+            for kind, more in (("all", {}), ("cutoff", {"score_cutoff": cutoff}), ("nearest", {"nearest": NEAREST})):
+                limit = {} if kind == "nearest" else more
+
+                def theirs(a=a, b=b, scorer=scorer, dtype=dtype, limit=limit, kind=kind):
+                    found = process.cdist(a, b, scorer=scorer, dtype=dtype, workers=options.workers, **limit)
+                    if kind == "nearest":
+                        found = -found if dtype is np.float64 else found
+                        found = np.abs(np.sort(np.partition(found, NEAREST, axis=1)[:, :NEAREST], axis=1))
+                    return found
+
+                def ours(a=a, b=b, problem=problem, more=more, kind=kind):
+                    found = dp.cdist(a, b, problem=problem, device=session, **more)
+                    return found.values if kind == "nearest" else found
+
+                wanted = theirs()
+
+                def check(name, found, wanted=wanted):
+                    np.testing.assert_array_equal(found, wanted, err_msg=name)
+
+                taken = common.interleaved({"clgeom": ours, "rapidfuzz": theirs}, options.repeat, 10, check)
+                row = {"of": problem, "queries": queries, "words": count, "kind": kind}
+                row["limit"] = next(iter(more.values()), None)
+                row |= {name: seconds * 1e3 for name, seconds in taken.items()}
+                yield row | {"rapidfuzz/clgeom": taken["rapidfuzz"] / taken["clgeom"]}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=float, default=1e4)
@@ -256,6 +309,7 @@ def main():
     numbers = {"type": lambda text: [int(float(one)) for one in text.split(",")]}
     parser.add_argument("--lists", **numbers, help="take lists of so many items in, and compute nothing")
     parser.add_argument("--lengths", **numbers, default=[20, 100, 150], help="letters of each item of --lists")
+    parser.add_argument("--queries", action="store_true", help="compare all pairs of words only")
     parser.add_argument("--device")
     parser.add_argument("--repeat", type=int, default=9)
     parser.add_argument("--json", help="write the table to this file")
@@ -265,6 +319,8 @@ def main():
     print(f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}")
     if options.lists:
         rows = [row for n in options.lists for m in options.lengths for row in rows_of_lists(n, m, options)]
+    elif options.queries:
+        rows = list(rows_of_queries(session, options))
     else:
         rows = [row for case in options.cases.split(",") for row in rows_of(session, case, options)]
     common.print_table(rows)

