@@ -67,6 +67,9 @@ MANY_PAIRS = f"""Milliseconds, ours from the input: lists of ``str``, or letters
 memory, or on the device; the others from lists of ``str``. kernel: the kernels alone, and their billions of cells a
 second. edlib and parasail: a loop over the first pairs, scaled to all. ``bench/bench_pairs.py`` says what the cases
 are. {LATER}"""
+WORDS = """Milliseconds of ``dp.cdist`` of random words of 3 to 14 letters, from lists of ``str``, and of rapidfuzz's
+``process.cdist`` with two threads into the same types. The nearest words are found in rapidfuzz's matrix by NumPy. The
+machine had other work, too: compare within rows."""
 ALIGNED = f"""ms: milliseconds of whole calls from the input: two lists of ``str``, NumPy letters and offsets, or
 letters and offsets on the device. kernel: the kernels alone. clgeom, kernels and the rivals: billions of cells a
 second; ratio: of clgeom to the quickest rival. The rivals have as many threads as the device has units. {LATER}"""
@@ -241,6 +244,7 @@ PAGES = {
         MANY_PAIRS,
         None,
     ),
+    "words-pocl": ("All pairs of words on a CPU", WORDS, None),
     "align-pocl": ("Alignments on a CPU", ALIGNED, None),
     "align-similar-pocl": ("Alignments of similar and of random pairs on a CPU", SIMILAR, None),
     "align-h100": ("Alignments on a GPU", ALIGNED, None),
@@ -255,7 +259,7 @@ PARTS = {
     "Hulls": ("hull", "batch", "measures", "wagener"),
     "Sorts": ("sort", "family", "shellsort"),
     "Regions and radio": ("region", "polygons", "classes", "radio"),
-    "Dynamic programming and sequences": ("dp", "pairs", "align", "warping"),
+    "Dynamic programming and sequences": ("dp", "pairs", "words", "align", "warping"),
     "Files": ("files", "labels", "stream", "extsort"),
     "Devices": ("primitives", "calls", "cuda", "link", "start", "drivers", "devices", "tuning"),
 }
