@@ -223,21 +223,21 @@ def similarities_of_texts(session: Session) -> str:
     """Jaro's and Winkler's similarities of all pairs, one by one and in lanes of several widths, and of pairs."""
     from clgeom.intake.letters import Sequences
     from clgeom.sequences.matrix_words import blocks, most_of_rows
-    from clgeom.sequences.similarities import TextPairs
+    from clgeom.sequences.similarities import TextPairs, values
 
     lengths = np.array([0, 5, 13, 30, 64]), np.array([*[3, 7, 0, 5] * 9, *[16, 9] * 5, *[32, 20] * 3, 64, 40, 64])
     a, b = (Sequences(letters(int(n.sum()), step), np.append(0, np.cumsum(n))) for n, step in zip(lengths, (7, 11)))
     rows, columns = np.arange(len(a)), np.arange(len(b))
     for winkler in (False, True):
         problem = "jaro_winkler" if winkler else "jaro"
-        pairs = TextPairs(session, problem, a, b)
         expected = np.array([[_similarity(a[i], b[j], winkler) for j in range(len(b))] for i in range(len(a))])
-        found = pairs.values(rows, columns, grid=True)
+        found = TextPairs(session, problem, a, b).values(rows, columns, grid=True)
         same(found, expected.ravel(), f"all pairs, {problem}")
-        same(pairs.values(rows, rows + 40, grid=False), expected[rows, rows + 40], f"pairs, {problem}")
+        found = values(session, problem, a, b.part(40, 45))
+        same(found, expected[rows, rows + 40], f"pairs, {problem}")
         if most_of_rows(session, "jaro", a) > 0:
-            for _, _, values in blocks(session, problem, a, b):
-                same(values, expected, f"short texts, {problem}")
+            for _, _, found in blocks(session, problem, a, b):
+                same(found, expected, f"short texts, {problem}")
     return f"{len(a) * len(b)} pairs"
 
 
@@ -245,16 +245,18 @@ def similarities_of_texts(session: Session) -> str:
 def parts_of_texts(session: Session) -> str:
     """Ratios of texts and of parts of longer ones, in narrow and in wide cells, of all pairs and of pairs."""
     from clgeom.intake.letters import Sequences
-    from clgeom.sequences.similarities import TextPairs
+    from clgeom.sequences.similarities import TextPairs, values
 
     lengths = np.array([0, 5, 9, 14]), np.array([3, 9, 0, 20, 14, 1])
     a, b = (Sequences(letters(int(n.sum()), step), np.append(0, np.cumsum(n))) for n, step in zip(lengths, (7, 11)))
     expected = np.array([[_partial(a[i], b[j]) for j in range(len(b))] for i in range(len(a))])
     rows, columns = np.arange(len(a)), np.arange(len(b))
     for kind in (np.uint8, np.uint16):
-        pairs = TextPairs(session, "partial_ratio", *(one.with_letters(one.letters.astype(kind)) for one in (a, b)))
-        same(pairs.values(rows, columns, grid=True), expected.ravel(), f"all pairs, {kind}")
-        same(pairs.values(rows, rows + 1, grid=False), expected[rows, rows + 1], f"pairs, {kind}")
+        x, y = (one.with_letters(one.letters.astype(kind)) for one in (a, b))
+        found = TextPairs(session, "partial_ratio", x, y).values(rows, columns, grid=True)
+        same(found, expected.ravel(), f"all pairs, {kind}")
+        found = values(session, "partial_ratio", x, y.part(1, 5))
+        same(found, expected[rows, rows + 1], f"pairs, {kind}")
     return f"{len(a) * len(b)} pairs"
 
 

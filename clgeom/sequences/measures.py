@@ -138,7 +138,7 @@ def values_of_pairs(session: Session, problem: str, a: Sequences, b: Sequences, 
     """Return the value of each pair. `a` and `b` have letters of one type (`letters.with_common_codes`)."""
     measure = MEASURES[problem]
     if measure.is_of_texts:
-        return measure.cut(similarities.pair_values(session, problem, a, b), cutoff)
+        return measure.cut(similarities.values(session, problem, a, b), cutoff)
     if problem == measure.kernels:
         return pairs_bits.values(session, problem, a, b, cutoff)
     found = pairs_bits.values(session, measure.kernels, a, b)

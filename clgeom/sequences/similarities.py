@@ -28,8 +28,8 @@ JARO, PARTIAL = "sequences/pairs_jaro", "sequences/pairs_partial"
 MOST_PAIRS, BYTES, MOST_SCRATCH = 1 << 21, 16, 1 << 26
 #: Work of a letter, and of a cell, in words of `launch_bounds`.
 WORK, CELL = 16, 2
-#: Most letters of both sequences for cells of 16 bits.
-MOST_SHORT = (1 << 15) - 2
+#: Most letters of both sequences, and of the shorter one, for cells of 16 bits: products of letters fit, too.
+MOST_SHORT, MOST_SHORTER = (1 << 15) - 2, 127
 
 
 class TextPairs:
@@ -39,7 +39,8 @@ class TextPairs:
         self.session, self.problem, self.letter = session, problem, c_name(a.letters.dtype)
         self.kernel = PARTIAL if problem == "partial_ratio" else JARO
         self.policy, self.cell, self.itemsize = select(session.profile, self.kernel), "int", 4
-        if a.letters.dtype == np.uint8 and a.longest + b.longest <= MOST_SHORT:
+        is_short = a.longest + b.longest <= MOST_SHORT and min(a.longest, b.longest) <= MOST_SHORTER
+        if a.letters.dtype == np.uint8 and is_short:
             self.cell, self.itemsize = "short", 2
         elif self.policy.items_per_thread > 8:  # vectors of 32 bytes
             self.policy = replace(self.policy, items_per_thread=8)
@@ -127,7 +128,7 @@ def percent(apart: np.ndarray, both: np.ndarray) -> np.ndarray:
     return values
 
 
-def pair_values(session: Session, problem: str, a: Sequences, b: Sequences) -> np.ndarray:
+def values(session: Session, problem: str, a: Sequences, b: Sequences) -> np.ndarray:
     """Return the value of each pair."""
     found = np.empty(len(a))
     most = min(MOST_PAIRS, session.profile.max_alloc_bytes // BYTES)

@@ -12,7 +12,8 @@
 //
 // rows, columns: begin and length. grid: pair p is that of row p / width and column p % width; else of row and column p.
 // Scratch of an item: strands of rows and of columns, letters of rows and of columns, which become ends of strands.
-// Cost: 8 operations a cell and LANES pairs, then 10 for each letter. Source: Tiskin, "Semi-local string comparison:
+// Cost: 8 operations a cell and LANES pairs, then 3 for each letter of each window in vectors of short cells, which have
+// no ends, or 10 for each letter. Source: Tiskin, "Semi-local string comparison:
 // algorithmic techniques and applications" (2008).
 <%
     lanes = items_per_thread
@@ -84,6 +85,43 @@ void pairs_partial(global const ${letter} *letters, global const uint *rows, glo
             }
             AT(i) = strand;
         }
+% if cell == "short" and lanes > 1:
+        cells_t common = 0, both = 1, size[2], zero = 0;
+        for (uint l = 0; l < LANES; ++l)
+            for (uint side = 0; side < 2; ++side)
+                ((private cell_t *)&size[side])[l] = sizes[side][l];
+        for (uint side = 0; side < 2; ++side) {                // parts of the rows, and of the columns
+            const uint strands = side ? column_strands : 0;
+            const cells_t shorter = size[1 - side], longer = size[side], is_part = shorter <= longer;
+            for (int k = 0; k < (int)most[side]; ++k) {        // where the strand began; less than 0: on another side
+                const cells_t begin = side ? AT(strands + k) - size[0] : size[0] - (cell_t)1 - AT(strands + k);
+                AT(strands + k) = select((cells_t)-1, begin, longer > (cell_t)k);
+            }
+            int widest = 0, last = 0;
+            for (uint l = 0; l < LANES; ++l)
+                if (sizes[1 - side][l] <= sizes[side][l]) {
+                    widest = max(widest, (int)sizes[1 - side][l]);
+                    last = max(last, (int)(sizes[0][l] + sizes[1][l]) - 1);
+                }
+            for (int k = 0; k < last; ++k) {                   // windows before k
+                const cells_t begin = max((cell_t)(k + 1) - shorter, zero), end = min((cells_t)(cell_t)(k + 1), longer);
+                cells_t passing = 0;
+                for (int from = max(k + 1 - widest, 0); from < min(k + 1, (int)most[side]); ++from)
+                    passing -= AT(strands + from) >= begin;
+                const cells_t same = end - begin - passing, letters_of_both = shorter + end - begin;
+                const cells_t is_more = (same * both > common * letters_of_both) & (end > begin) & is_part;
+                common = select(common, same, is_more);
+                both = select(both, letters_of_both, is_more);
+            }
+        }
+        for (uint l = 0; l < LANES && p + l < stop; ++l) {
+            const int of_both = sizes[0][l] + sizes[1][l] == 0 ? 0 : ((private cell_t *)&both)[l];
+            out[2 * (p + l)] = of_both == 0 ? 0 : of_both - 2 * ((private cell_t *)&common)[l];
+            out[2 * (p + l) + 1] = of_both;
+        }
+    }
+}
+% else:
         for (uint l = 0; l < LANES && p + l < stop; ++l) {
             uint common = 0, both = 1;
             for (uint side = 0; side < 2; ++side) {            // parts of the rows, and of the columns
@@ -119,3 +157,4 @@ void pairs_partial(global const ${letter} *letters, global const uint *rows, glo
         }
     }
 }
+% endif

@@ -29,9 +29,12 @@ def lcs(a, b):
 
 
 def ratio(a, b):
+    return percent(lcs(a, b), len(a) + len(b))
+
+
+def percent(common, both):
     """One operation after the other, each rounded from its exact value."""
-    apart = len(a) + len(b) - 2 * lcs(a, b)
-    part = float(Fraction(apart, len(a) + len(b))) if a or b else 0.0
+    part = float(Fraction(both - 2 * common, both)) if both else 0.0
     return float(Fraction(float(1 - Fraction(part))) * 100)
 
 
@@ -184,6 +187,9 @@ def test_partial_ratios_of_longer_texts(any_session, monkeypatch):
         assert (dp.cdist(a, b, problem="partial_ratio", device=any_session) == full).all()
         pairs = dp.cpdist(a * 3, [b[i % 4] for i in range(18)], problem="partial_ratio", device=any_session)
         assert (pairs == [full[i % 6, i % 4] for i in range(18)]).all()
+        needles, texts = ["ACGT" * 30, "C"], ["ACGT" * 30 + "T", "G" * 32_000 + "C"]  # near the limit of 16 bits
+        found = dp.cdist(needles, texts, problem="partial_ratio", device=any_session)
+        assert found.tolist() == [[100, percent(30, 150)], [100, 100]]
 
 
 @pytest.mark.parametrize(
