@@ -1,7 +1,9 @@
 // hood/hood_tile.h: the hoods of a tile of points in any order, by one work-item. The includer has geometry/orient2d.h,
 // KEEP_COLLINEAR, hood/hood.h, TILE, and
 //
-//   tile_t         x, y, order, hoods: local memory for TILE coordinates, TILE indices, and two hoods of TILE indices
+//   tile_t         x, y, order, hoods: local memory for TILE coordinates, TILE keys, and two hoods of TILE indices, which are
+//                  as many keys
+//   PLACES         bits of an index
 //   TILE_ID(t, k)  the id of point k
 #include "hood/chain.h"
 #include "geometry/diagonals.h"
@@ -27,48 +29,89 @@ inline uint item_unboxed(const tile_t tile, uint count)
     return rest;
 }
 
-// Whether point a comes before point b: without a branch unless their x are equal, because a CPU mispredicts those.
-#define BEFORE(t, a, b) ((t).x[a] == (t).x[b] ? TILE_BEFORE(t, a, b) : (t).x[a] < (t).x[b])
+// Keys in order of x: BITS of a distance from the leftmost point, then the index of the point.
+#define BITS min(32 - PLACES, 22)      // a float has two bits more, so the largest distance is in them
+#define INDEX(key) ((key) & ((1u << PLACES) - 1))
+#define IS_TIE(a, b) (((a) ^ (b)) >> PLACES == 0)
 
-// Sorts the first `count` indices in `order`: by insertion within runs of 8, then by merging runs two by two. Overwrites
-// `hoods`.
-inline void item_sort(const tile_t tile, uint count)
+// Replaces the first `count` indices in `order` by keys; without a frame of usual size, these are the indices.
+inline void item_keys(const tile_t tile, uint count)
 {
-    local ushort *from = tile.order, *to = tile.hoods;
-    for (uint run = 0; run < count; run += 8)
-        for (uint i = run + 1; i < min(run + 8, count); ++i) {
-            const ushort moved = from[i];
-            uint k = i;
-            for (; k > run && BEFORE(tile, moved, from[k - 1]); --k)
-                from[k] = from[k - 1];
-            from[k] = moved;
-        }
-    for (uint width = 8; width < count; width *= 2) {
+    real_t left = tile.x[tile.order[0]], right = left;
+    for (uint i = 1; i < count; ++i) {
+        const real_t x = tile.x[tile.order[i]];
+        left = x < left ? x : left;
+        right = x > right ? x : right;
+    }
+#if INTEGERS
+#define DISTANCE(x) ((float)((uint)(x) - (uint)left))
+#else
+#define DISTANCE(x) ((float)((x) - left))
+#endif
+    const float width = DISTANCE(right);
+    const float scale = width > 1e-25f && width < 1e25f ? ((1 << BITS) - 2) / width : 0;
+    for (uint i = 0; i < count; ++i) {
+        const uint at = tile.order[i];
+        const float x = DISTANCE(tile.x[at]) * scale;
+        tile.order[i] = (x > 0 ? (uint)x : 0) << PLACES | at;          // also of NaN
+    }
+}
+
+// Merges runs of `width` keys two by two, over and over; by their points if `exact`. Returns the array with the result.
+inline local uint *item_merge(const tile_t tile, local uint *from, local uint *to, uint count, uint width, int exact)
+{
+    for (; width < count; width *= 2) {
         for (uint base = 0; base < count; base += 2 * width) {
             const uint middle = min(base + width, count), end = min(base + 2 * width, count);
             uint a = base, b = middle, k = base;
-            while (a < middle && b < end) {
-                const ushort left = from[a], right = from[b];
-                const real_t lx = tile.x[left], rx = tile.x[right];
-                uint later = rx < lx;
-                if (rx == lx)
-                    later = TILE_BEFORE(tile, right, left);
-                to[k++] = later ? right : left;
+            while (a < middle && b < end) {        // a branch would be mispredicted half the time
+                const uint left = from[a], right = from[b];
+                const uint later = exact ? TILE_BEFORE(tile, INDEX(right), INDEX(left)) : right < left;
+                to[k++] = exact ? (later ? right : left) : min(left, right);
                 b += later;
-                a += !later;
+                a += 1 - later;
             }
             while (a < middle)
                 to[k++] = from[a++];
             while (b < end)
                 to[k++] = from[b++];
         }
-        local ushort *const swap = from;
+        local uint *const swap = from;
         from = to;
         to = swap;
     }
-    if (from != tile.order)
-        for (uint i = 0; i < count; ++i)
-            tile.order[i] = from[i];
+    return from;
+}
+
+// Sorts the first `count` indices in `order`: keys by insertion within runs of 8, then by merging. Overwrites `hoods`.
+inline void item_sort(const tile_t tile, uint count)
+{
+    local uint *keys = tile.order, *const others = (local uint *)tile.hoods;
+    if (count)
+        item_keys(tile, count);
+    for (uint run = 0; run < count; run += 8)
+        for (uint i = run + 1; i < min(run + 8, count); ++i) {
+            const uint moved = keys[i];
+            uint k = i;
+            for (; k > run && moved < keys[k - 1]; --k)
+                keys[k] = keys[k - 1];
+            keys[k] = moved;
+        }
+    keys = item_merge(tile, keys, others, count, 8, 0);
+    // Keys of points with almost the same x, which are few in most tiles, by insertion.
+    uint steps = 0;
+    for (uint i = 1; i < count && steps <= 8 * count; ++i) {
+        const uint moved = keys[i];
+        uint k = i;
+        for (; k > 0 && IS_TIE(moved, keys[k - 1]) && TILE_BEFORE(tile, INDEX(moved), INDEX(keys[k - 1])); --k)
+            keys[k] = keys[k - 1];
+        keys[k] = moved;
+        steps += i - k;
+    }
+    if (steps > 8 * count)
+        keys = item_merge(tile, keys, keys == others ? tile.order : others, count, 1, 1);
+    for (uint i = 0; i < count; ++i)
+        tile.order[i] = INDEX(keys[i]);
 }
 
 // Writes the indices of the corners of a side, from left to right, to its part of `hoods`; returns their number.

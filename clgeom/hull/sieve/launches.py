@@ -243,7 +243,7 @@ class Tiles:
         session, dtype = points.session, points.dtype
         layout = {"bins": BINS, "header": HEADER, "kept": KEPT, "nonfinite": NONFINITE, "probes": PROBES}
         params = {**predicate_parameters(session, dtype), "keep_collinear": keep_collinear, **layout}
-        memory = 2 * dtype.itemsize + 6
+        memory = 2 * dtype.itemsize + 8
         shape = select_fitting(session.profile, "hull/sieve/tile_hull", dtype, lambda p: p.tile * memory)
         return cls(session.profile, dtype, shape, params, shape.tile)
 

@@ -20,6 +20,7 @@
 #include "hood/hood.h"
 #define WG_SIZE ${wg_size}
 #define TILE ${items_per_thread}
+#define PLACES ${max((items_per_thread - 1).bit_length(), 1)}
 #define NONFINITE ${nonfinite}
 #define HEADER ${header}
 #define LIST 0      // in the order of RESULTS in clgeom/hull/sieve/launches.py
@@ -27,7 +28,7 @@
 #define BOUNDS 2
 
 // Point k of a tile is row ids[begin + k * step], or (begin + k * step) * stride.
-typedef struct { local real_t *x, *y; local ushort *order, *hoods; global const uint *ids; uint stride, begin, step; } tile_t;
+typedef struct { local real_t *x, *y; local uint *order; local ushort *hoods; global const uint *ids; uint stride, begin, step; } tile_t;
 
 inline uint tile_id(const tile_t tile, uint k)
 {
@@ -78,7 +79,8 @@ void tile_hull(global const real_t *points, global const uint *ids, const uint s
                global uint *found)
 {
     local real_t x[TILE], y[TILE];
-    local ushort order[TILE], hoods[2 * TILE];
+    local uint order[TILE], keys[TILE];
+    local ushort *const hoods = (local ushort *)keys;
     const uint total = stride ? capacity : sizes[in] > capacity ? 0 : sizes[in];
     if (result == LIST && !stride && total <= TILE) {   // one tile is left: its hull is another launch's
         if (get_group_id(0) == 0) {
