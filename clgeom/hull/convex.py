@@ -234,7 +234,10 @@ class HullWork(Work):
             few = hull_of_few(session, self.rows, self.options.keep_collinear)
             if few is not None:
                 vertices, dimension = few
-                return Solution(session, vertices, dimension, rows_at(self.rows, vertices))
+                corners = rows_at(self.rows, vertices)
+                if dimension is None:
+                    return _hull_of_hulls(session, [vertices], [corners], self.options)
+                return Solution(session, vertices, dimension, corners)
         return hull_of(self.cloud.on(session), self.options)
 
     def in_pieces(self, session: Session) -> Solution | None:

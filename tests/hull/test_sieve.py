@@ -121,6 +121,25 @@ def test_clouds(session, shape, name, dtype):
         check(session, points, keep=True)
 
 
+@pytest.mark.parametrize("keep", (False, True))
+def test_points_of_almost_the_same_x(session, shape, keep):
+    """Keys of tiles are as coarse as the extent of the tile: few, many and all of their points have the same."""
+    points = cloud("disc", 200, np.float32)
+    points = points / np.abs(points).max()
+    far = points.copy()
+    far[77] = 1e12, 3
+    column = points.copy()
+    column[:, 0] = np.float32(2)
+    for some in (
+        far,
+        column,
+        np.round(points * 2),
+        np.round(points * np.float32([0.9, 9])),
+        points * np.float32([1e-30, 1]),
+    ):
+        check(session, some.astype(np.float32), keep)
+
+
 def orders(points):
     """Orders that a sample of every so many points takes badly."""
     by_x = np.lexsort((points[:, 1], points[:, 0]))
