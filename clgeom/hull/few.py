@@ -81,7 +81,7 @@ def _outer(points: np.ndarray) -> np.ndarray | None:
             least.append((left * ax + ahead * ay + error,))
             ax, ay = bx, by
         inside = (np.array(edges) @ across > np.array(least)).all(0)
-    return (~inside).nonzero()[0]  # NaN, where something overflowed, tells nothing
+    return np.logical_not(inside).nonzero()[0]  # NaN, where something overflowed, tells nothing
 
 
 def _chains(rows: list[Row], keep_collinear: bool) -> tuple[np.ndarray, int]:
