@@ -2,6 +2,8 @@
 
     python bench/bench_extsort.py --gb 0.25,1,4 --max-bytes 50MB,200MB,800MB --numpy avx512,avx2 \\
         --json bench/results/extsort-pocl.json
+    python bench/bench_extsort.py --gb 0.064 --max-bytes 1MB,2MB,4MB,8MB,16MB,32MB,64MB --keys random,few \\
+        --json bench/results/extsort-memory-pocl.json
 
 Every row is a process of its own, which reports its seconds and its peak of resident memory. The goal is the time of
 np.sort in memory, and that of writing and reading all keys once. The result is compared with np.sort's by its bytes.
@@ -153,7 +155,7 @@ def measure(gigabytes, max_bytes, numpy, distribution, options, folder):
     rows, used = [], [row.pop("measured") for row in taken["clgeom.scale.sort_file"]]
     for name, found in taken.items():
         median = sorted(found, key=lambda row: row["seconds"])[len(found) // 2]
-        place = {"keys": distribution, "NumPy": numpy, "GB": gigabytes, "": name}
+        place = {"keys": distribution, "NumPy": numpy, "GB": gigabytes, "max_bytes": max_bytes, "": name}
         rows.append({**place, **median, "GB/s": gigabytes / median["seconds"]})
     in_memory, disk, ours = (row["seconds"] for row in rows)
     rows[-1]["goal / ours"] = (in_memory + disk) / ours
@@ -162,8 +164,8 @@ def measure(gigabytes, max_bytes, numpy, distribution, options, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--gb", default="0.256", help="several apart by commas")
-    parser.add_argument("--max-bytes", default="64MB", help="one for each of these")
+    parser.add_argument("--gb", default="0.256", help="several apart by commas, or one for all")
+    parser.add_argument("--max-bytes", default="64MB", help="one for each of these; several for one size")
     parser.add_argument("--numpy", default="avx512", help="vectors that NumPy uses: avx512, avx2, or both")
     parser.add_argument("--keys", default="random", help="random, few, narrow; several apart by commas")
     parser.add_argument("--repeat", type=int, default=1)
@@ -177,7 +179,9 @@ def main():
         print(json.dumps({**found, "peak MB": (peak_bytes() or 0) / 1e6}))
         return
     rows, children = [], []
-    sizes = list(zip(map(float, options.gb.split(",")), options.max_bytes.split(","), strict=True))
+    memories = options.max_bytes.split(",")
+    gigabytes = [float(one) for one in options.gb.split(",")]
+    sizes = list(zip(gigabytes * (len(memories) if len(gigabytes) == 1 else 1), memories, strict=True))
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         for distribution in options.keys.split(","):
             for numpy in options.numpy.split(","):

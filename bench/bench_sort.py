@@ -1,4 +1,4 @@
-"""Radix sort and Shellsort against NumPy, PyOpenCL's own sorts, CuPy and PyTorch, on the same keys in one run.
+"""Radix sort and Shellsort against NumPy, Polars, PyOpenCL's own sorts, CuPy and PyTorch, on the same keys in one run.
 
     python bench/bench_sort.py --json bench/results/sort-pocl.json
     python bench/bench_sort.py --sizes 1e2,1e3,1e4,1e5,1e6,1e7 --types all --keys all --brief
@@ -121,6 +121,21 @@ def host_candidates(session, keys):
         "np.argsort": lambda: np.argsort(keys),
         "np.argsort stable": lambda: np.argsort(keys, kind="stable"),
         "one copy": lambda: np.copyto(spare, keys),
+    } | polars_candidates(keys)
+
+
+def polars_candidates(keys):
+    """Polars' sort and stable order in as many threads as it starts, from and to NumPy arrays, if it is there."""
+    try:
+        import polars
+    except ImportError:
+        return {}
+    if keys.dtype == np.float16:
+        return {}
+    series = polars.Series(keys)
+    return {
+        "polars.sort": lambda: series.sort().to_numpy(),
+        "polars.argsort": lambda: series.arg_sort().to_numpy(),
     }
 
 
@@ -224,8 +239,11 @@ def shellsort_candidates(session, keys):
 CANDIDATES = {"host": host_candidates, "device": device_candidates, "shellsort": shellsort_candidates}
 
 RATIOS = (
+    ("sort", "np.sort"),
     ("sort", "np.sort stable"),
     ("argsort", "np.argsort stable"),
+    ("sort", "polars.sort"),
+    ("argsort", "polars.argsort"),
     ("sort", "cupy.sort"),
     ("argsort", "cupy.argsort"),
     ("sort", "pyopencl radix"),
@@ -383,7 +401,7 @@ def main():
 
 def write(options, session, rows):
     if options.json:
-        common.write_json(options.json, session, rows, ("cupy-cuda12x", "cupy-cuda13x", "torch"))
+        common.write_json(options.json, session, rows, ("cupy-cuda12x", "cupy-cuda13x", "torch", "polars"))
 
 
 if __name__ == "__main__":
