@@ -4,8 +4,8 @@
     python bench/bench_roofline.py --device nvidia --scale 1e8 --families hull,sort
 
 Ceilings: "read", a plain read of so many float32; "copy", read and written; "multiply-add" of float32 in registers,
-two operations each; "launch", an empty kernel that the host waits for. "of read, %" and "of multiply-add, %" are shares
-of these; caches can make them larger than 100.
+two operations each; "launch", an empty kernel that the host waits for. "of read, %", "of copy, %" and
+"of multiply-add, %" are shares of these; caches can make them larger than 100.
 "MB" is what a launch must read and write of global memory. "Mop" are the operations that its algorithm needs
 at least, as `OPERATIONS` says, whatever the compiler makes of them; "-" where they depend on the data. Results are
 compared with another way to the same answer before they are timed; times are medians of the device's clock.
@@ -14,6 +14,7 @@ compared with another way to the same answer before they are timed; times are me
 from __future__ import annotations
 
 import argparse
+import functools
 import statistics
 import time
 from dataclasses import dataclass, field
@@ -193,13 +194,14 @@ def batches(session, n):
 
 
 def sorts(session, n):
-    keys = np.random.default_rng(7).integers(0, 1 << 32, n, dtype=np.uint32)
-    given = on_device(session, keys)
-
-    def check(found):
-        same(found, np.sort(keys), "the sort")
-
-    yield Work("sort", f"sort of {n:,} keys", lambda: clgeom.sort(given, device=session), check, radix_units(n, 4))
+    rng = np.random.default_rng(7)
+    for bits in (32, 64):
+        keys = rng.integers(0, (1 << bits) - 1, n, dtype=f"u{bits // 8}", endpoint=True)
+        given, units = on_device(session, keys), radix_units(n, bits // 8)
+        for function, order in ((clgeom.sort, np.sort(keys)), (clgeom.argsort, np.argsort(keys, kind="stable"))):
+            name = f"{function.__name__} of {n:,} keys of {bits} bits"
+            call = functools.partial(function, given, device=session)
+            yield Work("sort", name, call, functools.partial(same, wanted=order, what=name), units)
 
 
 def radix_units(n, passes) -> dict[str, float]:
@@ -314,6 +316,7 @@ def rows_of(work, roof, repeat):
         if moved and seconds:
             row["GB/s"] = moved / seconds * 1e-9
             row["of read, %"] = 100 * row["GB/s"] / roof["read, GB/s"]
+            row["of copy, %"] = 100 * row["GB/s"] / roof["copy, GB/s"]
         if operations and seconds:
             row["Gop/s"] = operations / seconds * 1e-9
             row["of multiply-add, %"] = 100 * row["Gop/s"] / roof["multiply-add, Gop/s"]

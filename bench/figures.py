@@ -173,6 +173,21 @@ def sort_rates(record: Mapping[str, Any]):
     return figure
 
 
+def sort_memory(record: Mapping[str, Any]):
+    """Processor time of sorts of one file over the memory that they may take (``bench/bench_extsort.py``)."""
+    figure = new_figure((7, 4))
+    axes = figure.subplots()
+    for k, keys in enumerate(dict.fromkeys(row["keys"] for row in record["rows"])):
+        for name, line in (("clgeom.scale.sort_file", "-"), ("np.sort in memory", "--")):
+            rows = [row for row in record["rows"] if row["keys"] == keys and row[""] == name]
+            points = sorted((float(row["max_bytes"].removesuffix("MB")), row["CPU s"]) for row in rows)
+            axes.plot(*zip(*points), line, marker=MARKERS[k], color=SERIES[k], label=f"{name}, {keys} keys")
+    _log(axes, xlabel="MB of memory that sort_file may take", ylabel="processor time, s")
+    axes.set_title(f"Sorts of a file of {record['rows'][0]['GB'] * 1e3:g} MB, {record['device']}", fontsize=11)
+    axes.legend(fontsize=8)
+    return figure
+
+
 def _rates(axes, rows, name, *, ours, size):
     """Lines of GB/s over GB for each value of a column; none if each has a single size."""
     sizes, lines = sorted({row["GB"] for row in rows}), {}

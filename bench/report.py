@@ -215,6 +215,7 @@ PAGES = {
     "classes-large-h100": ("Arcs between the classes of a large raster on a GPU", CLASSES, None),
     "stream-pocl": ("Hulls of files in chunks, on a CPU", STREAM, None),
     "extsort-pocl": ("Sorts of files larger than the memory, on a CPU", EXTSORT, None),
+    "extsort-memory-pocl": ("Sorts of a file in more and less memory, on a CPU", EXTSORT, None),
     "devices-pocl": ("Two devices against one, which share the cores of a CPU", DEVICES, None),
     "labels-pocl": ("Hulls of labelled points, written to a file", LABELS, None),
     "region-pocl": ("Coverage regions of a raster, and other outlines, on a CPU", OUTLINES, None),
@@ -373,6 +374,7 @@ FIGURES = {
     "shellsort-study": (figures.gap_times, "time of each gap, by variant"),
     "hull-published": (figures.heaphull_study, "time over size, beside the published ones"),
     "stream": (figures.file_rates, "throughput over size"),
+    "extsort-memory": (figures.sort_memory, "processor time over memory"),
     "extsort": (figures.sort_rates, "throughput over size"),
     "devices": (figures.device_ratios, "time of one device over that of all"),
 }
