@@ -1,5 +1,8 @@
 """Points in the hulls of a batch, by a kernel and on the host, against exact arithmetic."""
 
+import itertools
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import reference.hull as reference
@@ -82,6 +85,34 @@ def test_many_points_of_a_large_hull(dtype):
     ends = np.array([0, len(hull)])
     assert membership._bins_of(hull.points, len(queries))[1] > 0
     np.testing.assert_array_equal(hull.contains(queries), membership._on_host(hull.points, ends, queries, None))
+
+
+@given(
+    st.lists(st.tuples(st.integers(-4, 4), st.integers(-4, 4)), min_size=1, max_size=20),
+    st.integers(1, 6),
+    st.sampled_from(["x", "y"]),
+    st.sampled_from([0, 1 << 30]),
+)
+def test_points_between_the_chains_of_regions(points, segments, axis, points_of_corner):
+    region = clgeom.adaptive_region(np.array(points, np.float32), segments, axis=axis)
+    places = np.stack(np.meshgrid(np.arange(-5, 5.5, 0.5), np.arange(-5, 5.5, 0.5)), -1).reshape(-1, 2).astype("f4")
+    lower, upper = ([tuple(map(Fraction, corner)) for corner in chain.tolist()] for chain in region._both())
+    turned = (places if axis == "x" else places[:, ::-1]).tolist()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(membership, "POINTS_OF_CORNER", points_of_corner)
+        found = region.contains(places).tolist()
+    expected = [lower[0][0] <= x <= lower[-1][0] and height(lower, x) <= y <= height(upper, x) for x, y in turned]
+    assert found == expected
+
+
+def height(chain, x):
+    """y of a chain at x, which is in its range."""
+    for (ax, ay), (bx, by) in itertools.pairwise([*chain, chain[-1]]):
+        if x == ax or bx == ax:
+            return ay
+        if x <= bx:
+            return ay + (by - ay) * (Fraction(x) - ax) / (bx - ax)
+    raise AssertionError(x)
 
 
 def test_groups_of_points():

@@ -34,7 +34,7 @@ def contains(
     """Return whether each point is in its owner, of the polygons ``corners[offsets[i] : offsets[i + 1]]``.
 
     Coordinates are of one type. Corners of a polygon ascend by x, then y, from the first to the last one, and descend
-    from there. Without `owners` there is one polygon.
+    from there; no two of them in a row are equal. Without `owners` there is one polygon.
     """
     if len(points) <= FEW or not len(corners):
         return _on_host(corners, offsets, points, owners)

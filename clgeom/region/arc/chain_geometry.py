@@ -43,7 +43,8 @@ def sides_of(chain: Points, points: Points, session: Session | None) -> NDArray[
 
 def is_between(points: Points, lower: Points, upper: Points, session: Session | None) -> NDArray[np.bool_]:
     """Return whether points are between two chains, or on them."""
-    ring = np.concatenate([lower, upper[::-1]])
+    meet = len(lower) > 0 and bool((lower[-1] == upper[-1]).all())
+    ring = np.concatenate([lower, upper[::-1][int(meet) :]])
     return contains(session, ring, np.array([0, len(ring)]), points, None)
 
 
