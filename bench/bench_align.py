@@ -2,7 +2,6 @@
 """Alignments of many short pairs, and of one long pair: ours beside parasail, edlib and Biopython.
 
     python bench/bench_align.py --pairs 10000 --length 150 --long 20000 --json bench/results/align-pocl.json
-    python bench/bench_align.py --cases similar --json bench/results/align-similar-pocl.json
     python bench/bench_align.py --device nvidia --pairs 1e6 --cases short --input numpy,device
 
 All results are compared first: every score must be the same in all, and those of the first pairs must be what a plain
@@ -11,8 +10,7 @@ and on the first pairs, --loops of them. Times are medians of interleaved
 calls, everything included, of ours from the --input: two lists of ``str``, "numpy" letters and offsets, "pinned" the
 same in page-locked memory, "device" the same in arrays of pyopencl. GCUPS are cells of all tables a nanosecond;
 "kernel" is what the device's clock says of the kernels alone, in calls that take turns with the others. "letters" are
-those of the first sequences. Of "similar" pairs, which have so many differences, and of those of random letters, there
-are calls by tables alone, too. pywfa holds the lock of the interpreter: it has one thread.
+those of the first sequences.
 """
 
 from __future__ import annotations
@@ -30,7 +28,6 @@ import clgeom
 from clgeom.core.call import recording
 from clgeom.core.device import as_session
 from clgeom.core.tuning import override
-from clgeom.sequences import align as module
 from clgeom.sequences.policies import PairsPolicy
 
 PAIRS = "sequences/align_pairs"
@@ -117,19 +114,6 @@ class Rivals:
             aligner.open_gap_score, aligner.extend_gap_score = -opened - extended, -extended
             yield "Biopython", aligner.score
 
-    def pywfa(self, path):
-        with contextlib.suppress(ImportError):
-            from pywfa import WavefrontAligner
-
-            costs = {"match": 0, "mismatch": 5, "gap_opening": 5, "gap_extension": 3}  # of 2, -3, 5 and 2, halved
-            aligner = WavefrontAligner(distance="affine", scope="full" if path else "score", **costs)
-
-            def score(x, y):
-                aligner(x, y)
-                return len(x) + len(y) + aligner.score
-
-            yield "pywfa", score
-
     def edlib(self, task):
         with contextlib.suppress(ImportError):
             import edlib
@@ -173,35 +157,6 @@ def cases(options):
         yield f"short, BLOSUM62, local {what}", protein, {**blosum, **asked}, others if what != "path" else others[:1]
 
 
-#: Similar pairs: how many, of how many letters, and the share of letters that differ.
-SIMILAR = (
-    *((10_000, 150, share) for share in (0.03, 0.1, 1.0)),
-    *((1_000, 1_000, share) for share in (0.01, 0.05, 1.0)),
-    *((24, 4_000, share) for share in (0.01, 0.05, 0.15, 1.0)),
-    *((1, 20_000, share) for share in (0.001, 0.01, 0.05)),
-)
-
-
-def similar_cases():
-    """Yield cases, as `cases` does, of global alignments of pairs with shares of differences."""
-    rivals = Rivals(1)
-    for count, length, share in SIMILAR:
-        pairs = functools.cache(lambda case=(count, length, DNA, share): related(*case))
-        for path in (False, True):
-            words = "random" if share == 1 else f"{100 * share:g} %"
-            name = f"similar, {length:,} letters, {words}, {'path' if path else 'score'}"
-            yield name, pairs, {"path": path}, [*rivals.pywfa(path)] if share < 1 else []
-
-
-@contextlib.contextmanager
-def without_fronts():
-    before, module.LEAST_CELLS = module.LEAST_CELLS, 1 << 62
-    try:
-        yield
-    finally:
-        module.LEAST_CELLS = before
-
-
 def check_of(scores, pairs, asked):
     """A function of a candidate's name and scores, which fails unless they are these: all of ours, the first of others.
 
@@ -212,7 +167,7 @@ def check_of(scores, pairs, asked):
 
     def check(name, found):
         found = np.asarray(found).astype(int)
-        many = len(scores) if name in ("clgeom", "kernels", "tables") else len(found)
+        many = len(scores) if name in ("clgeom", "kernels") else len(found)
         assert many and np.array_equal(found, scores[:many]), f"{name} has other scores"
 
     return check
@@ -269,13 +224,7 @@ def measured(session, options, name, pairs, asked, others, form):
     def ours():
         return clgeom.align(*sequences, **offsets, device=session, **asked).scores
 
-    def by_tables():
-        with without_fronts():
-            return ours()
-
     candidates, few = {"clgeom": ours}, pairs
-    if name.startswith("similar"):
-        candidates["tables"], rivals = by_tables, Rivals(1)
     if others:
         few = [rows[: options.loops] for rows in pairs]
         loops = tuple(map(texts, few))
@@ -295,7 +244,6 @@ def measured(session, options, name, pairs, asked, others, form):
     def cells(pairs):
         return len(pairs[0]) * pairs[0].shape[1] * pairs[1].shape[1] / 1e9
 
-    tables = times.pop("tables", None)
     speeds = {label.split()[0]: round(cells(few) / times[label], 3) for label in times if label != "clgeom"}
     speed = cells(pairs) / times["clgeom"]
     return {
@@ -308,7 +256,6 @@ def measured(session, options, name, pairs, asked, others, form):
         "clgeom": round(speed, 3),
         "kernels": round(cells(pairs) / kernel, 3),
         **{label: speeds.get(label) for label in ("parasail", "edlib", "Biopython")},
-        **({"tables": round(cells(pairs) / tables, 3), "pywfa": speeds.get("pywfa")} if tables else {}),
         "ratio": round(speed / max(speeds.values()), 2) if speeds else None,
     }
 
@@ -324,9 +271,7 @@ def main():
     parser.add_argument(
         "--policy", help="of the kernel for short pairs: wg_size=32,items_per_thread=16,cells=short2 ..."
     )
-    parser.add_argument(
-        "--rivals", default="parasail,edlib,Biopython,pywfa", help="which rivals, if they are installed"
-    )
+    parser.add_argument("--rivals", default="parasail,edlib,Biopython", help="which rivals, if they are installed")
     parser.add_argument("--loops", type=float, default=10_000, help="pairs for the rivals")
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--repeat", type=int, default=5)
@@ -339,8 +284,7 @@ def main():
     rows = []
     with override({PAIRS: imposed(options.policy)} if options.policy else {}):
         for options.pairs in counts:
-            every = cases(options) if options.cases != "similar" else similar_cases()
-            for name, pairs, asked, others in every:
+            for name, pairs, asked, others in cases(options):
                 if name.startswith("long") and options.pairs != counts[0]:
                     continue  # the long pair is the same
                 if not any(part.strip().lower() in name.lower() for part in options.cases.split(",")):
@@ -350,7 +294,7 @@ def main():
                     rows.append(measured(session, options, name, pairs(), asked, others, form))
                     common.print_table(rows[-1:])
                     if options.json:  # after each row, because runs may be stopped
-                        common.write_json(options.json, session, rows, ("parasail", "edlib", "biopython", "pywfa"))
+                        common.write_json(options.json, session, rows, ("parasail", "edlib", "biopython"))
 
 
 if __name__ == "__main__":

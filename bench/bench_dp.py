@@ -6,8 +6,6 @@
     python bench/bench_dp.py --device nvidia --pairs 16384,65536,262144 --repeat 3 --budget 1 \\
         --json bench/results/dp-pairs-h200.json
     python bench/bench_dp.py --pairs 8192,65536                         two long sequences: bits in words, and rivals
-    python bench/bench_dp.py --pairs 100,1000,10000,100000 --differences 0.001,0.01,0.05,0.1,0.2,1 --repeat 5 \\
-        --budget 2 --json bench/results/dp-related-pocl.json            related ones
     python bench/bench_dp.py --graphs 32,64,128 --repeat 3 --budget 1 --json bench/results/dp-graphs-pocl.json
 
 Sizes are of the table, in millions of cells, which is square but for the knapsack (1,000 items). Every result is
@@ -400,38 +398,6 @@ def pairs(session, n, options):
     return {"n": n, **{name: n * n / t / 1e9 for name, t in times.items()}}
 
 
-def related(session, n, share, options):
-    """Milliseconds for a sequence and the same with so large a share of edits, at random for 1."""
-    from clgeom.dp.problems import edit_distance, lcs
-
-    rng = np.random.default_rng(n)
-    a = rng.choice(np.frombuffer(b"ACGT", np.uint8), n)
-    b = np.where(rng.random(n) < share / 3, rng.permutation(a), a)
-    b = np.delete(b, np.flatnonzero(rng.random(n) < share / 3))
-    b = np.insert(b, np.flatnonzero(rng.random(len(b)) < share / 3), ord("A")) if share < 1 else rng.permutation(a)
-    texts = a.tobytes(), b.tobytes()
-    candidates = {
-        "edit": lambda: edit_distance(*texts, operations=False, device=session).distance,
-        "edit, path": lambda: edit_distance(*texts, device=session).distance,
-        "edit, table": lambda: edit_distance(*texts, operations=False, method="bits", device=session).distance,
-        "edit, table, path": lambda: edit_distance(*texts, method="bits", device=session).distance,
-        "lcs": lambda: lcs(*texts, subsequence=False, device=session).length,
-        "lcs, table": lambda: lcs(*texts, subsequence=False, method="bits", device=session).length,
-    }
-    candidates |= {name: call for name, call in others(texts).items() if name != "parasail edit"}
-    with contextlib.suppress(ImportError):
-        import edlib
-
-        candidates["edlib edit, path"] = lambda: edlib.align(*texts, task="path")["editDistance"]
-    wanted = {name: candidates[f"{name}, table"]() for name in ("edit", "lcs")}
-
-    def check(name, found):
-        assert found == wanted["lcs" if "lcs" in name else "edit"], f"{name}: {found}"
-
-    times = common.interleaved(candidates, options.repeat, options.budget, check)
-    return {"letters": n, "differences": wanted["edit"], **{name: 1e3 * t for name, t in times.items()}}
-
-
 def ortools_knapsack(session, options):
     """Milliseconds for 0/1 knapsacks of 1,000 items, with the items chosen: ours and OR-Tools' dynamic programme."""
     try:
@@ -517,7 +483,6 @@ def main():
     parser.add_argument("--sizes", default="0.25,1,4,16,64", help="millions of cells, comma-separated")
     parser.add_argument("--chains", help="sizes for matrix chains; default: those of --sizes up to 16")
     parser.add_argument("--pairs", help="lengths of two sequences, comma-separated")
-    parser.add_argument("--differences", help="shares of letters that differ between two sequences, comma-separated")
     parser.add_argument("--graphs", help="sides of tables that graphs of their reads fill, comma-separated")
     parser.add_argument("--ortools", action="store_true", help="knapsacks against OR-Tools")
     parser.add_argument(
@@ -543,12 +508,9 @@ def main():
     with contextlib.suppress(KeyboardInterrupt):
         if options.pairs:
             for n in map(int, options.pairs.split(",")):
-                for share in map(float, options.differences.split(",")) if options.differences else (None,):
-                    of_pair = pairs(session, n, options) if share is None else related(session, n, share, options)
-                    rows.append({"case": "pair", **of_pair})
-                    unit = "GCUPS" if share is None else "ms"
-                    common.print_table([{"": k, unit: v} for k, v in rows[-1].items()])
-                    write()
+                rows.append({"case": "pair", **pairs(session, n, options)})
+                common.print_table([{"": k, "GCUPS": v} for k, v in rows[-1].items()])
+                write()
         if options.ortools:
             rows += ortools_knapsack(session, options)
             common.print_table(rows)

@@ -45,7 +45,7 @@ TIMES = {
     "drivers": ("PoCL 3.0, ms", "PoCL 3.1, ms", "Intel, ms"),
     "dp": ("table", "corner", "decisions", "device", "clgeom"),
     "dp-graphs": ("by the graph", "stages", "table"),
-    "dp-related": ("edit", "edit, path", "lcs"),
+    "differences": ("ms", "core"),
     "extsort": ("seconds",),
     "family": ("clgeom",),
     "files": ("seconds",),

@@ -73,9 +73,6 @@ machine had other work, too: compare within rows."""
 ALIGNED = f"""ms: milliseconds of whole calls from the input: two lists of ``str``, NumPy letters and offsets, or
 letters and offsets on the device. kernel: the kernels alone. clgeom, kernels and the rivals: billions of cells a
 second; ratio: of clgeom to the quickest rival. The rivals have as many threads as the device has units. {LATER}"""
-SIMILAR = """ms: milliseconds of whole calls from lists of ``str``. kernel: the kernels alone. clgeom, kernels and the
-others: billions of cells of whole tables a second, in whole calls. tables: of clgeom without wavefronts. pywfa has one
-thread; ratio: of clgeom, which has two, to it. The machine had other work, too: compare within rows."""
 RINGS = """Milliseconds from the NumPy array to the rings of all parts: ours by columns, which miss no cell, as one
 array of vertices; cv2.findContours along the centres of cells, as a list of arrays. ratio: ours over cv2."""
 WARPED = """All pairs of random walks by dynamic time warping, milliseconds of whole calls. compiled, threads:
@@ -86,11 +83,15 @@ others. of hulls: the time of the measure over that of the hulls. off: how far r
 RADIO = """Milliseconds; results stay on the device. server: received power, best server and C/I of all transmitters for
 each cell. terrain: diffraction along the profile to each cell, from a transmitter in the middle; samples: of all
 profiles."""
-RELATED = """Milliseconds for a sequence of four letters and the same after changes, deletions and insertions, in the
-last row of each length for two at random. table: by ``method="bits"``; path: with the operations."""
 GRAPHS = """Milliseconds to a table on the host. graph: all reads of all cells recorded, and the minimal stages of their
 graph; by the graph: the fill by stages of a graph that is there; when ready: the fill without one; stages, table: by
 the stages of the pattern, and by the fastest path. reads: edges of the graph."""
+DIFFERENCES = """Milliseconds for sequences of four letters and the same after changes, deletions and insertions, or
+others at random. ms: whole calls of clgeom, on two cores. core: processor time of these, beside that of the others, on
+one core, scaled to all pairs of a batch. ratio: of the quickest of them to core; below 1 it is quicker. MB: what a call
+adds to the memory of the process at its peak, of clgeom and of the quickest other one. All results were compared, and
+the paths scored. Calls of single short pairs take as long as it takes to launch kernels. Left out is what takes many
+seconds or gigabytes."""
 ITEMS = "Milliseconds, with the items chosen. Branch and bound is another algorithm: it looks at few of the cells."
 SORTS = """Milliseconds; keys and results on the device. one copy: of the keys, on the device. The launches of the
 largest sorts are in the picture below: a pass of a radix sort reads and writes all keys, as a copy does."""
@@ -237,7 +238,6 @@ PAGES = {
     "warping-pocl": ("Time series on a CPU", WARPED, None),
     "warping-h100": ("Time series on a GPU", WARPED, None),
     "measures-pocl": ("Measures of hulls on a CPU", MEASURES, None),
-    "dp-related-pocl": ("Two related sequences on a CPU", RELATED, None),
     "dp-pairs-h200": ("Two long sequences on a GPU", PAIRS, None),
     "pairs-pocl": ("Many pairs of sequences on a CPU", MANY_PAIRS, None),
     "pairs-h200": (
@@ -246,8 +246,8 @@ PAGES = {
         None,
     ),
     "words-pocl": ("All pairs of words on a CPU", WORDS, None),
+    "differences-pocl": ("Sequences with few and with many differences on a CPU", DIFFERENCES, None),
     "align-pocl": ("Alignments on a CPU", ALIGNED, None),
-    "align-similar-pocl": ("Alignments of similar and of random pairs on a CPU", SIMILAR, None),
     "align-h100": ("Alignments on a GPU", ALIGNED, None),
     "dp-items-pocl": ("Knapsacks against OR-Tools", ITEMS, None),
     "primitives-pocl": ("Primitives on a CPU", "GB/s of the input.", None),
@@ -260,7 +260,7 @@ PARTS = {
     "Hulls": ("hull", "batch", "measures", "wagener"),
     "Sorts": ("sort", "family", "shellsort"),
     "Regions and radio": ("region", "polygons", "classes", "radio"),
-    "Dynamic programming and sequences": ("dp", "pairs", "words", "align", "warping"),
+    "Dynamic programming and sequences": ("dp", "pairs", "words", "differences", "align", "warping"),
     "Files": ("files", "labels", "stream", "extsort"),
     "Devices": ("primitives", "calls", "cuda", "link", "start", "drivers", "devices", "tuning"),
 }

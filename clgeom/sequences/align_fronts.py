@@ -55,8 +55,9 @@ TIMES = {
     "gpu": Times(1.1, 0.036, (0.00075, 0.0017)),
     "gpu, few": Times(1_100.0, 2.9, (0.001, 0.001), (170.0, 850.0)),
 }
-#: Share of the time of a table that fronts may take, and most nanoseconds of a pair: its launch cannot be stopped.
-SHARE, MOST_TIME = 0.6, 2e9
+#: Share of the time of a table that fronts may take, and most nanoseconds of a pair on CPUs and GPUs: its launch cannot
+#: be stopped. PoCL, 1e6 letters at 1 %: 4 s, and its table ten minutes.
+SHARE, MOST_TIME = 0.6, (16e9, 2e9)
 #: Share of the greatest cost at which the progress is looked at first, and the least cost for that.
 PROBE, LEAST_PROBE = 0.15, 16
 #: Cells of tables from which on fronts are tried: PoCL, a pair of 600 letters, ms of processors, tables and fronts:
@@ -137,7 +138,9 @@ class PairFronts:
         """Return the cost of each pair up to which fronts take less time than its table."""
         costs, free, profile, path = self.costs, self.rules.free, self.session.profile, self.rules.path
         times = TIMES["cpu" if profile.is_cpu else "gpu, few" if len(n) <= profile.compute_units else "gpu"]
-        time = np.minimum(SHARE * (times.table[path] * n * m + times.letter[path] * (n + m)), MOST_TIME)
+        time = np.minimum(
+            SHARE * (times.table[path] * n * m + times.letter[path] * (n + m)), MOST_TIME[not profile.is_cpu]
+        )
         # a front of cost c has so many cells on each side: c / extend, c / border, or all; without free ends those are
         # half as many, as diagonals too far from the end are left out
         linear, square, cell = (

@@ -64,27 +64,31 @@ COSTS = {
     ("gpu", False): (120, 12e3),
 }
 #: Columns of the tiles at both sides of two bands of a table (`bits.BitTable`).
-BAND_TILES = 2_000
+BAND_TILES = 4_000
 #: Words of a sequence that are looked for in another one, and letters of each.
 WORDS, WORD_LETTERS = 32, 12
 #: Letters of shorter sequences from which on fronts are tried in batches, and cells of a batch for each compute unit.
 #: H100, 10,000 pairs with 1 to 5 % differences, ms: of 2,000 letters 21 to 23, tables 28 to 30; 20,000 of 1,000 17.5
 #: and 16; 1,000 of 10,000 15 and 1,500.
-LEAST_LETTERS, LEAST_CELLS = {"cpu": 256, "gpu": 1024}, {"cpu": 1 << 28, "gpu": 1 << 22}
+#: PoCL, 400 of 1,000, ms of processors: at 0.1 % 1.9, tables 8.7; at 5 % 6.2 and 10.9; at random 8.8 and 8.7; 200 of
+#: them at random 5.4 and 4.8.
+LEAST_LETTERS, LEAST_CELLS = {"cpu": 256, "gpu": 1024}, {"cpu": 1 << 27, "gpu": 1 << 22}
 #: One pair of SAMPLED, at least LEAST_SAMPLE and about MOST_SAMPLE, show whether so large a share of all is related.
 SAMPLED, LEAST_SAMPLE, MOST_SAMPLE, LEAST_RELATED = 24, 4, 32, 0.6
 #: Pairs from which on the sample tells more than the first edits of each pair.
 MANY = 256
 
 
-def most_edits(session: Session, problem: str, cells: np.ndarray, *, alone: bool) -> np.ndarray:
+def most_edits(
+    session: Session, problem: str, cells: np.ndarray, *, alone: bool, with_path: bool = False
+) -> np.ndarray:
     """Return the edits up to which fronts take three quarters of the time of tables of so many cells."""
     kind = _kind(session)
     faster = 4 / 3 * (2 if problem == "lcs" else 1) * (session.profile.compute_units if alone and kind == "cpu" else 1)
     point, edit = (cost * faster for cost in COSTS[kind, alone])
     if alone and kind == "cpu" and cells[0] >= LEAST_BANDED:  # not the whole table, but two bands of it, one narrow
-        side = np.sqrt(cells[0])
-        edit, cells = edit - side, cells * 2 * FIRST_BAND + BAND_TILES * side
+        side, passes = np.sqrt(cells[0]), 1 + with_path
+        edit, cells = edit - passes * side, passes * (cells * 2 * FIRST_BAND + BAND_TILES * side)
     return np.minimum((np.sqrt(edit * edit + 2.0 * point * cells) - edit) / point, MOST_EDITS).astype(np.int64)
 
 
@@ -172,7 +176,7 @@ def solve_two(
     session: Session, problem: str, a: np.ndarray, b: np.ndarray, *, with_path: bool
 ) -> tuple[int, np.ndarray | None] | None:
     """Return the value of two sequences and the steps of its path, as `bits.BitTable.steps`; None to use a table."""
-    most = most_edits(session, problem, np.array([len(a) * len(b)]), alone=True)
+    most = most_edits(session, problem, np.array([len(a) * len(b)]), alone=True, with_path=with_path)
     if most[0] < LEAST_EDITS or len(a) + len(b) >= MOST_LETTERS:
         return None
     unsure = (4 / 3 if problem == "lcs" else 1) * (ALLOWANCE if most[0] <= LEAST_ALONE else 1)

@@ -12,6 +12,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2] / "bench"))  # behind al
 import agreement
 import bench_align
 import bench_batch
+import bench_differences
 import bench_dp
 import bench_hull
 import bench_region
@@ -364,6 +365,23 @@ def test_plain_scores_are_those_of_align(session):
         for name, wrong in (("parasail nw", scores[:5] + 1), ("edlib path", []), ("kernels", scores[:5])):
             with pytest.raises((AssertionError), match=name):
                 bench_align.check_of(scores, (a, b), asked)(name, wrong)
+
+
+def test_scores_of_paths_are_counted(session, monkeypatch):
+    options = types.SimpleNamespace(most=9.0, loops=2, repeat=1, budget=0.1)
+    for kind, count in (("edit, path", 1), ("affine, path", 3)):
+        row = bench_differences.row_of(session, kind, count, 60, 0.2, options)
+        assert row["core"] > 0 and row["pairs"] == count
+    true = bench_differences.scores_of_paths
+    monkeypatch.setattr(bench_differences, "scores_of_paths", lambda *given: true(*given) + 1)
+    with pytest.raises(AssertionError, match="the paths have other scores"):
+        bench_differences.row_of(session, "affine, path", 3, 60, 0.2, options)
+    operations = np.array([0, 0, 1, 2], np.uint8)
+    costs = {"match": 2, "mismatch": -3, "gap_open": 5, "gap_extend": 2}
+    assert true(["ACGT"], ["ACC"], operations, np.array([0, 4]), costs).tolist() == [2 + 2 - 3 - 7]
+    for wrong, words in (([0, 0, 0, 2], "equal letters"), ([0, 0, 1], "all letters")):
+        with pytest.raises(AssertionError, match=words):
+            true(["ACGT"], ["ACC"], np.array(wrong, np.uint8), np.array([0, len(wrong)]), costs)
 
 
 def test_align_bench_measures_the_long_pair_once_and_kernels_in_turn(session, monkeypatch, capsys):

@@ -1,6 +1,8 @@
-"""Alignments by Gotoh's three tables, cell by cell, with the tie rules of clgeom.align."""
+"""Alignments by Gotoh's three tables, cell by cell, with the tie rules of clgeom.align; scores of many at once."""
 
 from __future__ import annotations
+
+import numpy as np
 
 NEVER = float("-inf")
 
@@ -68,3 +70,42 @@ def align(a, b, score, *, gap_open, gap_extend, local=False, free=(), band=None)
             operations += "I" * j
             j = 0
     return best, (i, end[0]), (j, end[1]), "".join(reversed(operations))
+
+
+def best_ends(a, b, *, match, mismatch, gap_open, gap_extend, local=False, free=()):
+    """The best score of each pair of two lists of bytes, and where it ends: rows of (score, a_end, b_end).
+
+    The same tables for all pairs at once, row by row. A gap in `a` never follows another one, so those of a row are a
+    running maximum.
+    """
+    n, m = (np.array([*map(len, one)])[:, None] for one in (a, b))
+    x, y = (
+        np.array([[*one.ljust(most.max(), pad)] for one in some]) for some, most, pad in ((a, n, b"\0"), (b, m, b"\1"))
+    )
+    never, columns = -(1 << 30), np.arange(m.max() + 1)
+    found = np.full((len(a), 3), never)
+    floor = 0 if local else never
+    down = np.full((len(a), len(columns)), never)
+    for i in range(n.max() + 1):
+        if i == 0:
+            row = np.tile(np.where(columns > 0, -gap_open - gap_extend * columns, 0), (len(a), 1))
+            row[:] = 0 if local or "b_begin" in free else row
+        else:
+            down = np.maximum(down, row - gap_open) - gap_extend
+            pairs = row[:, :-1] + np.where(x[:, i - 1, None] == y, match, mismatch)
+            row = np.maximum(down, floor)
+            row[:, 0] = 0 if local or "a_begin" in free else -gap_open - gap_extend * i
+            row[:, 1:] = np.maximum(row[:, 1:], pairs)
+            across = np.maximum.accumulate(row + gap_extend * columns, axis=1)[:, :-1]
+            row[:, 1:] = np.maximum(row[:, 1:], across - gap_open - gap_extend * columns[1:])
+        is_end = (
+            (i <= n) & (columns <= m) & (local | ((i == n) | ("a_end" in free)) & ((columns == m) | ("b_end" in free)))
+        )
+        if not local:
+            is_end &= (i == n) | (columns == m)
+        values = np.where(is_end, row, never)
+        at = values.argmax(axis=1)
+        best = values[np.arange(len(a)), at]
+        better = best > found[:, 0]
+        found[better] = np.stack([best, np.full(len(a), i), at], axis=1)[better]
+    return found

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from device_settings import imposed_session
-from effort import LONG
 from hypothesis import given
 from hypothesis import strategies as st
 from test_align import CASES, ENDS, check, random_pairs
@@ -86,16 +85,6 @@ def test_any_pairs(pairs, mode, match, mismatch, gap_open, gap_extend, reverse, 
     costs = {"match": match, "mismatch": mismatch, "gap_open": gap_open, "gap_extend": gap_extend}
     with override(GROUP if group else SERIAL):
         check_tables(a, b, **mode, **costs, strand="reverse" if reverse else "forward")
-
-
-@pytest.mark.skipif(not LONG, reason="1e5 pairs take a minute")
-def test_many_random_pairs(session, known):
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        a, b = random_pairs(rng, 5_000, 40, "ACGT"[: 2 + seed % 3])
-        costs = {"match": seed % 4, "mismatch": -1 - seed % 3, "gap_open": seed % 7, "gap_extend": 1 + seed % 2}
-        check_tables(a, b, **MODES[seed % len(MODES)], **costs, device=session)
-    assert known[0] > known[1] // 2
 
 
 def changed(rng, a, rate):
