@@ -189,6 +189,8 @@ def common(a: np.ndarray, b: np.ndarray) -> list[Point]:
         if bottom <= top:
             high.add((Fraction(x), top))
             low.add((Fraction(x), bottom))
+    if high:
+        low.add(min(low | high))  # it may be a corner of an upper chain that a lower chain touches
     return without_straight(list(dict.fromkeys([*sorted(low), *sorted(high, reverse=True)])))
 
 
