@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from clgeom.arguments import one_of, wrong
+from clgeom.arguments import one_of, real, wrong
 from clgeom.core.device import as_session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput, short
@@ -112,7 +112,11 @@ def extents_of(polygons: Polygons, direction: ArrayLike) -> NDArray[np.float64]:
 
     Places along the direction are relative to the first corner, so that a length is a sum of two that are not below 0.
     """
-    along = np.asarray(direction, np.float64)
+    try:
+        given = np.asarray(direction)
+    except ValueError:  # of lists of several lengths
+        given = np.empty(0)
+    along = np.array([real(one) for one in given]) if given.ndim == 1 else given
     if along.shape != (2,) or not np.isfinite(along).all() or not along.any():
         raise wrong("direction", "extent", "two finite numbers, not both 0", short(direction))
     along = np.ldexp(along, -int(np.frexp(np.abs(along).max())[1]))

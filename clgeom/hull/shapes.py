@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.arguments import integer
 from clgeom.core.host_floats import keeps_subnormals
+from clgeom.errors import InvalidInput
 from clgeom.intake.typing import NDArray
 from clgeom.optional import require_shapely
 
@@ -123,12 +125,11 @@ class HullRectangle:
         Raises
         ------
         InvalidInput
-            Shapely is not installed.
+            Shapely is not installed, or a corner lies beyond the range of float64.
         """
-        shapely = require_shapely()
         corners, flat = self.corners.reshape(-1, 4, 2), np.ravel(self.height) == 0
         shapes = np.atleast_1d(_lines(corners[:, [0, 2]]))
-        shapes[~flat] = shapely.polygons(corners[~flat])
+        shapes[~flat] = _polygons(corners[~flat])
         return shapes if self.corners.ndim == 3 else shapes[0]
 
 
@@ -170,19 +171,28 @@ class HullCircle:
         Returns
         -------
         shapely.Geometry or ndarray of shapely.Geometry
-            A Polygon; a Point for radius 0, an empty GeometryCollection without points.
+            A Polygon; a Point for radius 0 or one that rounding loses, an empty GeometryCollection without points.
 
         Raises
         ------
         InvalidInput
-            Shapely is not installed.
+            `quad_segs` is not 1 or more, Shapely is not installed, or a circle reaches beyond the range of float64.
         """
-        shapely = require_shapely()
+        shapely, segments = require_shapely(), integer(quad_segs, "quad_segs", caller="to_shapely")
         centers, radii = self.center.reshape(-1, 2), np.ravel(self.radius)
         shapes = np.atleast_1d(_lines(np.stack([centers, centers], axis=1)))
-        wide = radii > 0
-        shapes[wide] = shapely.buffer(shapely.points(centers[wide]), radii[wide], quad_segs=quad_segs)
+        unit = shapely.get_coordinates(shapely.Point(0, 0).buffer(1, quad_segs=segments))
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            rings = centers[:, None] + radii[:, None, None] * unit
+        wide = (radii > 0) & (rings != centers[:, None]).any(axis=(1, 2))
+        shapes[wide] = _polygons(rings[wide])
         return shapes if self.center.ndim == 2 else shapes[0]
+
+
+def _polygons(rings: np.ndarray) -> Any:
+    if not np.isfinite(rings).all():
+        raise InvalidInput("A circle or rectangle that reaches beyond the range of float64 has no geometry.")
+    return require_shapely().polygons(rings)
 
 
 def _lines(ends: np.ndarray) -> Any:

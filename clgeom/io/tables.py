@@ -303,7 +303,7 @@ def read_blocks(
             if progress is not None:
                 progress(position(), total)
         if layout is not None and layout.count not in (None, rows):
-            raise wrong_file(path, f"must have {layout.count:,} rows, as its first line says. Got {rows:,} instead.")
+            raise wrong_file(path, f"must have {layout.count:,} rows, as its first line says. Got {rows:,} instead")
 
 
 def line_of_row(path: FilePath, row: int) -> int:

@@ -161,7 +161,7 @@ def test_extents(dtype):
                 assert length == known or abs(length - known) <= max(margin, 5e-324)
 
 
-@pytest.mark.parametrize("direction", [(0, 0), (1, np.nan), (1, 2, 3), 5])
+@pytest.mark.parametrize("direction", [(0, 0), (1, np.nan), (1, 2, 3), 5, "ab", (1, 1j), (10**400, 1), (1, [2])])
 def test_direction_that_is_none_is_refused(direction):
     with pytest.raises(InvalidInput, match="'direction' parameter of extent"):
         clgeom.convex_hull([(0, 0), (1, 0), (0, 1)]).extent(direction)
@@ -210,6 +210,11 @@ def test_geometries_of_measures():
     assert [shape.geom_type for shape in lines] == ["LineString", *kinds[1:]]
     assert [shape.geom_type for shape in batch.min_circles().to_shapely()] == ["Polygon", "Point", "Polygon", kinds[3]]
     assert batch[0].min_rectangle().to_shapely().equals(boxes[0])
+    tiny, huge = (clgeom.convex_hull([(0, 0), (a, 0), (0, a)]) for a in (5e-324, 1.7e308))
+    assert tiny.min_circle().to_shapely().geom_type == "Polygon"
+    for circle, segments, message in ((huge, 16, "beyond the range"), (tiny, 0, "'quad_segs' parameter of to_shapely")):
+        with pytest.raises(InvalidInput, match=message):
+            circle.min_circle().to_shapely(segments)
     assert batch[2].diameter().to_shapely().equals(lines[2])
 
 

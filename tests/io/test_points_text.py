@@ -52,7 +52,7 @@ def test_read_points_text(make, name, content):
 def test_read_points_of_another_count(make, monkeypatch, rows, block_bytes):
     monkeypatch.setattr(tables, "BLOCK_BYTES", block_bytes)
     path = make("counted.txt", f"{rows}\n0.5 0\n2.5 0\n2.5 1\n0.5 1\n")
-    with pytest.raises(InvalidInput, match=r"rows, as its first line says\. Got 4 instead"):
+    with pytest.raises(InvalidInput, match=r"rows, as its first line says\. Got 4 instead\.$"):
         read_points(path)
 
 
