@@ -243,8 +243,8 @@ class Tiles:
         session, dtype = points.session, points.dtype
         layout = {"bins": BINS, "header": HEADER, "kept": KEPT, "nonfinite": NONFINITE, "probes": PROBES}
         params = {**predicate_parameters(session, dtype), "keep_collinear": keep_collinear, **layout}
-        memory = 2 * dtype.itemsize + 8
-        shape = select_fitting(session.profile, "hull/sieve/tile_hull", dtype, lambda p: p.tile * memory)
+        memory, spare = 2 * dtype.itemsize + 8, 64  # drivers add some bytes of their own
+        shape = select_fitting(session.profile, "hull/sieve/tile_hull", dtype, lambda p: p.tile * memory + spare)
         return cls(session.profile, dtype, shape, params, shape.tile)
 
     def hull(self, n: int) -> Step:
