@@ -76,12 +76,18 @@ class Neighbours:
     --------
     >>> from clgeom import dp
     >>> near = dp.cdist(["ACGT", "TTTT"], ["ACGA", "TTT", "GGGG"], nearest=2)
+    >>> near
+    Neighbours(2 rows, 2 nearest)
     >>> near.columns.tolist(), near.values.tolist()
     ([[0, 1], [1, 0]], [[1, 3], [1, 4]])
     """
 
     columns: NDArray[Any] = field(repr=False)
     values: NDArray[Any] = field(repr=False)
+
+    def __repr__(self) -> str:
+        rows, count = self.columns.shape
+        return f"Neighbours({rows:,} rows, {count:,} nearest)"
 
 
 @keeps_subnormals
