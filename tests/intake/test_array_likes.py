@@ -169,14 +169,3 @@ def test_missing_lists_over_points():
         lists = pa.ListArray.from_arrays(pa.array([0, 3, 6, 9], pa.int32()), flat, mask=mask)
         hulls = clgeom.convex_hulls_by_label(lists, np.arange(3), nonfinite="drop")
         assert hulls.areas.tolist() == [0 if row == missing else area for row, area in enumerate((0.5, 2, 4.5))]
-
-
-def test_arrays_of_jax_on_a_cpu(monkeypatch):
-    monkeypatch.setenv("JAX_PLATFORMS", "cpu")
-    jax = pytest.importorskip("jax")
-    points = np.random.default_rng(1).normal(size=(300, 2)).astype(np.float32)
-    array = jax.numpy.asarray(points)
-    assert clgeom.convex_hull(array).vertices.tolist() == clgeom.convex_hull(points).vertices.tolist()
-    np.testing.assert_array_equal(clgeom.sort(array[:, 0]), np.sort(points[:, 0]))
-    with pytest.raises(clgeom.errors.InvalidInput, match="traced"):
-        jax.jit(clgeom.sort)(array[:, 0])
