@@ -109,6 +109,7 @@ def test_changes_of_a_text(tmp_path, name, text, changes):
     assert sorted(found) == sorted(changes)
 
 
+@pytest.mark.slow
 def test_mutants_differ_by_one_line_and_are_programs():
     pools = [mutation.candidates(name, of) for name in mutation.FAMILIES for of in ("python", "kernels")]
     every = [mutant for pool in pools for mutants in pool.values() for mutant in mutants]
@@ -122,6 +123,7 @@ def test_mutants_differ_by_one_line_and_are_programs():
             ast.parse(changed)
 
 
+@pytest.mark.slow
 def test_draws_are_repeated_and_spread():
     drawn = mutation.draw(["hull", "dp"], "both", 40, seed=3)
     assert drawn == mutation.draw(["hull", "dp"], "both", 40, seed=3) != mutation.draw(["hull", "dp"], "both", 40, 4)

@@ -65,6 +65,7 @@ def test_wrong_options_are_refused(store, arguments, said):
     assert said in refused("tune", *arguments)
 
 
+@pytest.mark.slow
 def test_dry_run_measures_and_keeps_nothing(store):
     found = json.loads(done("tune", "primitives", "--minutes", "0.07", "--dry-run", "--json"))
     assert found["interrupted"] is False and found["file"] is None and not store.exists()

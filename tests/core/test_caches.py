@@ -176,6 +176,7 @@ def test_without_a_writable_home_or_cache(run, pocl, env):
         assert "Error" not in result.stderr and "Warning" not in result.stderr
 
 
+@pytest.mark.slow
 def test_pyopencls_damaged_tables_are_made_anew(run, tmp_path):
     env = {"XDG_CACHE_HOME": tmp_path, "POCL_CACHE_DIR": caches.pocl_folder()}
     assert run(**env).stdout == "[1]\n"

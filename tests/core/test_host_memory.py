@@ -47,6 +47,7 @@ def test_buffer_waits_for_the_queue(session):
     assert waited == [True]
 
 
+@pytest.mark.slow
 def test_an_interrupt_while_a_buffer_waits_is_raised_afterwards(session):
     if not session.profile.is_cpu:
         pytest.skip("arrays are copied to this device")

@@ -81,6 +81,7 @@ def test_a_device_that_computes_rightly_passes(trying, trial):
         trial.run(trying, dtype)
 
 
+@pytest.mark.slow
 def test_trials_need_no_package_of_an_extra(monkeypatch):
     """Without one, a device that computes rightly would be refused."""
     monkeypatch.setattr(trust._trying, "now", True, raising=False)

@@ -152,6 +152,7 @@ def test_worker_without_a_device_is_named(client):
         client.run(without_device, None)
 
 
+@pytest.mark.slow
 def test_hull_of_the_processes_of_dask():
     """Dask's own scheduler of processes, of which each has its session, or says what it lacks."""
     array = da.from_array(POINTS, chunks=(2_000, 2))

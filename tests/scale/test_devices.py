@@ -96,6 +96,7 @@ def test_hull_of_a_mapped_file(mixed, tmp_path):
         clgeom.convex_hull(mapped, device=mixed)
 
 
+@pytest.mark.slow
 def test_progress_of_several_devices(mixed):
     import pyopencl.array
 
