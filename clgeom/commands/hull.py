@@ -75,9 +75,7 @@ EXAMPLES = (
 @click.option("--rectangle", is_flag=True, help="Measure the rectangle of least area: area, length and height.")
 @click.option("--circle", is_flag=True, help="Measure the least circle: centre and radius.")
 @output_option(f"Write the hulls: {either(GEOMETRIES)}; a single hull also as {either(ARRAYS)}.")
-@click.option(
-    "--geometry", type=click.Choice(("rectangle", "circle", "diameter")), help="Write these instead of the hulls."
-)
+@click.option("--geometry", type=click.Choice(SHAPES), help="Write these instead of the hulls.")
 @plot_option("Draw points and hulls")
 @path_option(
     "--trace", metavar="GIF", help="Draw how blocks of sorted points merge into the hull: .gif, .png, .svg or .pdf."

@@ -70,7 +70,7 @@ class Policy:
 
     def parameters(self) -> dict[str, Any]:
         """Return the template parameters of the policy."""
-        hidden = ("groups_per_unit", "launches", "alone")
+        hidden = ("groups_per_unit", "launches")
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in hidden}
 
 

@@ -51,20 +51,14 @@ class StagePolicy(Policy):
     layout : str
         How a table that is filled by diagonals lies in memory where the caller does not say: a layout of
         `clgeom.dp.LAYOUTS`, or "stages", the cells of a diagonal side by side. Rows and columns always lie so.
-    alone : int
-        Most cells of a row (of a column where stages are columns) for which one group fills the whole table by this
-        path, although another path applies: never more than `tile`.
     """
 
     layout: str = "stages"
-    alone: int = MOST_ITEMS
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.layout not in ("stages", *LAYOUTS):
             raise ValueError(f"layout must be one of stages, {', '.join(LAYOUTS)}, not {self.layout!r}")
-        if not 0 <= self.alone <= MOST_ITEMS:
-            raise ValueError(f"alone must be in 0 .. {MOST_ITEMS}, not {self.alone}")
 
 
 POLICIES: dict[str, Rows] = {

@@ -46,10 +46,11 @@ def without_own_reads(*roots: Expr | None) -> list[Expr | None]:
         others = [case for case in cases if case[1] != OWN]
         if others == cases:
             continue
-        ends = {leaves[axis]: _end(index, axis) for index, axis in zip(read.args, "ij") if index.op != axis}
-        if all(end is not None for end in ends.values()):
+        clamped = [(index, axis) for index, axis in zip(read.args, "ij") if index.op != axis]
+        ends = {leaves[axis]: end for index, axis in clamped if (end := _end(index, axis)) is not None}
+        if len(ends) == len(clamped):
             mark = Expr("cell", (), read.type, "own")
-            there = [simplify(root, {}, {**ends, read: mark}) for root in given]  # type: ignore[dict-item]
+            there = [simplify(root, {}, {**ends, read: mark}) for root in given]
             if all(part is not mark for part in walk(*there)):
                 known[read] = _chosen(others, read.type, read.data)
     return [root if root is None or not known else rebuild(root, lambda part: part, known) for root in roots]

@@ -47,7 +47,7 @@ NO_FAULT = np.array([0, 2**31 - 1, 0, 0, 0], np.int32)
 def is_quickest(fill: Fill) -> bool:
     """Return whether one group fills all rows (or columns) in one launch or a few, which is the fastest path to start.
 
-    `StagePolicy.alone` says up to which width. Rows that the path "rows" takes go faster there: on CPUs in vectors, on
+    So it does up to a width of `Policy.tile`. Rows that the path "rows" takes go faster there: on CPUs in vectors, on
     others from local memory. Columns go faster by "tiles": on CPUs, and many of them on GPUs.
     """
     if fill.pattern.kind not in ("rows", "columns") or fill.equation.loops or fill.keep == "decisions":
@@ -60,7 +60,7 @@ def is_quickest(fill: Fill) -> bool:
         return False
     if policy.variant == "group" and by_rows and rows.obstacle(fill) is None and rows.one_tile(fill) is not None:
         return False
-    return bool(fill.shape[by_rows] <= min(policy.tile, policy.alone))
+    return bool(fill.shape[by_rows] <= policy.tile)
 
 
 def _policy(fill: Fill) -> Any:
