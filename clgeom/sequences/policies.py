@@ -116,10 +116,8 @@ POLICIES: dict[str, Rows] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=16, groups_per_unit=8),
         "any": Policy("serial", wg_size=1, items_per_thread=8, groups_per_unit=8),  # pairs_bits instead
     },
-    "sequences/matrix_jaro": {
-        "cpu": Policy("serial", wg_size=1, items_per_thread=8, groups_per_unit=8),
-        "any": Policy("serial", wg_size=1, items_per_thread=8, groups_per_unit=8),  # pairs_jaro instead
-    },
+    # CPUs only: GPUs take pairs_jaro
+    "sequences/matrix_jaro": {"any": Policy("serial", wg_size=1, items_per_thread=8, groups_per_unit=8)},
     "sequences/pairs_jaro": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=8),
         "any": Policy("group", wg_size=64, groups_per_unit=32),
